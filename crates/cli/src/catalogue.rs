@@ -1,4 +1,4 @@
-//! Everything that has a name, read from the registries; nothing is listed twice by hand.
+//! All named items, read from the registries.
 
 use lowtide_lab::claims::ExperimentClaims;
 use lowtide_net::registry::RegistryEntry as NetEntry;
@@ -11,16 +11,16 @@ use serde::Serialize;
 
 use crate::args::ListKind;
 
-/// One thing with a name.
+/// A named item.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CatalogueItem {
-    /// What it is (`cc`, `scheme` ...).
+    /// Kind (`cc`, `scheme` ...).
     pub(crate) kind: &'static str,
     pub(crate) name: String,
     pub(crate) summary: String,
-    /// Where it is specified; empty where it has no specification of its own.
+    /// Specification; empty if there is none.
     pub(crate) spec: String,
-    /// What can be set, or what it sets.
+    /// Its parameters, or the switches that it sets.
     pub(crate) settings: Vec<CatalogueSetting>,
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
     }
 }
 
-/// Every kind, in the order in which they are listed.
+/// All kinds, in the order of `list`.
 pub(crate) const KINDS: [ListKind; 15] = [
     ListKind::Scenarios,
     ListKind::Experiments,
@@ -228,12 +228,12 @@ pub(crate) const KINDS: [ListKind; 15] = [
     ListKind::Benchmarks,
 ];
 
-/// Everything of that name; a name can stand for several things (`dctcp`).
+/// All items of that name; several kinds may share a name (`dctcp`).
 pub(crate) fn find(name: &str) -> Vec<CatalogueItem> {
     KINDS.iter().flat_map(|k| items(*k)).filter(|i| i.name == name).collect()
 }
 
-/// At most three names that are near one that does not exist, the nearest first; none where none is.
+/// Returns at most three known names similar to an unknown one, the nearest first.
 pub(crate) fn nearest_names(name: &str, among: &[String]) -> Vec<String> {
     let mut left: Vec<&str> = among.iter().map(String::as_str).collect();
     let mut near = Vec::new();

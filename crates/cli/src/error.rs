@@ -1,4 +1,4 @@
-//! How a command fails: what is said, and with which exit status.
+//! Errors of commands: message and exit status.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode}
 /// A failed command.
 #[derive(Debug)]
 pub(crate) enum CommandError {
-    /// The scenario or the usage is wrong: status 2.
+    /// Invalid scenario: status 2.
     Scenario(Box<ScenarioErrors>),
     /// Packetdrill scripts that cannot be run: status 2.
     Scripts(Vec<ScriptError>),
-    /// What was typed cannot be done: status 2. With what to do instead.
+    /// Invalid usage, with help: status 2.
     Usage(String, Option<String>),
     /// Runs that do not fit into memory or onto the disk: status 2.
     TooLarge(TooLarge),
-    /// It was tried and failed: status 1.
+    /// The command failed: status 1.
     Run(String),
-    /// It was done, and two runs differ, which stdout says: status 1.
+    /// Two runs differ, as printed on stdout: status 1.
     Differs,
-    /// It was done, and what was asked for does not hold: status 3.
+    /// A requested bound does not hold: status 3.
     Unmet(String),
-    /// Ctrl-C: status 130. What was finished is kept.
+    /// Ctrl-C: status 130. Finished runs are kept.
     Interrupted(String),
-    /// A command of ours in another place has failed, and has said why: its status.
+    /// A child command failed and printed its error: its status.
     #[cfg(target_os = "linux")]
     ChildStatus(u8),
-    /// Whoever reads stdout went away: nothing to say.
+    /// The reader of stdout closed the pipe: no message.
     ClosedPipe,
 }
 
 impl CommandError {
-    /// Says it on stderr and gives the exit status.
+    /// Prints the error on stderr. Returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Scenario(errors) => {
@@ -81,7 +81,7 @@ impl CommandError {
 }
 
 impl CommandError {
-    /// What is too large is shown where the scenario says so.
+    /// Points a [`Self::TooLarge`] error to its key in `scenario`.
     pub(crate) fn located_in(self, scenario: &Scenario) -> Self {
         match self {
             Self::TooLarge(TooLarge { key, message, help }) => {
@@ -110,7 +110,7 @@ impl From<LabError> for CommandError {
     }
 }
 
-/// An error in a scenario or a script as miette draws it: line, carets, help.
+/// An error in a scenario or a script, rendered by miette with line, carets and help.
 #[derive(Debug)]
 struct RenderedError {
     message: String,

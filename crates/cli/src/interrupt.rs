@@ -1,14 +1,14 @@
-//! Ctrl-C and SIGTERM: what runs is told, and ends in its own way.
+//! Ctrl-C and SIGTERM set a flag; running work polls it and ends.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::CommandError;
 
-/// Set when somebody wants an end.
+/// Set by the first Ctrl-C or SIGTERM.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Several plans may be done one after the other; the handler can be set only once.
+/// Installs the signal handler once, also when a command runs several plans.
 pub(crate) fn watch_for_interrupt() -> Result<(), CommandError> {
     static WATCHED: OnceLock<Result<(), String>> = OnceLock::new();
     let set = || ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));

@@ -1,10 +1,10 @@
-//! The `lowtide` command: arguments in, text or JSON out. No logic of its own.
+//! The `lowtide` command: arguments in, text or JSON out. The logic is in other crates.
 //!
-//! It is a library so that a crate with a congestion control of its own can be the whole command with
-//! that control in it: register it ([`lowtide_tcp::cc::register`]), then call [`main`].
+//! It is a library so that another crate can add a congestion control to the command: register it
+//! ([`lowtide_tcp::cc::register`]), then call [`main`].
 //!
-//! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed or two runs differ, 2 bad
-//! usage or scenario, 3 done and worse than asked for, 130 interrupted.
+//! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two
+//! runs differ, 2 invalid usage or scenario, 3 a requested bound does not hold, 130 interrupted.
 
 mod args;
 mod catalogue;
@@ -22,8 +22,7 @@ use clap::FromArgMatches;
 use args::{Cli, Command, ListKind, PapersCommand};
 use output::Output;
 
-/// Does what the arguments of this process say. The whole command: nothing is left for the caller but
-/// to end with this status.
+/// Runs the command with the arguments of this process. Returns its exit status.
 pub fn main() -> ExitCode {
     let matches = args::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -45,10 +44,10 @@ pub fn main() -> ExitCode {
         Command::Schema => cmd::new::schema(out),
         Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
         Command::Report { dir } => cmd::report::report(dir, out),
-        Command::Papers { what: PapersCommand::List } => {
+        Command::Papers { command: PapersCommand::List } => {
             cmd::list::list(Some(ListKind::Experiments), out)
         }
-        Command::Papers { what: PapersCommand::Reproduce(args) } => {
+        Command::Papers { command: PapersCommand::Reproduce(args) } => {
             cmd::reproduce::reproduce(args, out)
         }
         Command::Reproduce(args) => {
@@ -61,9 +60,9 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         #[cfg(target_os = "linux")]
-        Command::Live { what } => cmd::live::live(what, out),
+        Command::Live { command } => cmd::live::live(command, out),
         #[cfg(target_os = "linux")]
-        Command::Testbed { what } => cmd::testbed::testbed(what, out),
+        Command::Testbed { command } => cmd::testbed::testbed(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {

@@ -1,20 +1,20 @@
-//! What this machine has for a run: memory and disk.
+//! Memory and disk space of this machine.
 
 use std::fs;
 use std::path::Path;
 
-/// Bytes of memory that runs may take without `--memory`: nine tenths of what is available. `None` where the
-/// system does not tell.
+/// Memory limit of runs without `--memory`, bytes: 90 % of the available memory. `None` if the
+/// system reports none.
 pub(crate) fn memory() -> Option<u64> {
     available(Path::new("/")).map(|bytes| bytes / 10 * 9)
 }
 
-/// Bytes of memory that this process takes.
+/// Resident memory of this process, bytes.
 pub(crate) fn resident() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// Bytes that are free to us on the disk of `path`, or of the nearest directory above it that exists.
+/// Free disk space for this user at `path` or its nearest existing ancestor, bytes.
 #[cfg(target_os = "linux")]
 pub(crate) fn free_disk(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
@@ -28,8 +28,8 @@ pub(crate) fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 
-/// The least of: memory that the kernel can give without swapping, what the control groups of this process
-/// leave, and its limit on address space. `root` is `/`, but in tests.
+/// Minimum of available memory without swapping, remaining memory of the control groups, and the
+/// limit on address space, bytes. `root` is `/` except in tests.
 fn available(root: &Path) -> Option<u64> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let free = read("proc/meminfo").and_then(|text| parse_kib(&text, "MemAvailable:"));
@@ -40,7 +40,7 @@ fn available(root: &Path) -> Option<u64> {
     [free, space, cgroup_available(root)].into_iter().flatten().min()
 }
 
-/// What the control groups of this process leave, those above them included.
+/// Remaining memory of the control groups of this process and of their ancestors, bytes.
 fn cgroup_available(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mut least = None;
@@ -64,7 +64,7 @@ fn cgroup_available(root: &Path) -> Option<u64> {
     least
 }
 
-/// What one control group leaves: its limit less what it uses, but for pages of files that it can drop.
+/// Remaining memory of one control group, bytes. Inactive file pages count as free.
 fn cgroup_remaining(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
     let limit = number(limit)?;
@@ -74,7 +74,7 @@ fn cgroup_remaining(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u6
     Some(limit.saturating_sub(used))
 }
 
-/// The value of a line like `MemAvailable:  123 kB`, in bytes.
+/// Parses a line like `MemAvailable:  123 kB`; in bytes.
 fn parse_kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_kernel_control_groups_and_address_space_counts() {
+    fn available_memory_is_the_minimum_of_kernel_cgroups_and_address_space() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         assert_eq!(available(root), None, "nothing is known");
@@ -101,7 +101,7 @@ mod tests {
         let group = "sys/fs/cgroup/user";
         put(root, &format!("{group}/job/memory.max"), "max\n");
         assert_eq!(available(root), Some(8_000 * 1024), "no limit");
-        // The limit of a group above, of which 2 MB are used that cannot be dropped.
+        // The limit of the parent group, of which 2 MB are used and not reclaimable.
         put(root, &format!("{group}/memory.max"), "6000000\n");
         put(root, &format!("{group}/memory.current"), "3000000\n");
         put(root, &format!("{group}/memory.stat"), "anon 1\ninactive_file 1000000\n");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn older_control_groups_count_too() {
+    fn cgroup_v1_limits_count() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         put(root, "proc/self/cgroup", "5:cpu:/a\n4:memory:/a\n");
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_machine_tells() {
+    fn this_machine_reports_memory_and_disk() {
         assert!(memory().is_some_and(|bytes| bytes > 1 << 20));
         assert!(resident().is_some_and(|bytes| bytes > 1 << 20));
         let temp = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What goes to stdout: text, tables, or one JSON object.
+//! Output of commands on stdout: text, tables, or one JSON object.
 
 use std::io::{IsTerminal, Write};
 
@@ -9,24 +9,25 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 
-/// A line below the header and no others: a table of many rows stays readable and short.
+/// One line below the header and no others keeps long tables short.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .content_lines(ContentLineStyle::none());
 
-/// How a command speaks.
+/// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// One JSON object instead of text.
     pub(crate) json: bool,
-    /// Nothing on stderr but errors.
+    /// Only errors on stderr.
     pub(crate) quiet: bool,
 }
 
 impl Output {
-    /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
-    #[expect(clippy::unused_self, reason = "beside `json` and `table`, one way to speak")]
+    /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command without
+    /// an error.
+    #[expect(clippy::unused_self, reason = "a method like `json` and `table`")]
     pub(crate) fn text(self, text: &str) -> Result<(), CommandError> {
         Self::raw(&format!("{}\n", text.trim_end()))
     }
@@ -47,7 +48,7 @@ impl Output {
         self.text(&text)
     }
 
-    /// Prints a table; `right` are the columns of numbers.
+    /// Prints a table; the columns `right` are aligned to the right.
     pub(crate) fn table(
         self,
         header: &[&str],
@@ -70,7 +71,7 @@ impl Output {
         self.text(&table.trim_fmt())
     }
 
-    /// A remark on stderr; nothing fails because nobody reads it.
+    /// Prints a remark on stderr; write errors are ignored.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
             let _ = writeln!(std::io::stderr(), "{text}");

@@ -1,5 +1,5 @@
-//! Progress on stderr: runs finished, virtual time gone by, time left. Silent where stderr is no
-//! terminal, and with `--quiet`.
+//! Progress on stderr: finished runs, simulated time, time left. Silent if stderr is no terminal,
+//! and with `--quiet`.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,25 +10,25 @@ use lowtide_lab::RunProgress;
 
 use crate::output::Output;
 
-/// Steps of the bar per run: virtual time within a run moves it too.
+/// Steps of the bar per run: simulated time within a run moves it too.
 const STEPS: u64 = 1000;
 
 pub(crate) struct ProgressReporter {
     shown: ProgressBar,
-    /// How far the runs under way are, in steps, by number of the run.
+    /// Progress of running runs in steps, by number of the run.
     under_way: Mutex<BTreeMap<u32, u64>>,
-    /// Why the first run that took fewer threads than it might have did so.
+    /// Reason of the first run that used fewer threads than allowed.
     fewer_threads: Mutex<Option<String>>,
 }
 
 impl ProgressReporter {
-    /// `label` stands before it.
+    /// A bar with `label` as its prefix.
     pub(crate) fn new(out: Output, runs: u64, label: &str) -> Self {
         let target =
             if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(runs * STEPS), target);
         let style = ProgressStyle::with_template(
-            "{prefix}{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left",
+            "{prefix}{bar:30} {percent:>3} %  {msg}  {elapsed} elapsed, {eta} left",
         );
         if let Ok(style) = style {
             bar.set_style(style);
@@ -40,7 +40,7 @@ impl ProgressReporter {
         Self { shown: bar, under_way: Mutex::default(), fewer_threads: Mutex::default() }
     }
 
-    /// Takes one message of the laboratory.
+    /// Handles one progress message.
     pub(crate) fn update(&self, progress: RunProgress<'_>) {
         let Ok(mut under_way) = self.under_way.lock() else { return };
         match progress {
@@ -75,7 +75,7 @@ impl ProgressReporter {
         }
     }
 
-    /// Why a run took fewer threads than it might have.
+    /// Reason why a run used fewer threads than allowed, if one did.
     pub(crate) fn fewer_threads(&self) -> Option<String> {
         self.fewer_threads.lock().ok().and_then(|fewer| fewer.clone())
     }

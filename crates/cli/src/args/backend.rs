@@ -1,35 +1,36 @@
-//! Who makes runs: the simulator, or real packets.
+//! Backend of runs: the simulator, or real packets.
 
 use clap::{Args, ValueEnum};
 
-/// Who makes the runs.
+/// Backend of the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum BackendArg {
-    /// The simulator.
+    /// Simulator.
     #[default]
     Sim,
-    /// Lowtide's TCP over real packets.
+    /// Lowtide's TCP on real packets.
     Live,
-    /// The Linux kernel's TCP, each host in a network namespace of its own.
+    /// TCP of the Linux kernel, one network namespace per host.
     Kernel,
-    /// The same inside User Mode Linux, whose kernel has DCTCP (docs/uml.md).
+    /// TCP of a User Mode Linux kernel, which has DCTCP (docs/uml.md).
     Uml,
 }
 
-/// How runs on real packets are made.
+/// Options of runs on real packets.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 pub(crate) struct RealArgs {
-    /// With `live`: hosts that have the kernel's TCP instead, by name, group or pattern (`senders`, `*.0`)
+    /// With `live`: hosts with the kernel's TCP, by name, group or pattern (`senders`, `*.0`);
+    /// default: none
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) kernel_hosts: Vec<String>,
-    /// With `kernel` or `uml`: hosts that have lowtide's TCP instead
+    /// With `kernel` or `uml`: hosts with lowtide's TCP; default: none
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) our_hosts: Vec<String>,
-    /// Another control of the kernel in the place of one of ours: `odctcp=bpf_odctcp`
+    /// Kernel's congestion control in place of one of ours: `odctcp=bpf_odctcp`
     #[arg(long, value_name = "OURS=KERNEL")]
     pub(crate) kernel_cc: Vec<String>,
-    /// Make a run again while the machine underneath takes more than 1 % of the processors' time for others, so often at
-    /// most; the one from which it took least counts
+    /// Most attempts of a run: repeat it while CPU steal exceeds 1 %, and keep the attempt with the
+    /// least steal; default: 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) tries: Option<u32>,
 }

@@ -5,27 +5,27 @@ use clap::Args;
 use super::backend::{BackendArg, RealArgs};
 
 pub(super) const EXAMPLES: &str = "\
-A and B are run directories, scenario files or names of embedded scenarios; a scenario is run as `run`
-does it, into its own directory, and not again if it is there. Runs are paired by scheme, point and
-seed. docs/compare.md defines the verdicts.
+A and B are run directories, scenario files or names of embedded scenarios. A scenario is run as by
+`run`, into its own directory; finished runs are reused. Runs are paired by scheme, point and seed.
+docs/compare.md defines the verdicts.
 
 Examples:
   lowtide compare runs/queue-buildup/1111aaaa runs/queue-buildup/2222bbbb
-  lowtide compare queue-buildup --with 'switch.mark.k=65 pkt'         a scenario with its changed self
+  lowtide compare queue-buildup --with 'switch.mark.k=65 pkt'         B is A with another K
   lowtide compare before.toml after.toml --fail-above 5% --metric fct_ms.p99
   lowtide compare queue-buildup-100m --backends sim,live,kernel       one scenario, three columns";
 
-/// Two sets of results.
+/// Results to compare.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// A run directory, a scenario file, or the name of an embedded scenario
+    /// Run directory, scenario file, or name of an embedded scenario
     pub(crate) a: String,
-    /// The same; with --with it may be left out, and is A with those keys changed
+    /// As A; default: A with the keys of --with
     #[arg(required_unless_present_any = ["with", "backends"], conflicts_with = "backends")]
     pub(crate) b: Option<String>,
-    /// More of them, each held against A
+    /// More results, each compared with A
     pub(crate) more: Vec<String>,
-    /// Run the scenario A by each of these, and hold them against the first
+    /// Run scenario A by each of these backends, and compare them with the first
     #[arg(long, value_enum, value_name = "A,B,...", value_delimiter = ',', num_args = 1,
           conflicts_with_all = ["with", "fail_above"])]
     pub(crate) backends: Vec<BackendArg>,
@@ -37,37 +37,38 @@ pub(crate) struct CompareArgs {
     /// Set a key of A and B
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Number of seeds of what is run
+    /// Number of seeds of scenarios that are run; default: that of the scenario
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Compare this metric of `summary.json`, as fct_ms.p99; `all` for every one
+    /// Metrics of `summary.json` to compare, as `fct_ms.p99`, or `all`; default: the main metrics
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
-    /// Compare this queue; the longest one of A on average without it
+    /// Queues to compare; default: the longest of A on average
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) queue: Vec<String>,
-    /// Compare this memory that queues share, as switch0.0; the fullest one of A without it
+    /// Shared buffers to compare, as `switch0.0`; default: the fullest of A
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) memory: Vec<String>,
-    /// Pair this scheme of A with that one of B
+    /// Pair a scheme of A with a scheme of B; default: by name
     #[arg(long = "pair", value_name = "A=B")]
     pub(crate) pair: Vec<String>,
-    /// End with status 3 if a metric got worse by more than this, its whole interval beyond it
+    /// Exit with status 3 if the whole interval of a metric is worse by more than this share;
+    /// default: no limit
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_above: Option<f64>,
-    /// A difference whose whole interval lies within this is `same`
+    /// Largest share for the verdict `same`: the whole interval of the difference is within it
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     pub(crate) same: f64,
-    /// Runs at a time; all processors without it
+    /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
 }
 
-/// A share as `5%`.
+/// Parses a share as `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').map(str::trim);
     match number.and_then(|n| n.parse::<f64>().ok()) {
         Some(n) if n.is_finite() && n >= 0.0 => Ok(n / 100.0),
-        _ => Err(format!("`{text}` is no share: expected per cent, as 5%")),
+        _ => Err(format!("`{text}` is not a share: expected per cent, as 5%")),
     }
 }

@@ -1,10 +1,10 @@
-//! One connection of `lowtide live client`, as flowgrind schedules them.
+//! `--flow` of `lowtide live client`: one scheduled connection, as in flowgrind.
 
 use lowtide_units::Duration;
 
 use super::quantity::{seconds, size};
 
-/// What `--flow` says; what it leaves out is as the other options have it.
+/// Value of `--flow`. Fields that it leaves out take the values of the other options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FlowArg {
     pub(crate) start: Duration,
@@ -14,7 +14,7 @@ pub(crate) struct FlowArg {
     pub(crate) reverse: bool,
 }
 
-/// `start=2,time=5,reverse`.
+/// Parses `start=2,time=5,reverse`.
 pub(crate) fn flow(text: &str) -> Result<FlowArg, String> {
     let mut flow = FlowArg::default();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -27,16 +27,16 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, String> {
             "length" => flow.length = Some(size(value).map_err(named)?),
             "reverse" if value.is_empty() => flow.reverse = true,
             "cc" | "congestion" => {
-                return Err("all connections have the congestion control of -C".to_owned());
+                return Err("-C sets the congestion control of all connections".to_owned());
             }
             _ => {
                 let keys = "start=SECONDS, time=SECONDS or bytes=BYTES, length=BYTES, reverse";
-                return Err(format!("`{part}` is not known here; there are {keys}"));
+                return Err(format!("unknown key `{part}`; the keys are {keys}"));
             }
         }
     }
     if flow.time.is_some() && flow.bytes.is_some() {
-        return Err("either a time or bytes".to_owned());
+        return Err("give either time= or bytes=".to_owned());
     }
     Ok(flow)
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_says_when_how_long_or_how_much_and_which_way() {
+    fn flows_have_start_time_or_bytes_length_and_direction() {
         let ms = Duration::from_ms;
         let all =
             FlowArg { start: ms(500), bytes: Some(1 << 20), reverse: true, ..FlowArg::default() };
@@ -57,8 +57,8 @@ mod tests {
             ("start=x", "`start`"),
             ("bytes=0", "`bytes`"),
             ("time=1,bytes=1", "either"),
-            ("reverse=yes", "not known"),
-            ("stop=3", "there are start="),
+            ("reverse=yes", "unknown key"),
+            ("stop=3", "the keys are start="),
             ("cc=dctcp", "-C"),
         ] {
             assert!(flow(bad).is_err_and(|e| e.contains(why)), "{bad}");

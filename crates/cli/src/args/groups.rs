@@ -1,7 +1,7 @@
 //! The list of commands in `lowtide --help`, grouped by the user's question.
 //!
-//! The tree of commands: a noun for an object that has parts (`live`, `testbed`, `papers`), a verb or
-//! the name of the artefact that it writes for the rest (`run`, `plot`, `table`, `pcap`).
+//! Names of commands: a noun for an object that has parts (`live`, `testbed`, `papers`), else a
+//! verb or the name of the output (`run`, `plot`, `table`, `pcap`).
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use clap::{Command as ClapCommand, CommandFactory};
 
 use super::Cli;
 
-/// Question, and the commands that answer it.
+/// Questions, with the commands that answer them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("What happens in this network?", &["run", "check", "new", "list", "explain", "schema"]),
     ("What does the result say?", &["report", "table", "compare", "diff", "plot", "pcap"]),
@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Shell", &["completions", "help"]),
 ];
 
-/// The command line, with the grouped list as its help.
+/// Returns the command line, with the grouped list as its help.
 pub(crate) fn command() -> ClapCommand {
     let command = Cli::command();
     let mut list = String::new();

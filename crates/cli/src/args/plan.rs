@@ -6,41 +6,41 @@ use lowtide_units::{Duration, Rate, parse_packets, parse_rate};
 use super::time;
 
 pub(super) const EXAMPLES: &str = "\
-The analysis is DCTCP (SIGCOMM 2010) §3.3 and §3.4: N endless flows in phase over one line. docs/plan.md
-says what each line of the answer is and where the simulation differs.
+The analysis is DCTCP (SIGCOMM 2010) §3.3 and §3.4: N endless, synchronised flows on one link.
+docs/plan.md defines each line of the output and explains how the simulation differs.
 
 Examples:
   lowtide plan --rate 10Gbps --rtt 100us --flows 40
-  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --bursts 40pkt     hosts that burst need a larger K
+  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --bursts 40pkt     bursts need a larger K
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 --k 40pkt --g 1/16
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 -s transport.sender.reduction=prr";
 
-/// A link, and who shares it.
+/// A link and the flows that share it.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// C: the rate of the line, as 10Gbps
+    /// C: rate of the link, as 10Gbps
     #[arg(long, value_parser = rate)]
     pub(crate) rate: Rate,
-    /// The round trip of a full segment over empty queues, as 100us
+    /// Round trip of a full segment with empty queues, as 100us
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) rtt: Duration,
-    /// N: long flows that share the line
+    /// N: number of long flows on the link
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) flows: u32,
-    /// The largest IP packet, in bytes
+    /// MTU: largest IP packet, bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
           value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
-    /// Packets that a host sends back to back, as 40pkt: K and the buffer allow for them
+    /// Burst of a host, packets sent back to back, as 40pkt; K and the buffer allow for it
     #[arg(long, value_name = "PACKETS", value_parser = packets, default_value = "0pkt")]
     pub(crate) bursts: u32,
-    /// K, where it is given, as 65pkt; the least one that the analysis allows without it
+    /// K, packets, as 65pkt; default: the least K that the analysis allows
     #[arg(long, value_name = "PACKETS", value_parser = packets)]
     pub(crate) k: Option<u32>,
-    /// g, where it is given, as 1/16; the greatest power of two that the analysis allows without it
+    /// g, as 1/16; default: the largest power of two that the analysis allows
     #[arg(long, value_name = "1/2^n", value_parser = gain)]
     pub(crate) g: Option<u32>,
-    /// The analysis alone, without the simulation
+    /// Print the analysis only, without the simulation
     #[arg(long)]
     pub(crate) no_check: bool,
     /// Set a key of the simulated scenario
@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
     /// Number of seeds of the simulation
     #[arg(long, value_name = "N", conflicts_with = "no_check")]
     pub(crate) seeds: Option<u64>,
-    /// Runs at a time; all processors without it
+    /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
 }
@@ -60,12 +60,12 @@ fn rate(text: &str) -> Result<Rate, String> {
 
 fn packets(text: &str) -> Result<u32, String> {
     let n = parse_packets(text).map_err(|e| e.to_string())?;
-    u32::try_from(n).map_err(|_| "that is more packets than a queue can hold".to_owned())
+    u32::try_from(n).map_err(|_| format!("too many packets: expected at most {}", u32::MAX))
 }
 
-/// The shift of a gain that is a power of two, from 0 for 1 to 10 for 1/1024.
+/// Parses a gain that is a power of two. Returns its shift, from 0 for 1 to 10 for 1/1024.
 fn gain(text: &str) -> Result<u32, String> {
-    let wrong = || format!("`{text}` is no gain: expected 1/2^n, from 1 to 1/1024, as 1/16");
+    let wrong = || format!("`{text}` is not a gain: expected 1/2^n, from 1 to 1/1024, as 1/16");
     let value = match text.split_once('/') {
         Some((one, of)) => {
             let part = |t: &str| t.trim().parse::<f64>().map_err(|_| wrong());

@@ -8,37 +8,38 @@ use super::LiveStackArgs;
 use super::quantity::{seconds, size};
 
 pub(super) const EXAMPLES: &str = "\
-A route says where connections come in and, after `=`, where they go; the other TCP carries them there. Ctrl-C or
-SIGTERM ends the relay: nothing more is accepted, and what is open has --drain to end. docs/live.md shows how
-packets get to and from our addresses.
+A route is a listening TCP and port, `=`, and a target. The relay accepts a connection by one TCP
+and opens one to the target by the other. After Ctrl-C or SIGTERM it accepts no more connections;
+open ones have --drain seconds to end. docs/live.md shows how packets are routed to our addresses.
 
 Examples:
   lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 --scheme odctcp-sender -s ect=data
-  lowtide live proxy lowtide:80=127.0.0.1:8080 --scheme odctcp        for a server that cannot change its kernel
-  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 lowtide:80=127.0.0.1:8081 --most 5000 --idle 300";
+  lowtide live proxy lowtide:80=127.0.0.1:8080 --scheme odctcp        before an unchanged server
+  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 lowtide:80=127.0.0.1:8081 --idle 300";
 
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArgs {
-    /// `kernel:ADDRESS:PORT=TARGET` (the kernel accepts, ours goes on) or `lowtide:PORT=TARGET` (the reverse); TARGET
-    /// is an address and a port
+    /// `kernel:ADDRESS:PORT=TARGET` (the kernel accepts, our TCP connects) or `lowtide:PORT=TARGET`
+    /// (the reverse); TARGET is ADDRESS:PORT
     #[arg(required = true, value_name = "ROUTE")]
     pub(crate) routes: Vec<RelayRoute>,
-    /// The most connections at a time; further ones wait
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Most concurrent connections; further ones wait
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: u32,
-    /// Bytes that may wait in the relay for each direction of a connection
+    /// Buffer of each direction of a connection, bytes
     #[arg(long, value_name = "BYTES", default_value = "64K", value_parser = buffer)]
     pub(crate) buffer: u64,
-    /// Seconds that a target may take to answer
+    /// Timeout of the connection to a target, seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) connect: Duration,
-    /// Seconds without a byte after which a connection is reset; never without it
+    /// Idle timeout of a connection, seconds; it is then reset; default: none
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) idle: Option<Duration>,
-    /// Seconds that connections may go on when the relay is to end
+    /// Seconds that open connections have to end at shutdown
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) drain: Duration,
-    /// Seconds between two lines of output; 0 for none
+    /// Seconds between interval reports; 0 for none
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) interval: Duration,
     #[command(flatten)]

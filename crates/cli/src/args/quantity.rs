@@ -1,17 +1,17 @@
-//! Quantities with iperf3's letters.
+//! Quantities in the notation of iperf3.
 
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
-/// Seconds as iperf3 takes them, or a span with its unit.
+/// Parses seconds as iperf3 does, or a duration with its unit.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let plain = text.parse::<f64>().ok().filter(|s| (0.0..=1e6).contains(s));
     match plain {
         Some(s) => Ok(Duration::from_us((s * 1e6) as u64)),
-        None => parse_duration(text).map_err(|_| "expected seconds up to 1000000".to_owned()),
+        None => parse_duration(text).map_err(|_| "expected seconds, 0 to 1000000".to_owned()),
     }
 }
 
-/// Bytes as iperf3 takes them (`K`, `M` and `G` are powers of 1024), or with a unit (`3 MB`).
+/// Parses bytes as iperf3 does (`K`, `M` and `G` are powers of 1024), or with a unit (`3 MB`).
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || "expected bytes: a number, with K, M or G, or a unit as in `3 MB`".to_owned();
     let (digits, shift) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_are_taken_as_iperf3_takes_them() {
+    fn sizes_and_times_are_parsed_as_by_iperf3() {
         assert_eq!(
             (size("128K"), size("2G"), size("3 MB")),
             (Ok(131_072), Ok(2 << 30), Ok(3_000_000))

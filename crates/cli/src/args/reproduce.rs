@@ -11,34 +11,34 @@ use super::MemoryArg;
 pub(crate) enum PapersCommand {
     /// List the experiments of the papers
     List,
-    /// Run experiments, judge the papers' claims, and draw their figures beside ours
+    /// Run experiments, judge the papers' claims, and plot the papers' figures beside ours
     Reproduce(ReproduceArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments (`dctcp-fig1`), papers (`od`) or your own (`MY/ROW.toml`, with `ROW.expected.toml` beside it); all
-    /// experiments of papers without a name
+    /// Experiments (`dctcp-fig1`), papers (`od`) or own experiments (`MY/ROW.toml`, with
+    /// `ROW.expected.toml` beside it); default: all experiments of the papers
     #[arg(value_name = "PAPER[/ROW]")]
     pub(crate) rows: Vec<String>,
-    /// The reduced form of each: it may leave a claim undecided
+    /// Run the reduced form of each experiment, which may leave claims undecided
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Vary what the paper leaves open, too, where a claim is known to hang on it
+    /// Also vary parameters that the paper leaves open and on which a claim depends
     #[arg(long)]
     pub(crate) vary: bool,
-    /// Number of seeds
+    /// Number of seeds; default: that of each experiment
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Runs at a time; all processors without it
+    /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
     #[command(flatten)]
     pub(crate) memory: MemoryArg,
-    /// Where to write; `runs/papers` without it
+    /// Output directory; default: `runs/papers`
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Forget finished runs instead of continuing
+    /// Discard finished runs instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
 }

@@ -7,39 +7,40 @@ use clap::{Args, Subcommand};
 use super::{RunArgs, ScenarioArgs, UmlArgs, uml};
 
 pub(super) const UP_EXAMPLES: &str = "\
-The network is that of the scenario; each host is a network namespace `lowtide-HOST` with the interface `eth0`, and has
-the kernel's TCP as the first scheme wants it. The command keeps it up until Ctrl-C or `lowtide testbed down`.
-Whatever ends it, what was left behind is found and removed by the next `up` or `down`. docs/testbed.md shows more.
+Each host of the scenario's network is a network namespace `lowtide-HOST` with the interface `eth0`
+and the kernel's TCP, configured by the first scheme. The testbed stays up until Ctrl-C or
+`lowtide testbed down`. The next `up` or `down` removes the remains of a killed testbed.
+docs/testbed.md shows more.
 
 Examples:
   lowtide testbed up queue-buildup-100m
-  ip netns exec lowtide-receivers.0 iperf3 -s                              another terminal
-  ip netns exec lowtide-senders.0 iperf3 -c 10.66.0.4                      a third one
-  lowtide testbed run queue-buildup-100m -s compare.schemes='[\"ecn\"]'    its flows, in that testbed
+  ip netns exec lowtide-receivers.0 iperf3 -s                              terminal 2
+  ip netns exec lowtide-senders.0 iperf3 -c 10.66.0.4                      terminal 3
+  lowtide testbed run queue-buildup-100m -s compare.schemes='[\"ecn\"]'    the scenario's flows
   lowtide testbed down";
 
-/// What `lowtide testbed` does.
+/// Parts of `testbed`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
-    /// Make the network of a scenario out of namespaces with names, and keep it up
+    /// Create the network of a scenario from named namespaces, and keep it up
     #[command(after_long_help = UP_EXAMPLES)]
     Up(TestbedUpArgs),
     /// Run the flows of a scenario in the testbed that is up
     Run(Box<TestbedRunArgs>),
-    /// Take the testbed down, or what is left of one
+    /// Take the testbed down, or remove the remains of one
     Down(TestbedDirArgs),
-    /// Run a command of lowtide inside User Mode Linux: a kernel with its own DCTCP, RED and netem
+    /// Run a lowtide command inside User Mode Linux: a kernel with its own DCTCP, RED and netem
     #[command(after_long_help = uml::EXAMPLES)]
     Uml(UmlArgs),
-    /// The first process of such a machine
+    /// First process of a User Mode Linux machine
     #[command(hide = true)]
     UmlGuest {
-        /// The folder of its job
+        /// Job folder
         folder: PathBuf,
     },
 }
 
-/// A testbed to make.
+/// A testbed to create.
 #[derive(Debug, Args)]
 pub(crate) struct TestbedUpArgs {
     #[command(flatten)]
@@ -57,10 +58,10 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) place: TestbedDirArgs,
 }
 
-/// Where the testbed is.
+/// Location of the testbed.
 #[derive(Debug, Args)]
 pub(crate) struct TestbedDirArgs {
-    /// Keep names and state below this folder, where `ip netns` does not look
+    /// Folder for names and state; `ip netns` does not see them there
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) below: Option<PathBuf>,
 }

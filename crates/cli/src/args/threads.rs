@@ -1,19 +1,19 @@
-//! How many threads one run may take.
+//! Number of threads of a run: `--threads`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What `--threads` says.
+/// Value of `--threads`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadCount {
-    /// What the machine has, as far as other runs leave it.
+    /// The CPUs that other runs leave idle.
     Auto,
-    /// Up to so many.
+    /// At most this number.
     UpTo(u32),
 }
 
 impl ThreadCount {
-    /// The number that was given, if one was.
+    /// Number given by the user; `None` for `auto`.
     pub(crate) fn number(self) -> Option<usize> {
         match self {
             Self::Auto => None,

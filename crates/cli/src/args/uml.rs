@@ -6,28 +6,29 @@ use clap::Args;
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 pub(super) const EXAMPLES: &str = "\
-The machine sees the files of this one, read-only but for the current folder and what --write names. Output and
-exit status are those of the command. It is gone with this process, however that ends. docs/uml.md shows the rest.
+The machine sees the host's files, read-only except the current folder and the folders of --write.
+Output and exit status are those of the command. The machine ends with this process, even if it is
+killed. docs/uml.md shows more.
 
 Examples:
   lowtide testbed uml -- live client --peer kernel --kernel-cc dctcp --kernel-ecn on --scheme dctcp
-  lowtide testbed uml --limit 2min -- live server --peer kernel --kernel-cc dctcp -t 60 -J > result.json";
+  lowtide testbed uml --limit 2min -- live server --peer kernel --kernel-cc dctcp -t 60 -J";
 
 #[derive(Debug, Args)]
 pub(crate) struct UmlArgs {
-    /// Memory of the machine; it takes from this one what it uses
+    /// Memory of the machine; the host allocates the used part only
     #[arg(long, value_name = "BYTES", default_value = "512 MiB", value_parser = memory)]
     pub(crate) memory: Bytes,
-    /// How long the command may take
+    /// Time limit of the command
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = limit)]
     pub(crate) limit: Duration,
-    /// A folder in which the command may write, beside the current one
+    /// Writable folder, besides the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Vec<PathBuf>,
-    /// A module to load beside those of networking
+    /// Kernel module to load, besides those of networking
     #[arg(long, value_name = "NAME")]
     pub(crate) module: Vec<String>,
-    /// The kernel; `linux.uml` of the search path without it
+    /// Kernel file; default: `linux.uml` in PATH
     #[arg(long, value_name = "FILE")]
     pub(crate) kernel: Option<PathBuf>,
     /// Arguments of lowtide, after `--`

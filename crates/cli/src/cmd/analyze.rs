@@ -1,4 +1,4 @@
-//! `lowtide analyze`: what a transport did, from a capture.
+//! `lowtide analyze`: the behaviour of a transport, from a capture.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,17 +27,16 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
     let name = args.file.display().to_string();
     let from_stdin = name == "-";
     if from_stdin && args.out.is_some() {
-        let message =
-            "plots need a second look at the capture, which stdin does not give".to_owned();
+        let message = "plots read the capture twice, which stdin does not allow".to_owned();
         let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
         return Err(CommandError::Usage(message, Some(help)));
     }
     let rto_min_ns = args.rto_min.as_ps() / 1_000;
-    let question = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
+    let options = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
     let analysis = if from_stdin {
-        Analysis::of("stdin", std::io::stdin().lock(), &question)
+        Analysis::of("stdin", std::io::stdin().lock(), &options)
     } else {
-        Analysis::of(&name, open(&args.file)?, &question)
+        Analysis::of(&name, open(&args.file)?, &options)
     };
     let analysis = analysis.map_err(|e| failure(e, &name))?;
     let files = match &args.out {
@@ -63,7 +62,7 @@ fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
     AnalyzeOutput { schema: "lowtide.analysis/1", version, analysis, files }
 }
 
-/// Prints piece by piece: of many connections the text is longer than the capture.
+/// Streams the JSON: with many connections the text is longer than the capture.
 fn print_json(analyzed: &AnalyzeOutput<'_>) -> Result<(), CommandError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = serde_json::to_writer_pretty(&mut out, analyzed).map_err(std::io::Error::from);
@@ -94,7 +93,7 @@ fn failure(error: LabError, name: &str) -> CommandError {
     }
 }
 
-/// The page first.
+/// Writes the page, the JSON and the figures. Returns their paths, the page first.
 fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let page = Page::of(analysis, open(capture)?)?;
     let mut json = serde_json::to_string_pretty(&envelope(analysis, Vec::new()))

@@ -1,17 +1,17 @@
-//! The backend that was asked for.
+//! Backend of the command line.
 
 use lowtide_lab::Backend;
 
 use crate::args::{BackendArg, RealArgs};
 use crate::error::CommandError;
 
-/// `None` for the simulator.
+/// Returns the selected backend; `None` is the simulator.
 pub(crate) fn backend(
     arg: BackendArg,
     real: &RealArgs,
 ) -> Result<Option<Box<dyn Backend>>, CommandError> {
-    let needs = |what: &str, backend: &str| {
-        CommandError::Usage(format!("`{what}` goes with `--backend {backend}`"), None)
+    let needs = |option: &str, backend: &str| {
+        CommandError::Usage(format!("`{option}` needs `--backend {backend}`"), None)
     };
     if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
         return Err(needs("--kernel-hosts", "live"));
@@ -30,7 +30,7 @@ pub(crate) fn backend(
     real_packets(arg, real).map(Some)
 }
 
-/// Controls of ours, and what takes their place in the kernel.
+/// Pairs of our congestion controls and the kernel's that replace them.
 #[cfg(target_os = "linux")]
 pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, CommandError> {
     let one = |text: &String| {

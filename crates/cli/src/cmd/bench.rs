@@ -1,4 +1,4 @@
-//! `lowtide bench`: how fast the simulator is on this machine.
+//! `lowtide bench`: speed of the simulator on this machine.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -19,7 +19,7 @@ struct Bench {
     rows: Vec<BenchmarkResult>,
 }
 
-/// What a process that measures one benchmark prints.
+/// Output of the process of one benchmark.
 #[derive(Deserialize)]
 struct SubprocessOutput {
     rows: Vec<BenchmarkResult>,
@@ -54,7 +54,7 @@ fn here(benchmark: &Benchmark, args: &BenchArgs) -> Result<BenchmarkResult, Comm
         .map_err(|e| CommandError::Run(e.to_string()))
 }
 
-/// Measures in a process of its own, whose peak memory nobody else has a part in.
+/// Measures in a separate process, so that the peak memory is that of one benchmark.
 fn in_subprocess(
     benchmark: &Benchmark,
     args: &BenchArgs,
@@ -67,12 +67,12 @@ fn in_subprocess(
         .args(["--threads", &args.threads.to_string()])
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| failed(format!("cannot start a process of its own: {e}")))?;
+        .map_err(|e| failed(format!("cannot start a process: {e}")))?;
     if !done.status.success() {
         return Err(failed(format!("its process ended with {}", done.status)));
     }
     let printed: SubprocessOutput = serde_json::from_slice(&done.stdout)
-        .map_err(|e| failed(format!("its process printed what is no result: {e}")))?;
+        .map_err(|e| failed(format!("its process printed no valid result: {e}")))?;
     Ok(printed.rows)
 }
 

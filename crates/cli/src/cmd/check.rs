@@ -1,4 +1,4 @@
-//! `lowtide check`: everything that can be said without running.
+//! `lowtide check`: checks a scenario without running it, or the hashes of a run directory.
 
 use std::path::Path;
 
@@ -75,7 +75,8 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
         "{}: {}\n\
          fine: {} schemes ({}) x {} points, {} runs\n\
          each run: {} hosts, {} flows, about {} of memory\n\
-         all runs: about {:.1} million packet-hops, {:.1} s simulated at most, {:.1} s of one core at {millions} million packet-hops a second, about {} on disk",
+         all runs: about {:.1} million packet-hops, {:.1} s simulated at most, \
+         {:.1} s of one core at {millions} million packet-hops per second, about {} on disk",
         checked.scenario,
         checked.title,
         checked.schemes.len(),
@@ -101,15 +102,12 @@ struct DirectoryCheck {
     damaged: Vec<String>,
 }
 
-/// Every file of a run directory against its hash.
+/// Verifies every file of a run directory against its hash.
 fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), CommandError> {
     if !args.set.is_empty() || !args.over.is_empty() || args.seeds.is_some() {
         return Err(CommandError::Usage(
-            format!(
-                "`{}` is a directory of results: nothing in it can be set any more",
-                dir.display()
-            ),
-            Some("name its scenario to check that".to_owned()),
+            format!("`{}` is a directory of results, whose keys cannot be set", dir.display()),
+            Some("name a scenario to set keys".to_owned()),
         ));
     }
     let (files, damage) = verify(dir)?;

@@ -1,4 +1,4 @@
-//! `lowtide compare`: sets of results, seed by seed.
+//! `lowtide compare`: results compared seed by seed.
 
 mod columns;
 
@@ -16,7 +16,7 @@ use crate::cmd::{set, split};
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Name of the file that makes a directory one of results.
+/// File that every run directory has.
 const MANIFEST: &str = "manifest.json";
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
     }
     match args.fail_above {
         Some(limit) if failed > 0 => Err(CommandError::Unmet(format!(
-            "{failed} metrics got worse by more than {} %, with their whole interval",
+            "{failed} metrics are worse by more than {} % over their whole interval",
             limit * 100.0
         ))),
         _ => Ok(()),
@@ -102,7 +102,7 @@ fn side<'a>(name: &'a str, of: &'a CompletedExperiment) -> CompareSide<'a> {
     }
 }
 
-/// The results of a directory, or of a scenario, which is run when its own directory is not complete.
+/// Loads the results of a directory, or runs a scenario whose directory is not complete.
 fn results(
     name: &str,
     args: &CompareArgs,
@@ -113,14 +113,14 @@ fn results(
     if path.is_dir() {
         if !with.is_empty() || !args.set.is_empty() || args.seeds.is_some() {
             return Err(CommandError::Usage(
-                format!("`{name}` is a directory of results: nothing in it can be set any more"),
-                Some("name its scenario instead; what has been run is not run again".to_owned()),
+                format!("`{name}` is a directory of results, whose keys cannot be set"),
+                Some("name its scenario instead; finished runs are reused".to_owned()),
             ));
         }
         if !path.join(MANIFEST).exists() {
             return Err(CommandError::Usage(
-                format!("`{name}` is no run directory: it has no {MANIFEST}"),
-                Some("`lowtide run` names the directory that it writes".to_owned()),
+                format!("`{name}` is not a run directory: it has no {MANIFEST}"),
+                Some("`lowtide run` prints the directory that it writes".to_owned()),
             ));
         }
         return Ok(load(path)?);
@@ -138,8 +138,8 @@ fn results(
         backend: None,
         memory: MemoryArg::default(),
     };
-    out.note(&format!("{name}: {}", how.dir(&plan).display()));
-    how.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+    out.note(&format!("{name}: {}", runner.dir(&plan).display()));
+    runner.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }
 
 fn show(
@@ -186,8 +186,8 @@ fn show(
     ))?;
     if found.digest_only > 0 {
         out.text(&format!(
-            "{} pairs have one digest and other figures: their warm-up or classes of flow sizes differ, or \
-             another version made them",
+            "{} pairs have equal digests and different results: warm-up or flow-size classes differ, or \
+             another version wrote them",
             found.digest_only
         ))?;
     }
@@ -202,14 +202,14 @@ fn print_mismatches(side: &str, transports: &Transports, out: Output) -> Result<
     transports.mismatches.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
 }
 
-/// The label of a scheme, or all of them where the sides ran it otherwise.
+/// Label of a scheme, or all its labels if the sides ran it differently.
 fn labels<'a>(of_sides: impl IntoIterator<Item = &'a str>) -> String {
     let mut all: Vec<&str> = of_sides.into_iter().collect();
     all.dedup();
     all.join(" | ")
 }
 
-/// Runs without a partner that are named; the rest is counted.
+/// Most unpaired runs that are named; the rest is counted.
 const MAX_UNPAIRED: usize = 8;
 
 fn print_unpaired(side: &str, alone: &[String], out: Output) -> Result<(), CommandError> {
@@ -230,7 +230,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), digits)
 }
 
-/// Four digits, as far as they say something.
+/// Formats with about four significant digits, at most three decimals.
 fn digits(value: f64) -> String {
     let size = value.abs();
     let after = if size >= 1000.0 {

@@ -1,4 +1,4 @@
-//! `lowtide diff`: where runs differ.
+//! `lowtide diff`: differences of runs.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
         }
     }
     if args.nothing_to_compare() {
-        let message = "there is nothing to compare it with".to_owned();
+        let message = "there is nothing to compare with".to_owned();
         let help =
             "name a second directory or scenario, set a key with -s, or give two seeds or schemes";
         return Err(CommandError::Usage(message, Some(help.to_owned())));
@@ -74,7 +74,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
     if same { Ok(()) } else { Err(CommandError::Differs) }
 }
 
-/// A directory, or a scenario with these keys set.
+/// Loads a directory, or a scenario with these keys set.
 fn side(name: &str, keys: &[String]) -> Result<DiffSide, CommandError> {
     if !Path::new(name).is_dir() {
         return Ok(DiffSide::plan(set(Scenario::load(name)?, keys)?.expand()?));
@@ -100,7 +100,7 @@ fn print(found: &DiffOverview, out: Output) -> Result<(), CommandError> {
         Output::raw("\n")?;
     }
     let row = |r: &RunPair| {
-        let text = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "not there".into());
+        let text = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "missing".into());
         let verdict = if r.same { "same" } else { "differs" };
         vec![r.run.to_string(), text(&r.a), text(&r.b), verdict.to_owned()]
     };
@@ -110,7 +110,7 @@ fn print(found: &DiffOverview, out: Output) -> Result<(), CommandError> {
         out.text(&format!("\ntables that differ: {}", found.tables.join(", ")))?;
     }
     if !found.same {
-        out.note("--first-divergence says where it begins");
+        out.note("--first-divergence finds the first difference");
     }
     Ok(())
 }

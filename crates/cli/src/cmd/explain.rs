@@ -1,4 +1,4 @@
-//! `lowtide explain`: what a name means, and where two configurations differ.
+//! `lowtide explain`: the meaning of a name, and the differences of two configurations.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ struct NamedConfig {
 
 impl NamedConfig {
     fn read(text: &str) -> Result<Self, CommandError> {
-        // Whatever nobody states has its value, and its reason, from `rfc`.
+        // Switches that no part sets have value and source of `rfc`.
         let base = profile::find_profile("rfc").map(|p| p.settings);
         let mut named = Self { config: Config::default(), parts: base.into_iter().collect() };
         for (i, part) in text.split('+').enumerate() {
@@ -161,11 +161,11 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), CommandError> {
 /// Names that an error lists; more are left to `lowtide list`.
 const MAX_NAMES: usize = 32;
 
-pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> CommandError {
+pub(crate) fn unknown(kind: &str, name: &str, known: &[String]) -> CommandError {
     let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.len() <= MAX_NAMES => format!("it is one of {}", known.join(", ")),
-        None => "no name is near; `lowtide list` shows all".to_string(),
+        None => "no similar name; `lowtide list` shows all".to_string(),
     };
-    CommandError::Usage(format!("there is no {what} `{name}`"), Some(help))
+    CommandError::Usage(format!("there is no {kind} `{name}`"), Some(help))
 }

@@ -12,7 +12,7 @@ use crate::cmd::split;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Events that are shown without `--all`.
+/// Most events printed without `--all`.
 const MAX_EVENTS: usize = 40;
 
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ pub(crate) fn failure(error: LabError) -> CommandError {
 
 pub(crate) fn explain(
     names: &[String],
-    asked: &OptionalFlowArgs,
+    selected: &OptionalFlowArgs,
     all: bool,
     out: Output,
 ) -> Result<(), CommandError> {
@@ -64,10 +64,10 @@ pub(crate) fn explain(
         let message = format!("--flow takes one run directory, not {}", names.len());
         return Err(CommandError::Usage(message, Some(help.to_string())));
     };
-    let (scheme, seed, at) = (asked.scheme.clone(), asked.seed, asked.at.clone());
-    let flow = asked.flow.as_deref().unwrap_or_default();
-    let choice = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
-    let flows = flow::explain(Path::new(dir), &choice).map_err(failure)?;
+    let (scheme, seed, at) = (selected.scheme.clone(), selected.seed, selected.at.clone());
+    let flow = selected.flow.as_deref().unwrap_or_default();
+    let selector = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
+    let flows = flow::explain(Path::new(dir), &selector).map_err(failure)?;
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&ExplainFlowOutput { schema: "lowtide.flow/1", version, flows });
@@ -92,11 +92,11 @@ fn write(path: &Path, content: &[u8]) -> Result<PathBuf, CommandError> {
 }
 
 pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
-    let choice = flow_selector(&args.flow.flow, &args.flow.run)?;
+    let selector = flow_selector(&args.flow.flow, &args.flow.run)?;
     let place = args.out.clone().unwrap_or_else(|| args.flow.dir.join("figures"));
     let window = PlotWindow { from: args.from, to: args.to };
     let mut files = Vec::new();
-    for traced in flow::trace_flows(&args.flow.dir, &choice).map_err(failure)? {
+    for traced in flow::trace_flows(&args.flow.dir, &selector).map_err(failure)? {
         let plot = flow::plot(&traced, window).map_err(failure)?;
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
@@ -105,13 +105,13 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
 }
 
 pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
-    let choice = flow_selector(&args.flow.flow, &args.flow.run)?;
+    let selector = flow_selector(&args.flow.flow, &args.flow.run)?;
     let vantage = match args.place {
         CapturePointArg::Sender => Vantage::Sender,
         CapturePointArg::Receiver => Vantage::Receiver,
         CapturePointArg::Bottleneck => Vantage::Bottleneck,
     };
-    let all = flow::trace_flows(&args.flow.dir, &choice).map_err(failure)?;
+    let all = flow::trace_flows(&args.flow.dir, &selector).map_err(failure)?;
     let mut files = Vec::new();
     for traced in &all {
         let bytes = flow::capture(traced, vantage).map_err(failure)?;

@@ -1,4 +1,4 @@
-//! `lowtide list`: everything that has a name.
+//! `lowtide list`: all named items.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ struct Listing {
 }
 
 pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandError> {
-    // Switches are many: without a kind they are left to `lowtide list switches`.
+    // There are too many switches to list them without being asked.
     let kinds = kind.map_or_else(
         || catalogue::KINDS.into_iter().filter(|k| out.json || *k != ListKind::Switches).collect(),
         |k| vec![k],
@@ -30,7 +30,7 @@ pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandErr
     }
     let rows: Vec<Vec<String>> =
         items.into_iter().map(|i| vec![i.kind.into(), i.name, i.summary]).collect();
-    out.table(&["kind", "name", "what it is"], &[], &rows)?;
+    out.table(&["kind", "name", "summary"], &[], &rows)?;
     if kind.is_none() {
         out.note("more: lowtide list switches, lowtide explain NAME");
     }

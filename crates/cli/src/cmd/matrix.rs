@@ -18,8 +18,8 @@ const SETUP: &str = "matrix";
 const SHARE_SETUP: &str = "share";
 
 pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
-    if let Some(what) = args.print {
-        return print(what);
+    if let Some(file) = args.print {
+        return print(file);
     }
     let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
     let scenario = Scenario::load(args.scenario.as_deref().unwrap_or(name))?;
@@ -27,7 +27,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: ThreadCount::Auto,
@@ -36,18 +36,18 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         memory: args.memory,
     };
     let finished = match &args.share {
-        Some(names) => by_share(args, names, scenario, &how, out)?,
-        None => pairs(args, scenario, &how, out)?,
+        Some(names) => by_share(args, names, scenario, &runner, out)?,
+        None => pairs(args, scenario, &runner, out)?,
     };
     check_failed_flows(&finished)
 }
 
-fn print(what: PrintArg) -> Result<(), CommandError> {
+fn print(file: PrintArg) -> Result<(), CommandError> {
     let setup = |name: &str| {
         let found = lowtide_scenario::embedded_scenarios().iter().find(|e| e.name == name);
         found.map_or("", |e| e.text)
     };
-    Output::raw(match what {
+    Output::raw(match file {
         PrintArg::Setup => setup(SETUP),
         PrintArg::ShareSetup => setup(SHARE_SETUP),
         PrintArg::Thresholds => BUILT_IN_THRESHOLDS,
@@ -58,7 +58,7 @@ fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
     let Some(path) = &args.thresholds else { return Ok(Thresholds::built_in()?) };
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| {
-        let help = "`lowtide matrix --print thresholds` prints one to start from".to_owned();
+        let help = "`lowtide matrix --print thresholds` prints a template".to_owned();
         CommandError::Usage(format!("cannot read `{file}`: {e}"), Some(help))
     })?;
     Ok(Thresholds::parse(&text, &file)?)
@@ -67,21 +67,22 @@ fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
 fn pairs(
     args: &MatrixArgs,
     scenario: Scenario,
-    how: &PlanRunner<'_>,
+    runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
     let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
-    let question = PairMatrix::new(
+    let experiment = PairMatrix::new(
         scenario,
         args.senders.as_deref(),
         args.receivers.as_deref(),
         neighbours,
         thresholds(args)?,
     )?;
-    let plan = question.plan()?;
-    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
-        matrix::execute(&question, &plan, options)
-    })?;
+    let plan = experiment.plan()?;
+    let (finished, answer) =
+        runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
+            matrix::execute(&experiment, &plan, options)
+        })?;
     if out.json {
         out.json(&answer)?;
     } else {
@@ -95,11 +96,11 @@ fn by_share(
     args: &MatrixArgs,
     names: &[String],
     scenario: Scenario,
-    how: &PlanRunner<'_>,
+    runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
     let [from, to] = names else {
-        let message = format!("--share takes two schemes, and here are {}", names.len());
+        let message = format!("--share takes two schemes, not {}", names.len());
         return Err(CommandError::Usage(
             message,
             Some("for instance `--share sack,dctcp`".to_owned()),
@@ -110,12 +111,13 @@ fn by_share(
         MoveArg::Senders => MovedEnds::Senders,
         MoveArg::Receivers => MovedEnds::Receivers,
     };
-    let question =
+    let experiment =
         PartialDeployment::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
-    let plan = question.plan()?;
-    let (finished, answer) = how.run_plan(&plan, question.scenario.text(), out, &|options| {
-        share::execute(&question, &plan, options)
-    })?;
+    let plan = experiment.plan()?;
+    let (finished, answer) =
+        runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
+            share::execute(&experiment, &plan, options)
+        })?;
     if out.json {
         out.json(&answer)?;
     } else {
@@ -153,14 +155,14 @@ fn show(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     out.text("")
 }
 
-/// A value as a bar of its height among the others, so that a table shows where it is high.
+/// Bar character for a value relative to the maximum `most`.
 fn bar(value: f64, most: f64) -> char {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let share = if most > 0.0 { value / most } else { 0.0 };
     BARS[((share * 7.0).round().clamp(0.0, 7.0)) as usize]
 }
 
-/// The verdict of a cell, where it is worth a word.
+/// Verdict of a cell; empty if healthy.
 fn word(row: &PairRow) -> String {
     match row.verdict {
         PairVerdict::Healthy => String::new(),

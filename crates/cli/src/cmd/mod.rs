@@ -1,4 +1,4 @@
-//! One file per command (small ones that print a text share `new`).
+//! One file per command; those that only print a text share `new`.
 
 pub(crate) mod analyze;
 mod backend;
@@ -30,7 +30,7 @@ use crate::args::ScenarioArgs;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
+/// Loads a scenario and applies the overrides: `-s`, then `--over`, then `--seeds`.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
     let mut scenario = set(Scenario::load(&args.scenario)?, &args.set)?;
     for text in &args.over {

@@ -30,7 +30,7 @@ struct ScriptOutcome {
     events: usize,
     ended_s: Option<f64>,
     digest: Option<String>,
-    /// Where and why it failed or was refused.
+    /// Line and reason of the failure or refusal.
     failure: Option<FailureDetail>,
     notes: Vec<ScriptNote>,
     /// Every packet, with `--verbose`.
@@ -60,7 +60,7 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
         collect(path, &mut paths)?;
     }
     if paths.is_empty() {
-        let help = "scripts end in .pkt; name a file to run another one".to_string();
+        let help = "directories are searched for *.pkt; name any other file".to_string();
         return Err(CommandError::Usage("no scripts were found".to_string(), Some(help)));
     }
     if args.stock {
@@ -119,7 +119,7 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
     Ok(())
 }
 
-/// A file as it is named; of a directory every `*.pkt` in it, in order of name.
+/// Collects a file, or every `*.pkt` below a directory, in order of name.
 fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     if !path.is_dir() {
         out.push(path.to_path_buf());
@@ -132,7 +132,7 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     }
     entries.sort();
     for entry in entries {
-        // A link to a directory may lead in a circle.
+        // A symbolic link to a directory may form a cycle.
         if entry.is_dir() && !entry.is_symlink() {
             collect(&entry, out)?;
         } else if entry.extension().is_some_and(|e| e == "pkt") {
@@ -147,7 +147,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))
 }
 
-/// One script for stock packetdrill, on stdout.
+/// Prints one script for stock packetdrill.
 fn stock(paths: &[PathBuf]) -> Result<(), CommandError> {
     let [path] = paths else {
         let message = format!("--stock prints one script, not {}", paths.len());

@@ -1,4 +1,4 @@
-//! `lowtide plan`: DCTCP's analysis of a line, and a simulation beside it.
+//! `lowtide plan`: DCTCP's analysis of a link, and a simulation to check it.
 
 use lowtide_lab::advice::{
     CheckedQuantity, SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
@@ -24,7 +24,7 @@ struct PlanOutput<'a> {
 }
 
 pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
-    let question = SizingInput {
+    let input = SizingInput {
         rate: args.rate,
         rtt: args.rtt,
         flows: args.flows,
@@ -33,20 +33,20 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
         k: args.k.map(u64::from),
         shift_g: args.g,
     };
-    let advice = recommend(&question)?;
+    let sizing = recommend(&input)?;
     if !out.json {
-        show(&question, &advice, out)?;
+        show(&input, &sizing, out)?;
     }
-    let check = if args.no_check { None } else { Some(check(args, &question, &advice)?) };
+    let check = if args.no_check { None } else { Some(check(args, &input, &sizing)?) };
     if out.json {
         return out.json(&PlanOutput {
             schema: "lowtide.plan/1",
             version: env!("CARGO_PKG_VERSION"),
-            rate_bps: question.rate.as_bps(),
-            rtt_us: question.rtt.as_ps() as f64 / 1e6,
-            flows: question.flows,
-            mtu_bytes: question.mtu,
-            advice: &advice,
+            rate_bps: input.rate.as_bps(),
+            rtt_us: input.rtt.as_ps() as f64 / 1e6,
+            flows: input.flows,
+            mtu_bytes: input.mtu,
+            advice: &sizing,
             check: check.as_ref(),
         });
     }
@@ -55,19 +55,19 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
 
 fn check(
     args: &PlanArgs,
-    question: &SizingInput,
-    advice: &Sizing,
+    input: &SizingInput,
+    sizing: &Sizing,
 ) -> Result<SimulationCheck, CommandError> {
-    let mut scenario = set(check_scenario(question, advice)?, &args.set)?;
+    let mut scenario = set(check_scenario(input, sizing)?, &args.set)?;
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
     let jobs = args.jobs.map_or_else(processors, |n| n as usize);
-    Ok(run_check(question, advice, &scenario.expand()?, jobs)?)
+    Ok(run_check(input, sizing, &scenario.expand()?, jobs)?)
 }
 
-fn show(question: &SizingInput, advice: &Sizing, out: Output) -> Result<(), CommandError> {
-    let a = advice;
+fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), CommandError> {
+    let a = sizing;
     let line =
         |name: &str, value: String, source: &str| vec![name.to_owned(), value, source.to_owned()];
     let burst = if a.burst_packets > 0 {
@@ -75,8 +75,8 @@ fn show(question: &SizingInput, advice: &Sizing, out: Output) -> Result<(), Comm
     } else {
         "eq. 13".to_owned()
     };
-    let k_source = if question.k.is_some() { "given".to_owned() } else { burst };
-    let g_source = if question.shift_g.is_some() { "given" } else { "eq. 15" };
+    let k_source = if input.k.is_some() { "given".to_owned() } else { burst };
+    let g_source = if input.shift_g.is_some() { "given" } else { "eq. 15" };
     let mut rows = vec![
         line("C x RTT", format!("{:.1} packets", a.path_packets), "framing counted"),
         line(

@@ -1,4 +1,4 @@
-//! `lowtide report`: figures and report of a run directory, written again.
+//! `lowtide report`: renders figures and report of a run directory again.
 
 use std::path::Path;
 

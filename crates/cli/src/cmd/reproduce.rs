@@ -1,4 +1,4 @@
-//! `lowtide reproduce`: the papers' experiments, and what becomes of their claims.
+//! `lowtide papers reproduce`: the papers' experiments, and verdicts on their claims.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,14 +26,14 @@ struct ReproduceOutput<'a> {
     varied: &'a [&'a VariedClaim],
 }
 
-/// One experiment that was asked for, and how it is run.
+/// A requested experiment and its runs.
 struct Job {
     row: Experiment,
     plan: RunPlan,
     dir: PathBuf,
-    /// What else is run of it.
+    /// Variations of it.
     vary: Vec<(VarySpec, RunPlan)>,
-    /// Packet-hops, roughly.
+    /// Estimated packet-hops.
     cost: u64,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
         done.push((job.row, job.dir.clone(), outcome));
         Ok(())
     });
-    // Interrupted or not: the page has what there is.
+    // After an interruption the page has the finished experiments.
     if !done.is_empty() {
         claims::write_page(&root, &done, args.quick, &command()).map_err(CommandError::from)?;
     }
@@ -121,25 +121,28 @@ fn job(row: Experiment, mode: ReproduceMode, vary: bool, root: &Path) -> Result<
     Ok(Job { row, plan, dir, vary, cost })
 }
 
-/// What was fitted to is no test of anything.
+/// Prints the number of claims by verdict. A calibrated claim is no test, so it is not counted.
 fn total(all: &[&ClaimResult], page: &Path, out: Output) -> Result<(), CommandError> {
     let counting = || all.iter().filter(|c| !c.calibrated);
     let counts = ClaimVerdict::ALL
         .map(|v| format!("{} {}", counting().filter(|c| c.verdict == v).count(), v.name()));
-    let fitted = all.len() - counting().count();
-    let apart = if fitted > 0 { format!("; {fitted} fitted, not counted") } else { String::new() };
-    let counts = counts.join(", ");
-    out.text(&format!("{} claims: {counts}{apart}\npage {}", counting().count(), page.display()))
+    let calibrated = all.len() - counting().count();
+    let not_counted = match calibrated {
+        0 => String::new(),
+        n => format!("; {n} calibrated, not counted"),
+    };
+    let (n, counts) = (counting().count(), counts.join(", "));
+    out.text(&format!("{n} claims: {counts}{not_counted}\npage {}", page.display()))
 }
 
-/// What is recorded as reproduced must still be, and a reduced form must stay within its budget.
+/// Fails if a claim recorded as reproduced no longer is, or a reduced form exceeds its hop budget.
 fn check_regressions(
     all: &[&ClaimResult],
     done: &[(Experiment, PathBuf, ReproductionResult)],
 ) -> Result<(), CommandError> {
     let lost = all.iter().filter(|c| c.lost).map(|c| {
         let (id, verdict) = (&c.id, c.verdict.name());
-        format!("{id} is recorded as reproduced and now is {verdict}")
+        format!("{id} is recorded as reproduced but is now {verdict}")
     });
     let over = done.iter().filter_map(|(row, _, outcome)| {
         let budget = outcome.hop_budget.filter(|b| outcome.hops > *b)?;
@@ -150,15 +153,15 @@ fn check_regressions(
     if short.is_empty() { Ok(()) } else { Err(CommandError::Unmet(short.join("\n"))) }
 }
 
-/// How long it takes: by what was run of it so far, and by a guess before there is anything.
+/// Estimate of the time left, from the measured speed, or from a guess before the first run.
 struct TimeEstimate {
     started: Instant,
     count: usize,
     finished: usize,
     remaining_hops: u64,
-    /// Packet-hops per second, as guessed.
+    /// Guess of the packet-hops per second.
     speed: u64,
-    /// Packet-hops that were run, and the seconds they took. Kept results take none, and do not count.
+    /// Packet-hops run so far, and their time in seconds, without reused results.
     completed: (u64, f64),
 }
 
@@ -177,7 +180,7 @@ impl TimeEstimate {
         }
     }
 
-    /// Begins a job: what stands before its progress.
+    /// Begins a job. Returns the label of its progress bar.
     fn begin(&mut self, job: &Job) -> String {
         self.started = now();
         let seconds = match self.completed {
@@ -186,14 +189,14 @@ impl TimeEstimate {
         };
         let (nth, count) = (self.finished + 1, self.count);
         let minutes = (seconds / 60.0).ceil();
-        format!("{} ({nth} of {count}, all in about {minutes} min)", job.row.id())
+        format!("{} ({nth} of {count}, about {minutes} min left)", job.row.id())
     }
 
     fn end(&mut self, job: &Job) {
         self.finished += 1;
         self.remaining_hops = self.remaining_hops.saturating_sub(job.cost);
         let seconds = self.started.elapsed().as_secs_f64();
-        // Nothing runs a hundred times as fast as guessed.
+        // A job a hundred times as fast as guessed reused its results.
         if seconds * 100.0 > job.cost as f64 / self.speed as f64 {
             self.completed = (self.completed.0 + job.cost, self.completed.1 + seconds);
         }
@@ -205,7 +208,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// The experiments that were typed; all of them where nothing was.
+/// Finds the named experiments; without names, all.
 fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
     if names.is_empty() {
         return Ok(claims::experiments());
@@ -228,7 +231,7 @@ fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
             } else {
                 format!("the nearest are {}; ", near.join(", "))
             };
-            let help = format!("{near}`lowtide list experiments` names all");
+            let help = format!("{near}`lowtide papers list` shows all");
             return Err(CommandError::Usage(
                 format!("there is no experiment `{name}`"),
                 Some(help),
@@ -243,7 +246,7 @@ fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
     Ok(rows)
 }
 
-/// `runs/papers/<experiment>/<hash>`, or the same under `-o`.
+/// `runs/papers/<experiment>/<hash>`, with `-o` below that directory.
 fn experiment_dir(root: &Path, row: &Experiment, plan: &RunPlan) -> PathBuf {
     root.join(row.id()).join(plan.hash.get(..8).unwrap_or(&plan.hash))
 }
@@ -274,7 +277,7 @@ fn show(
             out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
         }
         if claim.calibrated {
-            out.text(&format!("{:18}fitted after a look at the result: it does not count", ""))?;
+            out.text(&format!("{:18}calibrated against the result: not counted", ""))?;
         }
         if let Some(reason) = &claim.reason {
             out.text(&format!("{:18}{reason}", ""))?;
@@ -303,7 +306,7 @@ fn measured(claim: &ClaimResult, unit: &str) -> String {
     }
 }
 
-/// Four digits are more than any figure has.
+/// Formats with four significant digits, more than any figure resolves.
 fn four_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -345,6 +348,6 @@ mod tests {
         else {
             panic!("it was found");
         };
-        assert_eq!(help.as_deref(), Some("`lowtide list experiments` names all"));
+        assert_eq!(help.as_deref(), Some("`lowtide papers list` shows all"));
     }
 }

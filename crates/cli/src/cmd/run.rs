@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), CommandError> {
     run_by(args, backend.as_deref(), out)
 }
 
-/// The same by this backend.
+/// Runs the scenario by `backend`; `None` is the simulator.
 pub(super) fn run_by(
     args: &RunArgs,
     backend: Option<&dyn Backend>,
@@ -41,7 +41,7 @@ pub(super) fn run_by(
     if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
         return super::uml::rerun_inside(args.out.as_deref(), out);
     }
-    let how = PlanRunner {
+    let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: args.threads,
@@ -50,16 +50,16 @@ pub(super) fn run_by(
         memory: args.memory,
     };
     let finished = match args.index.zip(args.of) {
-        None => how
+        None => runner
             .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
-        Some((index, of)) => match how
+        Some((index, of)) => match runner
             .run_task(&plan, scenario.text(), out, Task { index, count: of })
             .map_err(|failure| failure.located_in(&scenario))?
         {
             TaskOutcome::Complete(finished) => *finished,
             TaskOutcome::Waiting { finished, total } => {
-                return print_task(index, [finished, total], &how.dir(&plan), out);
+                return print_task(index, [finished, total], &runner.dir(&plan), out);
             }
         },
     };
@@ -70,37 +70,37 @@ pub(super) fn run_by(
     check_failed_flows(&finished)
 }
 
-/// What is to be known of runs on real packets, each remark once.
+/// Prints timing accuracy and remarks of runs on real packets, each remark once.
 fn print_fidelity(manifest: &Manifest, out: Output) {
     let runs = || manifest.runs.iter().filter_map(|r| r.measured.as_ref());
     let Some(latest) = runs().map(|m| m.late_max_us).max_by(f64::total_cmp) else { return };
     let mean = runs().map(|m| m.late_mean_us).sum::<f64>() / runs().count() as f64;
     out.note(&format!(
-        "packets left the bottleneck {mean:.1} us late in the mean, {latest:.0} us at most"
+        "packets left the bottleneck late by {mean:.1} us on average, {latest:.0} us at most"
     ));
     let behind = runs().filter(|m| m.behind * 100 > m.packets).count();
     if behind > 0 {
         out.note(&format!(
-            "- in {behind} of {} runs more than one packet in a hundred was later than {:.0} us: the machine was busy",
+            "- in {behind} of {} runs more than 1 % of the packets were late by more than {:.0} us: the machine was busy",
             runs().count(),
             runs().map(|m| m.tolerance_us).fold(0.0, f64::max)
         ));
     }
-    let mut said: Vec<&String> = Vec::new();
+    let mut remarks: Vec<&String> = Vec::new();
     for text in runs().flat_map(|m| m.remarks.iter().chain(&m.differences)) {
-        if !said.contains(&text) {
-            said.push(text);
+        if !remarks.contains(&text) {
+            remarks.push(text);
         }
     }
-    for text in said.iter().take(MAX_REMARKS) {
+    for text in remarks.iter().take(MAX_REMARKS) {
         out.note(&format!("- {text}"));
     }
-    if let Some(more @ 1..) = said.len().checked_sub(MAX_REMARKS) {
+    if let Some(more @ 1..) = remarks.len().checked_sub(MAX_REMARKS) {
         out.note(&format!("and {more} more in manifest.json"));
     }
 }
 
-/// Remarks that are shown at the end of a run.
+/// Most remarks printed at the end of a run.
 const MAX_REMARKS: usize = 12;
 
 #[derive(Serialize)]
@@ -113,7 +113,7 @@ struct TaskOutput {
     dir: PathBuf,
 }
 
-/// What a task says that is not the last.
+/// Prints the result of a task that is not the last.
 fn print_task(
     index: usize,
     [finished, total]: [usize; 2],
@@ -125,30 +125,30 @@ fn print_task(
         return out.json(&TaskOutput { schema, version, index, finished, total, dir: dir.into() });
     }
     out.text(&format!(
-        "task {index} is done: {finished} of {total} runs are in {}; the last task completes it",
+        "task {index} is done: {finished} of {total} runs are in {}; the last task completes the directory",
         dir.display()
     ))
 }
 
-/// How the runs of a plan are done, as it was typed.
+/// Options of the command line for the runs of a plan.
 pub(crate) struct PlanRunner<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) jobs: Option<u32>,
     pub(crate) threads: ThreadCount,
     pub(crate) discard_existing: bool,
-    /// Who makes them; `None` for the simulator.
+    /// Backend; `None` is the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
 }
 
 impl PlanRunner<'_> {
-    /// Where the results are written.
+    /// Output directory.
     pub(crate) fn dir(&self, plan: &RunPlan) -> PathBuf {
         self.out.map_or_else(|| default_dir_for_backend(plan, self.backend), Path::to_path_buf)
     }
 
-    /// One task of a job array.
+    /// Runs one task of a job array.
     fn run_task(
         &self,
         plan: &RunPlan,
@@ -158,13 +158,13 @@ impl PlanRunner<'_> {
     ) -> Result<TaskOutcome, CommandError> {
         if task.index >= task.count {
             let message = format!("there is no task {} of {}", task.index, task.count);
-            let help = format!("tasks are counted from 0: --index 0 to --index {}", task.count - 1);
+            let help = format!("tasks are numbered from 0: --index 0 to {}", task.count - 1);
             return Err(CommandError::Usage(message, Some(help)));
         }
         self.run_plan(plan, source, out, &|options| execute_task(plan, options, task))
     }
 
-    /// Does them, with progress on stderr and an ear for Ctrl-C.
+    /// Runs the plan, with progress on stderr, until it is done or interrupted.
     pub(crate) fn run_plan<T>(
         &self,
         plan: &RunPlan,
@@ -175,7 +175,7 @@ impl PlanRunner<'_> {
         self.run_labelled(plan, source, out, "", work)
     }
 
-    /// The same as one of several plans, with `label` before its progress.
+    /// As [`Self::run_plan`], with `label` before the progress.
     pub(crate) fn run_labelled<T>(
         &self,
         plan: &RunPlan,
@@ -218,11 +218,11 @@ impl PlanRunner<'_> {
     }
 }
 
-/// A run with a flow that failed is no success.
+/// Fails if a flow failed.
 pub(crate) fn check_failed_flows(finished: &CompletedExperiment) -> Result<(), CommandError> {
     match finished.results.failed() {
         0 => Ok(()),
-        bad => Err(CommandError::Run(format!("{bad} flows failed; the report says which"))),
+        bad => Err(CommandError::Run(format!("{bad} flows failed; the report lists them"))),
     }
 }
 
@@ -230,7 +230,7 @@ pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-/// What was typed, so that the report can say how to get it again.
+/// The command line, quoted for a shell; the report shows it.
 pub(crate) fn command() -> String {
     let quoted = std::env::args().skip(1).map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
@@ -272,9 +272,9 @@ fn show(plan: &RunPlan, finished: &CompletedExperiment, out: Output) -> Result<(
     ))
 }
 
-/// Lines of each group and point, one column per scheme: completion times of queries, transfer times where
-/// flows have a size, goodput where they have none. Where some did not complete, the mean is missing and
-/// the percentiles that they cannot move stand beside a lower bound of it.
+/// Prints lines of each group and point, one column per scheme: completion times of queries,
+/// transfer times of flows with a size, goodput of others. If some did not complete, the mean is
+/// missing; percentiles that they cannot change and a lower bound of the mean replace it.
 fn transfers(
     plan: &RunPlan,
     rows: &[SummaryRow],
@@ -326,11 +326,10 @@ fn transfers(
     table(labels, &["flows", "point", "metric"], &cells, out)
 }
 
-/// Beside a mean that flows or queries without an end leave empty: values that they cannot move, and a
-/// bound.
+/// Metrics printed in place of a mean that unfinished flows or queries leave undefined.
 const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
 
-/// The switch queue that is longest in the mean, at each point.
+/// Prints the switch queue with the largest mean length, at each point.
 fn queues(
     plan: &RunPlan,
     rows: &[SummaryRow],
@@ -403,7 +402,7 @@ fn name(metric: &str) -> &str {
     }
 }
 
-/// The mean with half its interval, or why there is none.
+/// Formats the mean with half of its confidence interval.
 fn value(row: &SummaryRow) -> String {
     let Some(mean) = row.mean else { return "–".to_string() };
     let digits = if mean.abs() >= 100.0 { 1 } else { 2 };

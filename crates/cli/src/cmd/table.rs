@@ -1,4 +1,4 @@
-//! `lowtide table`: a Parquet table as text, for those without a reader.
+//! `lowtide table`: a Parquet table as text.
 
 use std::path::Path;
 

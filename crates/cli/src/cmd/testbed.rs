@@ -19,8 +19,8 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), CommandError> {
-    match what {
+pub(crate) fn testbed(command: &TestbedCommand, out: Output) -> Result<(), CommandError> {
+    match command {
         TestbedCommand::Up(args) => up(args, out),
         TestbedCommand::Run(args) => run(args, out),
         TestbedCommand::Down(args) => take_down(args, out),
@@ -89,8 +89,8 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
         let rows = hosts.into_iter().map(|h| vec![h.host, h.namespace, h.address]);
         out.table(&["host", "namespace", "address"], &[], &rows.collect::<Vec<_>>())?;
         out.text(&format!(
-            "up with the network of `{}`; Ctrl-C or `lowtide testbed down` ends it\n\
-             `ip netns exec lowtide-HOST COMMAND` runs a program at a host",
+            "the testbed of `{}` is up; Ctrl-C or `lowtide testbed down` ends it\n\
+             `ip netns exec lowtide-HOST COMMAND` runs a program on a host",
             plan.name
         ))?;
     }
@@ -102,7 +102,7 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
     why.map_or(Ok(()), |why| Err(CommandError::Run(why)))
 }
 
-/// What the switches have seen.
+/// Prints the queues of the switches.
 fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let ports = report.ports.iter().filter(|p| p.at_switch && p.stats.packets > 0);
     let rows = ports.map(|p| {
@@ -113,8 +113,8 @@ fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     });
     let head = ["queue", "packets", "mean", "longest", "marks", "drops"];
     out.table(&head, &[1, 2, 3, 4, 5], &rows.collect::<Vec<_>>())?;
-    for complaint in report.warnings() {
-        out.note(&complaint);
+    for warning in report.warnings() {
+        out.note(&warning);
     }
     Ok(())
 }
@@ -122,18 +122,18 @@ fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
 fn run(args: &TestbedRunArgs, out: Output) -> Result<(), CommandError> {
     let TestbedRunArgs { run, place } = args;
     if run.real.tries.is_some() {
-        let message = "`--tries` goes with `lowtide run --backend live` or `kernel`".to_owned();
+        let message = "`--tries` needs `lowtide run --backend live` or `kernel`".to_owned();
         return Err(CommandError::Usage(message, None));
     }
     let plain = RealArgs { kernel_cc: run.real.kernel_cc.clone(), ..RealArgs::default() };
     if run.backend != BackendArg::Sim || run.real != plain {
         let message = "in a testbed that is up all hosts have the kernel's TCP".to_owned();
-        let help = "`lowtide run --backend live` or `kernel` makes hosts of its own".to_owned();
+        let help = "`lowtide run --backend live` or `kernel` creates its own hosts".to_owned();
         return Err(CommandError::Usage(message, Some(help)));
     }
     let controls = super::backend::controls(&run.real)?;
-    let standing = PersistentBackend::new(place.places(), controls);
-    run_by(run, Some(&standing), out)
+    let backend = PersistentBackend::new(place.places(), controls);
+    run_by(run, Some(&backend), out)
 }
 
 #[derive(Serialize)]
@@ -157,8 +157,8 @@ fn take_down(args: &TestbedDirArgs, out: Output) -> Result<(), CommandError> {
     }
     match done.ended {
         Some(pid) => out.text(&format!("the testbed of process {pid} is down"))?,
-        None if done.removed.is_empty() => out.text("no testbed was up, and nothing was left")?,
-        None => out.text(&format!("removed what was left: {}", done.removed.join(", ")))?,
+        None if done.removed.is_empty() => out.text("no testbed was up; nothing to remove")?,
+        None => out.text(&format!("removed remains: {}", done.removed.join(", ")))?,
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `lowtide testbed uml`: a command of ours inside User Mode Linux.
+//! `lowtide testbed uml`: a lowtide command inside User Mode Linux.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,12 +33,12 @@ pub(super) fn uml(args: &UmlArgs, out: Output) -> Result<(), CommandError> {
     boot(&wanted, &args.args, out)
 }
 
-/// The command that was typed, once more, inside; its results may go to `results`.
+/// Runs the current command again inside the machine, where it may write to `results`.
 pub(super) fn rerun_inside(results: Option<&Path>, out: Output) -> Result<(), CommandError> {
     let mut writable = Vec::new();
     if let Some(parent) = results.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent)
-            .map_err(|e| CommandError::Run(format!("cannot make {}: {e}", parent.display())))?;
+            .map_err(|e| CommandError::Run(format!("cannot create {}: {e}", parent.display())))?;
         writable.push(parent.to_owned());
     }
     let wanted = MachineRequest {
@@ -48,15 +48,16 @@ pub(super) fn rerun_inside(results: Option<&Path>, out: Output) -> Result<(), Co
         writable: &writable,
         limit: MAX_RUN_TIME,
     };
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    boot(&wanted, &typed, out)
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    boot(&wanted, &args, out)
 }
 
-/// For runs of a scenario: memory, and time.
+/// Memory of a machine that runs a scenario, MiB.
 const MEMORY_MIB: u32 = 1024;
+/// Time limit of a machine that runs a scenario.
 const MAX_RUN_TIME: Duration = Duration::from_hours(24);
 
-/// The machine that is wanted.
+/// Settings of a machine to boot.
 struct MachineRequest<'a> {
     kernel: Option<&'a Path>,
     memory_mib: u32,
@@ -70,7 +71,7 @@ fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(),
     let program = std::env::current_exe()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let here = here()?;
-    // A root that can be written would be all of the host.
+    // A writable root would expose all files of the host.
     let current = (here != Path::new("/")).then_some(here);
     let networking = NETWORK_MODULES.iter().map(|n| (*n).to_owned());
     let machine = Machine {

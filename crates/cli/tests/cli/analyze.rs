@@ -1,4 +1,4 @@
-//! `lowtide analyze` from outside: what it reads and writes, and its exit status.
+//! `lowtide analyze` as a process: input, output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An empty folder of this test.
+/// Creates an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// A capture of a run, at its sender.
+/// Writes a capture of a run at its sender.
 fn capture(folder: &Path) -> PathBuf {
     let (run, file) = (folder.join("run"), folder.join("flow.pcapng"));
     let (dir, path) = (run.to_str().expect("a path"), file.to_str().expect("a path"));
@@ -38,13 +38,13 @@ fn a_capture_is_reported_as_text_json_and_page() {
     let folder = folder("analyze-told");
     let file = capture(&folder);
     let (path, out) = (file.to_str().expect("a path"), folder.join("told"));
-    let told = lowtide(&["analyze", path]);
-    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
-    let said = text(&told.stdout);
+    let output = lowtide(&["analyze", path]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = text(&output.stdout);
     for part in ["1 connection; raw IP", "flow 0: ", "ECN             agreed, RFC 3168", "DCTCP"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(report.contains(part), "{part}: {report}");
     }
-    assert!(said.lines().all(|l| l.chars().count() <= 100 || l.starts_with(path)), "{said}");
+    assert!(report.lines().all(|l| l.chars().count() <= 100 || l.starts_with(path)), "{report}");
 
     let json =
         lowtide(&["--json", "analyze", path, "--flow", "0", "-o", out.to_str().expect("a path")]);
@@ -70,16 +70,16 @@ fn a_capture_is_reported_as_text_json_and_page() {
         .stdin(Stdio::from(fs::File::open(&file).expect("the capture")))
         .output()
         .expect("it runs");
-    assert_eq!(text(&piped.stdout).replacen("stdin", path, 1), said);
+    assert_eq!(text(&piped.stdout).replacen("stdin", path, 1), report);
 
     let bytes = fs::read(&file).expect("the capture");
     let cut = folder.join("cut.pcapng");
     fs::write(&cut, &bytes[..bytes.len() / 2]).expect("it is written");
-    let told = lowtide(&["analyze", cut.to_str().expect("a path")]);
-    assert_eq!(told.status.code(), Some(1));
-    assert!(text(&told.stdout).contains("flow 0: "), "what came before is told");
+    let output = lowtide(&["analyze", cut.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("flow 0: "), "packets before the damage are reported");
     assert!(
-        text(&told.stderr)
+        text(&output.stderr)
             .contains("was not read to its end: the file is cut short: the block at offset")
     );
 }
@@ -90,7 +90,7 @@ fn invalid_input_is_rejected_with_help() {
     let file = folder.join("text.pcap");
     fs::write(&file, "no capture").expect("it is written");
     let (file, folder) = (file.to_str().expect("a path"), folder.to_str().expect("a path"));
-    for (args, status, said) in [
+    for (args, status, message) in [
         (
             &["analyze", file][..],
             1,
@@ -98,16 +98,16 @@ fn invalid_input_is_rejected_with_help() {
         ),
         (&["analyze", folder], 2, "is a directory, not a capture"),
         (&["analyze", "no-such-file.pcap"], 2, "cannot open no-such-file.pcap: "),
-        (&["analyze", "-", "-o", folder], 2, "plots need a second look at the capture"),
+        (&["analyze", "-", "-o", folder], 2, "plots read the capture twice"),
         (&["analyze", file, "--gain", "1.5"], 2, "expected a number above 0 and at most 1"),
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(status), "{args:?}");
-        assert!(text(&refused.stderr).contains(said), "{args:?}: {}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains(message), "{args:?}: {}", text(&refused.stderr));
     }
 }
 
-/// A classic file of raw IP with one packet of data of each of so many connections.
+/// A classic pcap file of raw IP with one data packet of each connection.
 fn many_connections(connections: u32) -> Vec<u8> {
     let mut out = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     for i in 0..connections {
@@ -128,19 +128,20 @@ fn memory_is_bounded_by_the_size_of_the_capture() {
     let file = folder.join("many.pcap");
     let bytes = many_connections(40_000);
     fs::write(&file, &bytes).expect("it is written");
-    // docs/analyze.md: 128 times the file, beside what the program itself maps.
+    // docs/analyze.md: 128 times the file size, plus the program's own mappings.
     let kib = 128 * 1024 + 128 * bytes.len() / 1024;
     for json in ["", "--json"] {
         let command = format!("ulimit -v {kib}; exec \"$0\" {json} analyze \"$1\"");
         let program = env!("CARGO_BIN_EXE_lowtide");
-        let told = Command::new("sh")
+        let output = Command::new("sh")
             .args(["-c", &command, program, file.to_str().expect("a path")])
             .output()
             .expect("it runs");
-        assert_eq!(told.status.code(), Some(0), "within {kib} KiB: {}", text(&told.stderr));
-        let said = text(&told.stdout);
+        assert_eq!(output.status.code(), Some(0), "within {kib} KiB: {}", text(&output.stderr));
+        let report = text(&output.stdout);
         assert!(
-            said.contains("40\u{202f}000 connections") || said.contains("\"connections\": 40000")
+            report.contains("40\u{202f}000 connections")
+                || report.contains("\"connections\": 40000")
         );
     }
 }

@@ -1,5 +1,4 @@
-//! What really ran is named wherever a result is shown: terminal, JSON, report, figures, `plot` and
-//! `explain`.
+//! Every output names the transport that ran: terminal, JSON, report, figures, `plot`, `explain`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-/// Two endless flows at 1 Gbit/s by two schemes.
+/// Two endless flows at 1 Gbit/s with two schemes.
 const TWO: &str = r#"
 schema = 1
 title = "Two flows by DCTCP"
@@ -64,7 +63,7 @@ impl TestDir {
         fs::read_to_string(self.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
     }
 
-    /// Runs the scenario with `set`; terminal, JSON and report.
+    /// Runs the scenario with `set`. Returns terminal output, JSON and report.
     fn run(&self, set: &[&str]) -> (String, Value, String) {
         let set: Vec<&str> = set.iter().flat_map(|s| ["-s", s]).collect();
         let run = [&["run", "two.toml", "-q", "-o", "out"][..], &set].concat();
@@ -74,7 +73,7 @@ impl TestDir {
         (shown, answer, self.read("out/report.html"))
     }
 
-    /// The figures of the directory that compare schemes.
+    /// Text of all figures of the directory.
     fn figures(&self) -> String {
         let names = fs::read_dir(self.0.join("out/figures")).expect("figures");
         let names = names.map(|e| e.expect("a file").path());
@@ -82,7 +81,7 @@ impl TestDir {
     }
 }
 
-/// Terminal, report and figures show `label`, and no column that is `scheme` alone.
+/// Asserts that terminal, report and figures show `label`, and no column is `scheme` alone.
 #[track_caller]
 fn assert_label(place: &TestDir, shown: &str, report: &str, scheme: &str, label: &str) {
     let head = shown.lines().next().expect("a table").to_owned();
@@ -167,7 +166,7 @@ fn an_override_of_the_congestion_control_is_in_every_name() {
         assert_mismatch_note(&shown, &answer, &report, &cc);
     }
     assert!(shown.contains("dctcp: cubic, ECN rfc3168\n"), "{shown}");
-    // The label is known before anything runs, and where results are compared.
+    // `check` and `compare` show the label, too.
     let checked = place.lowtide(&["check", "two.toml", "-s", "transport.sender.cc=cubic"]);
     assert!(checked.contains("(dx (cc=cubic), dctcp (cc=cubic))"), "{checked}");
     place.lowtide(&["run", "two.toml", "-q", "-o", "plain"]);
@@ -181,7 +180,7 @@ fn an_older_directory_is_labelled_from_its_flows() {
     let place = TestDir::new("older");
     let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
     place.run(&set);
-    // As it was before settings were recorded.
+    // A manifest of the version before settings were recorded.
     let manifest = place.read("out/manifest.json");
     let mut value: Value = serde_json::from_str(&manifest).expect("JSON");
     let fields = value.as_object_mut().expect("an object");

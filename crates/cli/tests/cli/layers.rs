@@ -1,4 +1,4 @@
-//! One direction of imports: a crate depends only on crates above it in `docs/architecture.md`. And short files.
+//! Layers: a crate depends only on crates above it in the table of `docs/architecture.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ const ORDER: [&str; 23] = [
     "lowtide-interop",
 ];
 
-/// Edges that the order would allow and that must not be: what each crate must never know.
+/// Dependencies that the order allows but the design forbids.
 const FORBIDDEN: [(&str, &str); 10] = [
     ("lowtide-sim", "lowtide-tcp"),
     ("lowtide-sim", "lowtide-wire"),
@@ -56,7 +56,7 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
 }
 
-/// (package, what it links) without development dependencies.
+/// Pairs of package and dependency, without development dependencies.
 fn edges() -> Vec<(String, String)> {
     let metadata = metadata();
     let mut edges = Vec::new();
@@ -103,7 +103,7 @@ fn every_crate_has_its_place() {
     }
 }
 
-/// The Rust files below `folder`.
+/// Collects the Rust files below `folder`.
 fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in folder.read_dir().expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -115,7 +115,7 @@ fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// With `harness = false` the compiler drops functions under `#[test]` without a word.
+/// With `harness = false` the compiler drops functions with `#[test]` without a warning.
 #[test]
 fn own_harnesses_list_their_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

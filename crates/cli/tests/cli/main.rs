@@ -1,4 +1,5 @@
-//! The command as a user sees it, and the workspace. Tests that need root are in `tests/privileged`.
+//! Tests of the command as a process, and of the workspace. Tests that need root are in
+//! `tests/privileged`.
 
 mod analyze;
 mod effective_transport;

@@ -1,4 +1,4 @@
-//! `lowtide matrix` from outside: what it says, and its exit status.
+//! `lowtide matrix` as a process: output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder of this test alone.
+/// Creates a folder for this test.
 fn folder(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);
@@ -25,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 const SHORT: [&str; 4] = ["-s", "run.duration=300 ms", "-s", "run.warmup=250 ms"];
 
 #[test]
-fn what_is_printed_can_be_given_back() {
+fn printed_files_are_accepted_as_input() {
     let dir = folder("matrix-print");
     let (thresholds, setup, out) = (dir.join("t.toml"), dir.join("s.toml"), dir.join("out"));
     let print = |what| lowtide(&["matrix", "--print", what]).stdout;
@@ -72,9 +72,9 @@ fn invalid_requests_are_status_2_with_help() {
     let (bad, none) = (bad.display().to_string(), dir.join("none.toml").display().to_string());
     let refused = |args: &[&str], wanted: &str| {
         let output = lowtide(&[&["matrix"], args].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(wanted), "{args:?}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(message.contains(wanted), "{args:?}: {message}");
         assert!(output.stdout.is_empty());
     };
     refused(&["--thresholds", &bad], "there is no `windows` in [collapsed-window]");

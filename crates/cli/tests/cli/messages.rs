@@ -1,5 +1,4 @@
-//! What a mistake on the command line is answered with: the flag it was typed at, and a suggestion
-//! that is accepted.
+//! Error messages of the command line name the flag, and suggest a value that is accepted.
 
 use std::process::{Command, Output};
 
@@ -7,7 +6,7 @@ fn lowtide(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
 }
 
-/// What `args` is refused with, in one line.
+/// Runs `args`, which must be refused. Returns the message in one line.
 #[track_caller]
 fn refused(args: &[&str]) -> String {
     let output = lowtide(args);
@@ -17,7 +16,7 @@ fn refused(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_number_without_a_unit_is_answered_with_one_that_can_be_meant() {
+fn errors_about_a_missing_unit_suggest_a_valid_value() {
     for (set, suggests, accepted) in [
         ("topology.link-rate=1000000000", "\"1 Gbit/s\"", "topology.link-rate=1 Gbit/s"),
         ("transport.sender.send-buffer=8000000", "\"8 MB\"", "transport.sender.send-buffer=8 MB"),
@@ -32,7 +31,7 @@ fn a_number_without_a_unit_is_answered_with_one_that_can_be_meant() {
 }
 
 #[test]
-fn a_time_that_is_too_long_is_answered_with_the_longest() {
+fn errors_about_a_too_long_time_name_the_longest() {
     for duration in ["214 days", "308000 min", "25000 min", "never"] {
         let error = refused(&["check", "first-light", "-s", &format!("run.duration={duration}")]);
         if duration.contains("days") {
@@ -47,7 +46,7 @@ fn a_time_that_is_too_long_is_answered_with_the_longest() {
 }
 
 #[test]
-fn a_fat_tree_of_odd_switches_is_refused_for_that() {
+fn a_fat_tree_with_odd_k_is_refused_with_the_reason() {
     let error = refused(&["check", "bench-websearch", "-s", "topology.k=3"]);
     assert!(error.contains("there is no fat-tree with k = 3"), "{error}");
     assert!(error.contains("it must be an even number from 2 on"), "{error}");
@@ -75,12 +74,12 @@ fn only_a_name_that_is_near_is_suggested() {
     assert!(!error.contains("did you mean") && error.contains("`lowtide list`"), "{error}");
     let error = refused(&["explain", "dctpc"]);
     assert!(error.contains("did you mean `dctcp`?"), "{error}");
-    // Of a short list every name is shown.
+    // A short list is shown completely.
     let error = refused(&["new", "mesh"]);
     for template in lowtide_scenario::TEMPLATES {
         assert!(error.contains(template.name), "{error}");
     }
-    let error = refused(&["reproduce", "something-quite-different"]);
+    let error = refused(&["papers", "reproduce", "something-quite-different"]);
     assert!(!error.contains("the nearest"), "{error}");
 }
 

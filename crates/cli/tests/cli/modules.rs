@@ -1,4 +1,5 @@
-//! Every file below `tests/` is part of a test: a file that no `mod` names would be left out in silence.
+//! Every file below `tests/` is part of a test target. The compiler ignores files that no `mod`
+//! names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ fn files(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files that may name a module which lives at `path`.
+/// Files that may declare the module at `path`.
 fn parents(path: &Path) -> [PathBuf; 3] {
     let dir = path.parent().expect("it lies in a directory");
     [dir.join("main.rs"), dir.join("mod.rs"), dir.with_extension("rs")]
@@ -37,7 +38,7 @@ fn every_file_of_the_tests_is_compiled() {
             let tests = package.expect("a package").path().join("tests");
             let mut found = Vec::new();
             files(&tests, &mut found);
-            // Cargo finds those by itself, and the roots of directories.
+            // Cargo finds these files, and the roots of directories, automatically.
             found.retain(|f| {
                 f.parent() != Some(&tests) && !f.ends_with("main.rs") && !f.ends_with("mod.rs")
             });

@@ -1,4 +1,4 @@
-//! `lowtide packetdrill` from outside: what it says, and its exit status.
+//! `lowtide packetdrill` as a process: output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A folder of this test alone, with these scripts in it.
+/// Creates a folder for this test with these scripts.
 fn folder(name: &str, scripts: &[(&str, &str)]) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);

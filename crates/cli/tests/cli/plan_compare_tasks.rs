@@ -1,5 +1,4 @@
-//! `lowtide plan`, `lowtide compare` and `lowtide run --index` from outside: what they say, and their
-//! exit status.
+//! `lowtide plan`, `compare` and `run --index` as processes: output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A folder of this test alone.
+/// Creates a folder for this test.
 fn folder(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);
@@ -33,7 +32,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-/// Two short flows at 1 Gbit/s, twice.
+/// Two endless flows at 1 Gbit/s with two schemes, for 30 ms.
 const SMALL: &str = r#"
 schema = 1
 title = "Two flows"
@@ -132,14 +131,14 @@ fn a_scenario_is_compared_with_its_changed_self() {
     let output = compare(&[&changed[..], &only].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 
-    // Against itself, and against its own directory: nothing is run, nothing differs.
+    // A complete directory is not run again, and equals its scenario.
     let place = answer["a"]["dir"].as_str().expect("a path").to_owned();
     let output = compare(&[&place, "--json"]);
     let same = json(&output);
     assert_eq!((&same["identical"], &same["pairs"]), (&6.into(), &6.into()));
     let rows = same["rows"].as_array().expect("rows");
     assert!(rows.iter().all(|r| r["verdict"] == "same"), "{rows:?}");
-    // Schemes of two names, paired by hand; the rest is listed.
+    // Schemes of different names are paired by --pair; the rest is listed.
     let by_hand = ["small.toml", "--pair", "dctcp=ecn", "-q"];
     let shown = text(&compare(&by_hand).stdout);
     assert!(shown.contains("only in B: 3 runs"), "{shown}");
@@ -183,5 +182,5 @@ fn processes_of_a_job_array_fill_one_directory() {
     let wrong = [&run[..], &["--index", "3", "--of", "3"]].concat();
     let output = lowtide(&dir, &wrong);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("counted from 0"));
+    assert!(text(&output.stderr).contains("numbered from 0"));
 }

@@ -1,4 +1,4 @@
-//! `lowtide diff` and `lowtide bench` from outside: what they say, and their exit status.
+//! `lowtide diff`, `bench`, `check` and `run` as processes: output and exit status.
 
 use std::process::{Command, Output};
 
@@ -21,7 +21,7 @@ fn json(output: &Output) -> Value {
 }
 
 #[test]
-fn runs_that_differ_end_with_one_and_say_where() {
+fn runs_that_differ_exit_with_1_and_the_first_difference() {
     let k = ["diff", "first-light", "-s", "switch.mark.k=10 pkt", "--first-divergence"];
     let differs = lowtide(&k);
     assert_eq!(differs.status.code(), Some(1), "{differs:?}");
@@ -51,14 +51,14 @@ fn runs_that_differ_end_with_one_and_say_where() {
         (&"lowtide.divergence/1".into(), &false.into())
     );
     let first = &answer["runs"][0]["first"];
-    // The SYN that asks for ECN is the first thing that is another one.
+    // The first difference is the SYN, which asks for ECN in B.
     assert_eq!(first["kind"], "port");
     assert!(first["b"]["packet"].as_str().is_some_and(|p| p.contains("[SEW]")), "{answer}");
 }
 
 #[test]
 fn invalid_comparisons_are_rejected_with_help() {
-    for (args, says) in [
+    for (args, message) in [
         (&["diff", "first-light"][..], "nothing to compare"),
         (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
         (&["diff", "first-light", "--seed", "1,9"], "no run has the seed 9"),
@@ -68,12 +68,12 @@ fn invalid_comparisons_are_rejected_with_help() {
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(stderr(&refused).contains(says), "{args:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(message), "{args:?}: {}", stderr(&refused));
     }
 }
 
 #[test]
-fn benchmarks_run_apart_and_on_threads() {
+fn benchmarks_run_in_processes_and_on_threads() {
     let two = lowtide(&["--json", "--quiet", "bench", "instructions-*", "-n", "1"]);
     assert_eq!(two.status.code(), Some(0), "{two:?}");
     let answer = json(&two);
@@ -118,9 +118,9 @@ fn runs_that_do_not_fit_are_refused_before_they_start() {
     for command in ["check", "run"] {
         let refused = lowtide(&[&[command][..], &tiny].concat());
         assert_eq!(refused.status.code(), Some(2), "{command}: {refused:?}");
-        let said = stderr(&refused);
+        let message = stderr(&refused);
         for part in ["TB of memory", "samples", "8.0 GB", "probes.interval=1 ps", "--memory"] {
-            assert!(said.contains(part), "{command}: {part}: {said}");
+            assert!(message.contains(part), "{command}: {part}: {message}");
         }
         assert!(!std::path::Path::new(dir).exists(), "{command} leaves nothing");
     }

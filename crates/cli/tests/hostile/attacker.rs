@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::server::Server;
 
-/// The server.
+/// Address of the server.
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(crate) const PORT: u16 = 5201;
 /// Packets between two readings of the server's CPU time.
@@ -109,7 +109,7 @@ impl<'a> Attacker<'a> {
     /// Waits until the server has read about as many packets as were sent, and takes its CPU time.
     fn end_batch(&mut self) {
         let start = Instant::now();
-        // Nothing is queued once the count of delivered packets rests.
+        // The queue is empty once the count of delivered packets is stable.
         let mut before = delivered();
         while start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_micros(300));

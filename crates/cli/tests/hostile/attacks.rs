@@ -1,4 +1,4 @@
-//! The attacks. Each names the weakness of TCP stacks that it aims at.
+//! Attacks, each on a known weakness of TCP stacks.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -20,12 +20,12 @@ fn ordinary() -> Options {
     Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, ..Options::default() }
 }
 
-/// Port of the connection number `n`; with 200 hosts a pair returns after six million connections.
+/// Port of the connection number `n`; an address and port repeat after six million connections.
 fn port(n: u64) -> u16 {
     1024 + (n / 200 % 30_000) as u16
 }
 
-/// Opens a connection that is not opened yet; none where the server refuses for long.
+/// Opens a new connection; `None` after 50 refusals or at the end of the packets.
 fn open(net: &mut Attacker<'_>, number: &mut u64, options: Options) -> Option<Peer> {
     for _ in 0..50 {
         *number += 1;
@@ -39,7 +39,7 @@ fn open(net: &mut Attacker<'_>, number: &mut u64, options: Options) -> Option<Pe
     None
 }
 
-/// A download of 1 GB over `peer`, whose window the attacker then controls.
+/// Requests a download of 1 GiB over `peer`, whose window the attacker then controls.
 fn download(net: &mut Attacker<'_>, peer: &mut Peer, window: u16) {
     let amount = Amount::Bytes(1 << 30);
     let request = TransferRequest {
@@ -64,7 +64,7 @@ fn byte_at(peer: &Peer, offset: u64) -> Segment {
     Segment { seq, payload_len: 1, flags: Flags::ACK | Flags::PSH, ..peer.ack(u16::MAX) }
 }
 
-/// One byte at the right edge of the window: receive buffers that reach up to it.
+/// One byte at the right edge of the window: large receive buffers.
 pub(crate) fn right_edge() {
     attack("right-edge", &[], |net| {
         let mut number = 0;
@@ -75,7 +75,8 @@ pub(crate) fn right_edge() {
     });
 }
 
-/// Single bytes at odd offsets over 60 connections: overhead per piece, and the search among pieces (CVE-2018-5390).
+/// Single bytes at odd offsets over 60 connections: memory and search per out-of-order segment
+/// (CVE-2018-5390).
 pub(crate) fn scattered_bytes() {
     attack("scattered-bytes", &[], |net| {
         let mut number = 0;
@@ -90,7 +91,7 @@ pub(crate) fn scattered_bytes() {
     });
 }
 
-/// Established connections that never say anything: threads and buffers.
+/// Established connections that never send: threads and buffers.
 pub(crate) fn idle_connections() {
     attack("idle-connections", &[], |net| {
         let mut number = 0;
@@ -116,7 +117,7 @@ pub(crate) fn syn_flood() {
     });
 }
 
-/// MSS 1 in the SYN, a large window, then broad SACK blocks again and again (CVE-2019-11477 to -11479).
+/// MSS 1 in the SYN, a large window, then repeated large SACK blocks (CVE-2019-11477 to -11479).
 pub(crate) fn sack_blocks() {
     attack("sack-blocks", &["-s", "send-buffer=4 MB"], |net| {
         let options = Options { mss: Some(1), window_scale: Some(14), ..ordinary() };
@@ -124,7 +125,7 @@ pub(crate) fn sack_blocks() {
         let Some(mut peer) = open(net, &mut number, options) else { panic!("it is refused") };
         let first = peer.ack;
         download(net, &mut peer, u16::MAX);
-        // The window grows while the first half of the packets acknowledges what came.
+        // ACKs of received data let the window grow first.
         let mut highest = first;
         while net.has_packets_left() {
             while let Some((_, segment)) = net.receive(ROUND) {
@@ -164,7 +165,7 @@ pub(crate) fn duplicate_acks() {
     });
 }
 
-/// Segments outside of the window and ACKs of data that was not sent: an answer to each (RFC 5961 §5).
+/// Segments outside of the window and ACKs of unsent data: an answer to each (RFC 5961 §5).
 pub(crate) fn forged_segments() {
     attack("forged-segments", &["--profile", "rfc"], |net| {
         let mut number = 0;
@@ -182,7 +183,8 @@ pub(crate) fn forged_segments() {
     });
 }
 
-/// Downloads behind a closed window from clients that have sent their FIN and keep acknowledging (CVE-2008-4609).
+/// Downloads behind a closed window, by clients that sent a FIN and keep sending ACKs
+/// (CVE-2008-4609).
 pub(crate) fn closed_windows() {
     attack("closed-windows", &[], |net| {
         let (mut number, mut peers) = (0, Vec::<Peer>::new());
@@ -202,7 +204,7 @@ pub(crate) fn closed_windows() {
     });
 }
 
-/// Sources that no host has, and the server itself (LAND; RFC 1122 §3.2.1.3, RFC 9293 MUST-63).
+/// Invalid source addresses, and the server's own (LAND; RFC 1122 §3.2.1.3, RFC 9293 MUST-63).
 pub(crate) fn martian_sources() {
     const SOURCES: [[u8; 4]; 8] = [
         [10, 77, 0, 2],
@@ -230,7 +232,7 @@ pub(crate) fn martian_sources() {
     });
 }
 
-/// Chains of IPv6 extension headers, whole and damaged (RFC 8200 §4).
+/// Chains of IPv6 extension headers, valid and damaged (RFC 8200 §4).
 pub(crate) fn extension_headers() {
     const KINDS: [u8; 4] = [0, 43, 44, 60];
     attack("extension-headers", &[], |net| {
@@ -279,7 +281,7 @@ pub(crate) fn garbage() {
     });
 }
 
-/// A download by windows of one byte (RFC 9293 §3.8.6.2.1).
+/// A download with windows of one byte (RFC 9293 §3.8.6.2.1).
 pub(crate) fn tiny_window() {
     attack("tiny-window", &[], |net| {
         let options = Options { window_scale: None, ..ordinary() };
@@ -299,7 +301,7 @@ pub(crate) fn tiny_window() {
     });
 }
 
-/// RST and SYN with numbers inside of the window (RFC 5961 §3, §4).
+/// RST and SYN with sequence numbers in the window (RFC 5961 §3, §4).
 pub(crate) fn blind_resets() {
     attack("blind-resets", &[], |net| {
         let mut number = 0;

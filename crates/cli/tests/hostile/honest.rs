@@ -1,4 +1,4 @@
-//! A client of the kernel that keeps connecting and sending while the attack goes on.
+//! A client of the kernel that keeps connecting and sending during the attack.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -9,30 +9,30 @@ use lowtide_live::load::{Amount, DataDigest, Digest, Pattern, TransferDirection,
 
 /// Bytes of each transfer.
 const BYTES: u64 = 20_000;
-/// Between two transfers.
+/// Pause between two transfers.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A connection or a transfer that takes longer has failed.
+/// Timeout of a connection and of a transfer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Transfers of an honest client.
 #[derive(Debug, Default)]
 pub(crate) struct ClientStats {
-    /// Time to connect, of each transfer that came through.
+    /// Connect time of each successful transfer.
     pub(crate) connects: Vec<Duration>,
-    /// Errors of the others.
+    /// Errors of the failed transfers.
     pub(crate) failures: Vec<String>,
 }
 
-/// Transfers until `stop` is set, at least once.
+/// Makes transfers until `stop` is set, at least one.
 pub(crate) fn client(stop: &AtomicBool) -> ClientStats {
-    let mut served = ClientStats::default();
+    let mut stats = ClientStats::default();
     loop {
         match transfer() {
-            Ok(connect) => served.connects.push(connect),
-            Err(why) => served.failures.push(why.to_string()),
+            Ok(connect) => stats.connects.push(connect),
+            Err(why) => stats.failures.push(why.to_string()),
         }
         if stop.load(Ordering::Relaxed) {
-            return served;
+            return stats;
         }
         std::thread::sleep(PAUSE);
     }

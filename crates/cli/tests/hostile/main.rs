@@ -1,7 +1,9 @@
-//! `lowtide live server` under hostile packets: memory, CPU time per packet and an honest client beside them.
+//! `lowtide live server` under hostile packets: memory, CPU time per packet, and service of an
+//! honest client.
 //!
-//! Each attack sends `LOWTIDE_HOSTILE_PACKETS` packets (2,000 without the variable). Memory and the honest client are
-//! always held to their bounds; bounds on time only with 200,000 packets or more, on an otherwise idle machine.
+//! Each attack sends `LOWTIDE_HOSTILE_PACKETS` packets (default: 2,000). Bounds on memory and on
+//! failures of the honest client always apply. Bounds on time apply with 200,000 packets or more,
+//! on an otherwise idle machine.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "it measures a server in real time")]

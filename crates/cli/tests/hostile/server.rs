@@ -1,4 +1,4 @@
-//! The server under attack, a process of its own.
+//! The server under attack, in a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -36,7 +36,7 @@ impl Server {
         Self { child, clock, _said: said }
     }
 
-    /// CPU time of all threads so far, ended ones included.
+    /// CPU time of all threads so far, including ended ones.
     pub(crate) fn cpu(&self) -> Duration {
         clock_gettime(self.clock).unwrap().into()
     }
@@ -48,7 +48,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
-    /// Ends it by SIGTERM; how long that took.
+    /// Ends the server by SIGTERM. Returns the time until its exit.
     pub(crate) fn end(&mut self) -> Duration {
         let start = Instant::now();
         kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM).unwrap();
@@ -62,7 +62,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A test that failed leaves it running.
+        // The server still runs if the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

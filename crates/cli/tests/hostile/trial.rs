@@ -9,7 +9,7 @@ use crate::attacker::{Attacker, BATCH};
 use crate::honest::{ClientStats, client};
 use crate::server::Server;
 
-/// Packets without `LOWTIDE_HOSTILE_PACKETS`.
+/// Number of packets without `LOWTIDE_HOSTILE_PACKETS`.
 const DEFAULT_PACKETS: u64 = 2_000;
 /// Time bounds apply from this packet count.
 const MIN_TIMED_PACKETS: u64 = 200_000;
@@ -17,10 +17,10 @@ const MIN_TIMED_PACKETS: u64 = 200_000;
 const MAX_RSS: u64 = 128 << 20;
 /// CPU time of the server per hostile packet, 99th percentile over batches.
 const MAX_CPU_PER_PACKET: Duration = Duration::from_micros(20);
-/// Time to connect of the honest client, 99th percentile.
+/// Connect time of the honest client, 99th percentile.
 const MAX_CONNECT_TIME: Duration = Duration::from_millis(50);
 
-/// From SIGTERM to the end of the process.
+/// Time from SIGTERM to the end of the process.
 const MAX_SHUTDOWN_TIME: Duration = Duration::from_secs(1);
 
 /// Runs `attack` against `lowtide live server` with `args`.

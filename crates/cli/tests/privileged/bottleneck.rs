@@ -1,4 +1,4 @@
-//! `lowtide live bottleneck` as a user sees it.
+//! `lowtide live bottleneck` as a process.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -26,7 +26,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
         (&["bottleneck", "--port", port, "--mark", "ste", "--k", "20"], "step"),
         (&["bottleneck", "--port", port, "--capture", "a.0"], "HOST=FILE"),
         (&["bottleneck", "no-such", "--port", port], "no scenario `no-such`"),
-        (&["bottleneck", "incast", "--rate", "1Gbps", "--port", port], "--rate is of the line"),
+        (&["bottleneck", "incast", "--rate", "1Gbps", "--port", port], "--rate sets the line"),
         (&["client", "--peer", "kernel", "--k", "20"], "add `--through`"),
         (&["client", "10.77.0.1", "--through", "--netns", "here"], "add `--peer kernel`"),
     ] {
@@ -40,10 +40,10 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
     }
 }
 
-/// Nobody waits as long for a byte unless something is wrong.
+/// Timeout of reads and writes, beyond any correct wait.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Two namespaces, and somebody in the second.
+/// Two namespaces, the second with a process in it.
 struct TwoNamespaces {
     left: Namespace,
     right: Namespace,
@@ -54,18 +54,18 @@ impl TwoNamespaces {
     fn new() -> Self {
         let (left, right) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
-        let somebody = right.run(sleep).unwrap();
-        Self { left, right, netns_holder: somebody }
+        let netns_holder = right.run(sleep).unwrap();
+        Self { left, right, netns_holder }
     }
 
-    /// The command, when its network runs; its interfaces are made in the namespaces of the hosts.
+    /// Starts the command and waits until its network runs, with interfaces in the namespaces.
     fn network(&self, args: &[&str]) -> Child {
         let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.netns_holder.id());
         let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
         Self::run(&self.left, &[&ports, args].concat())
     }
 
-    /// The same between veth pairs, in a namespace of its own.
+    /// As [`Self::network`], between veth pairs in a separate namespace.
     fn on_ethernets(&self, args: &[&str]) -> Child {
         let middle = Namespace::new().unwrap();
         let hosts = [(&self.left, "p0", "10.77.0.1"), (&self.right, "p1", "10.77.0.2")];
@@ -111,12 +111,12 @@ impl TwoNamespaces {
         child
     }
 
-    /// Bytes from left to right, over the kernel's TCP.
+    /// Sends `n` bytes from left to right by the kernel's TCP.
     fn transfer(&self, n: usize) {
         let listener = self.right.run(|| TcpListener::bind("10.77.0.2:7")).unwrap().unwrap();
         let mut out = self.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
         let (mut into, _) = listener.accept().unwrap();
-        // It fails rather than that it hangs.
+        // A lost transfer must fail instead of blocking.
         into.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
         out.set_write_timeout(Some(READ_TIMEOUT)).unwrap();
         std::thread::scope(|scope| {
@@ -130,13 +130,13 @@ impl TwoNamespaces {
 
 impl Drop for TwoNamespaces {
     fn drop(&mut self) {
-        // It is there for its namespace only.
+        // The process only keeps its namespace alive.
         let _ = self.netns_holder.kill();
         let _ = self.netns_holder.wait();
     }
 }
 
-/// The result, once it was told to end.
+/// Ends the command by `signal`. Returns its exit status and result.
 fn ended(child: Child, signal: &str) -> (Option<i32>, Value) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
@@ -148,7 +148,7 @@ fn result(child: Child) -> (Option<i32>, Value) {
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
 }
 
-pub(crate) fn two_kernels_talk_through_it_until_it_is_told_to_end() {
+pub(crate) fn two_kernels_communicate_until_a_signal_ends_it() {
     for signal in ["-INT", "-TERM"] {
         let hosts = TwoNamespaces::new();
         let args = ["--rate", "1Gbit/s", "--mark", "step", "--k", "20", "--sample", "1ms"];
@@ -168,7 +168,7 @@ pub(crate) fn two_kernels_talk_through_it_until_it_is_told_to_end() {
     }
 }
 
-pub(crate) fn the_network_of_a_scenario_loses_what_it_is_told_to() {
+pub(crate) fn the_network_of_a_scenario_drops_the_requested_share() {
     let hosts = TwoNamespaces::new();
     let path = std::env::temp_dir().join(format!("lowtide-net-{}.toml", std::process::id()));
     let text = include_str!("../../src/cmd/live/line.toml").replace("100 Mbit/s", "1 Gbit/s");
@@ -181,10 +181,10 @@ pub(crate) fn the_network_of_a_scenario_loses_what_it_is_told_to() {
     assert_eq!(code, Some(0), "{result}");
     let lost = result["queues"][0]["lost"].as_u64().unwrap();
     assert!((2..80).contains(&lost), "{}", result["queues"][0]);
-    assert_eq!(result["queues"][2]["lost"], 0, "the other way nothing is lost");
+    assert_eq!(result["queues"][2]["lost"], 0, "no loss in the other direction");
 }
 
-pub(crate) fn it_ends_when_its_time_is_over() {
+pub(crate) fn it_ends_after_the_given_time() {
     let (code, result) = result(TwoNamespaces::new().network(&["-t", "0.2", "--priority", "0"]));
     assert_eq!(code, Some(0), "{result}");
     assert!(result["seconds"].as_f64().unwrap() >= 0.2, "{result}");

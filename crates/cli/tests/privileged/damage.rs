@@ -1,8 +1,9 @@
-//! Result directories that something happens to: the process is killed, bits flip, files are cut, the disk is
-//! full. Everything is noticed, or harmless: the tables are those of an undisturbed run.
+//! Damaged result directories: the process is killed, bits flip, files are truncated, the disk is
+//! full. All damage is detected or harmless: the tables equal those of an undisturbed run.
 //!
-//! `LOWTIDE_DAMAGE_TRIALS` is how often, all kinds together; `LOWTIDE_DAMAGE_SEED` draws other moments and
-//! places. `cargo test -p lowtide --test privileged damage -- --nocapture` prints the figures.
+//! `LOWTIDE_DAMAGE_TRIALS` is the number of trials of all kinds; `LOWTIDE_DAMAGE_SEED` is the seed
+//! of times and positions. `cargo test -p lowtide --test privileged damage -- --nocapture` prints
+//! the counts.
 
 mod trial;
 
@@ -20,7 +21,7 @@ use trial::{
 
 /// A file system in memory, mounted in a mount namespace.
 pub(crate) const TMPFS: Need = Need {
-    name: "a file system of its own",
+    name: "a private file system",
     probe: || {
         let mount = ["-m", "mount", "-t", "tmpfs", "t", "/mnt"];
         let output = Command::new("unshare").args(mount).output().map_err(|e| e.to_string())?;
@@ -30,12 +31,12 @@ pub(crate) const TMPFS: Need = Need {
     enforceable: true,
 };
 
-/// The process ends at a random moment, once or twice, as by SIGKILL; the same command continues.
+/// The process is killed at a random time, once or twice; the same command then continues.
 pub(crate) fn killed_runs_continue_to_the_results_of_a_whole_one() {
     let whole = ReferenceRun::new();
     let mut rng = Rng::new("kills");
     let mut tally = Tally::default();
-    // Follows how fast the machine is at the moment, so that about half of the kills come in time.
+    // Adapts to the speed of the machine, so that about half of the kills are in time.
     let mut span = whole.micros;
     for trial in 0..shares().kills {
         let temp = tempfile::tempdir().unwrap();
@@ -73,7 +74,7 @@ pub(crate) fn killed_runs_continue_to_the_results_of_a_whole_one() {
     tally.print("kills");
 }
 
-/// The commands that read a directory, in place of `OUT` and of a table.
+/// Commands that read the directory `OUT`; `TABLE` is replaced by the name of a table.
 const READERS: [&[&str]; 8] = [
     &["table", OUT, "TABLE", "--csv"],
     &["compare", OUT, "../whole/out", "--json", "--metric", "all"],
@@ -85,8 +86,8 @@ const READERS: [&[&str]; 8] = [
     RUN,
 ];
 
-/// One file of complete results is damaged: `check` always notices, and each command that reads results
-/// either notices or answers as if nothing had happened.
+/// One file of complete results is damaged: `check` always detects it, and each command that reads
+/// results either detects it or prints the undamaged results.
 pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
     let whole = ReferenceRun::new();
     let mut rng = Rng::new("results");
@@ -102,7 +103,7 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
         let temp = tempfile::tempdir().unwrap();
         place(temp.path());
         let at = temp.path().join("at");
-        // Kinds of files in turn; of each kind any.
+        // The kinds of files alternate; the file of a kind is random.
         let kind = whole.kinds[trial % whole.kinds.len()].as_str();
         let of: Vec<_> = names.iter().filter(|n| trial::kind(n) == kind).collect();
         let name = of[rng.below(of.len() as u64) as usize].as_str();
@@ -114,16 +115,16 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
         let right = expected.entry(args.clone()).or_insert_with(|| {
             let undamaged = tempfile::tempdir().expect("a directory");
             place(undamaged.path());
-            let said = lowtide(&undamaged.path().join("at"), &args_now);
-            assert!(said.status.success(), "{args:?}: {}", stderr(&said));
-            said.stdout
+            let output = lowtide(&undamaged.path().join("at"), &args_now);
+            assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+            output.stdout
         });
         let done = corrupt(&at.join(OUT).join(name), &mut rng);
         let about = format!("trial {trial}: {done:?} of {name}, {args:?}");
         let noticed = |output: &std::process::Output| {
-            let said = stderr(output);
+            let message = stderr(output);
             let file = name.rsplit('/').next().unwrap_or(name);
-            !output.status.success() && said.contains("damaged") && said.contains(file)
+            !output.status.success() && message.contains("damaged") && message.contains(file)
         };
         let check = lowtide(&at, &["check", OUT]);
         assert!(noticed(&check), "{about}: {check:?}");
@@ -145,7 +146,7 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
     tally.print("damaged results");
 }
 
-/// A file of an interrupted session is damaged: the next one makes what is lost again.
+/// A file of an interrupted command is damaged: the next command repeats the lost runs.
 pub(crate) fn damaged_parts_are_run_again() {
     let whole = ReferenceRun::new();
     let mut rng = Rng::new("parts");
@@ -166,11 +167,11 @@ pub(crate) fn damaged_parts_are_run_again() {
             whole.assert_same_files(&temp.path().join(OUT), &about);
             tally.harmless += 1;
         } else {
-            let said = stderr(&output);
-            assert_eq!(name, "manifest.json", "{about}: {said}");
+            let message = stderr(&output);
+            assert_eq!(name, "manifest.json", "{about}: {message}");
             assert!(
-                said.contains("manifest.json is damaged") && said.contains("--afresh"),
-                "{said}"
+                message.contains("manifest.json is damaged") && message.contains("--afresh"),
+                "{message}"
             );
             output = lowtide(temp.path(), &[RUN, &["--afresh"]].concat());
             assert!(output.status.success(), "{about}: {output:?}");
@@ -182,8 +183,8 @@ pub(crate) fn damaged_parts_are_run_again() {
     tally.print("damaged parts");
 }
 
-/// A file cannot grow any more (a limit of the process, which needs no root): a write error that says what to
-/// do, and the same command continues when there is room.
+/// Files cannot grow beyond a limit of the process, which needs no root: the command fails with a
+/// write error and help, and continues when there is room.
 pub(crate) fn files_that_cannot_grow_are_write_errors() {
     let whole = ReferenceRun::new();
     let mut rng = Rng::new("limits");
@@ -210,7 +211,7 @@ pub(crate) fn files_that_cannot_grow_are_write_errors() {
 
 #[cfg(target_os = "linux")]
 fn write_error_or_success(
-    (success, said): (bool, String),
+    (success, message): (bool, String),
     reason: &str,
     about: &str,
     tally: &mut Tally,
@@ -218,17 +219,18 @@ fn write_error_or_success(
     if success {
         tally.harmless += 1;
     } else {
-        let refused = said.contains("on disk") && said.contains("are free");
-        let written =
-            said.contains("cannot ") && said.contains(reason) && said.contains("make room");
-        assert!(refused || written, "{about}: {said}");
-        assert!(!said.contains("not a readable table"), "{about}: {said}");
+        let refused = message.contains("on disk") && message.contains("are free");
+        let written = message.contains("cannot ")
+            && message.contains(reason)
+            && message.contains("make room");
+        assert!(refused || written, "{about}: {message}");
+        assert!(!message.contains("not a readable table"), "{about}: {message}");
         tally.note(if refused { "refused beforehand" } else { "write error" });
         tally.detected += 1;
     }
 }
 
-/// The disk is full from some moment on (a small file system in memory; needs root): as above.
+/// As above with a disk that becomes full (a small file system in memory; needs root).
 pub(crate) fn full_disks_are_write_errors() {
     const SCRIPT: &str = "set -e
         mkdir disk; mount -t tmpfs -o size=$1k tmpfs disk; cd disk
@@ -241,7 +243,7 @@ pub(crate) fn full_disks_are_write_errors() {
     let mut tally = Tally::default();
     for trial in 0..shares().disks {
         let temp = tempfile::tempdir().unwrap();
-        // Too small from the start, or filled by somebody else after some milliseconds.
+        // Too small from the start, or filled by another process after several milliseconds.
         let (size, filled) = match trial % 2 {
             0 => (300 + rng.below(1_100), 0),
             _ => (16_000, 1 + rng.below((whole.micros / 1_000).clamp(100, 998))),
@@ -262,7 +264,7 @@ pub(crate) fn full_disks_are_write_errors() {
     tally.print("full disks");
 }
 
-/// What the harm does can be told apart from what was there.
+/// Every corruption changes the content of the file.
 pub(crate) fn every_corruption_changes_the_file() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("file");

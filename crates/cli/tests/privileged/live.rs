@@ -1,4 +1,4 @@
-//! `lowtide live` as a user sees it.
+//! `lowtide live` as a process.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 pub(crate) fn invalid_arguments_are_rejected_with_help() {
     for (args, why) in [
         (&["client"] as &[&str], "needs the address of its server"),
-        (&["client", "10.0.0.1", "--netns", "new"], "nobody can reach"),
+        (&["client", "10.0.0.1", "--netns", "new"], "no peer can reach"),
         (&["client", "--peer", "kernel", "--device", "xdp:eth0"], "AF_XDP"),
         (&["client", "--peer", "kernel", "--device", "eth0"], "write `tun:NAME`"),
         (
@@ -51,7 +51,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
     }
 }
 
-pub(crate) fn the_machines_own_namespace_is_left_alone() {
+pub(crate) fn the_machines_own_namespace_is_refused() {
     if netns::in_host_namespace() {
         let output = lowtide(&["live", "server"]);
         assert_eq!(output.status.code(), Some(2));
@@ -61,13 +61,13 @@ pub(crate) fn the_machines_own_namespace_is_left_alone() {
     assert!(!interfaces.contains("lt0:"), "{interfaces}");
 }
 
-pub(crate) fn a_transfer_says_what_happened_and_its_tape_replays() {
-    let tape = std::env::temp_dir().join(format!("lowtide-cli-{}.tape", std::process::id()));
-    let tape = tape.to_str().unwrap();
+pub(crate) fn transfers_are_reported_and_their_recordings_replay() {
+    let recording = std::env::temp_dir().join(format!("lowtide-cli-{}.tape", std::process::id()));
+    let recording = recording.to_str().unwrap();
     for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
     {
         let mut args = vec!["live", role, "--peer", "kernel", "-n", "2M", "-P", "2", "-J"];
-        args.extend(["--scheme", "dctcp", "-i", "0.05", "--kernel-ecn", "on", "--tape", tape]);
+        args.extend(["--scheme", "dctcp", "-i", "0.05", "--kernel-ecn", "on", "--tape", recording]);
         if way == "down" {
             args.push("-R");
         }
@@ -80,8 +80,8 @@ pub(crate) fn a_transfer_says_what_happened_and_its_tape_replays() {
         assert_eq!(result["bytes"], 2 * (2 << 20));
         let ours = if role == "client" { &result["streams"] } else { &result["served"] };
         assert_eq!(ours.as_array().unwrap().len(), 2);
-        // Our SYN-ACK may always; a kernel that is not DCTCP refuses ECN to a SYN with ECT. Without
-        // ECN it is NewReno that governs, and is named.
+        // A SYN-ACK with ECT is accepted. A kernel without DCTCP refuses ECN to a SYN with ECT; the
+        // congestion control is then NewReno.
         let (ecn, cc) = if role == "client" { ("Off", "newreno") } else { ("Classic", "dctcp") };
         for stream in ours.as_array().unwrap() {
             let transport = &stream["transport"];
@@ -94,7 +94,7 @@ pub(crate) fn a_transfer_says_what_happened_and_its_tape_replays() {
             let intervals = result["intervals"].as_array().unwrap().iter();
             intervals.flat_map(|i| i["streams"].as_array().unwrap())
         };
-        // Whoever opened the connections, what is shown is our end of them.
+        // Intervals show our end, whichever end opened the connections.
         assert!(samples().any(|s| s["transport"]["cc"] == cc), "{result}");
         let moved: u64 = result["intervals"]
             .as_array()
@@ -102,17 +102,17 @@ pub(crate) fn a_transfer_says_what_happened_and_its_tape_replays() {
             .iter()
             .map(|i| i["bytes"].as_u64().unwrap())
             .sum();
-        assert_eq!(moved, 2 * (2 << 20), "the intervals have it all");
+        assert_eq!(moved, 2 * (2 << 20), "the intervals add up");
 
-        let output = lowtide(&["live", "replay", tape, "--json"]);
+        let output = lowtide(&["live", "replay", recording, "--json"]);
         assert!(output.status.success(), "{role} {way}: {}", stderr(&output));
         let replayed: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(replayed["segments"].as_u64().unwrap() > 100, "{replayed}");
     }
-    fs::remove_file(tape).unwrap();
+    fs::remove_file(recording).unwrap();
 }
 
-/// Killed in the middle nothing of it is left: its namespace goes with it.
+/// A command that is killed during a transfer leaves nothing: its namespace ends with it.
 pub(crate) fn a_process_that_is_killed_leaves_nothing_behind() {
     let namespaces = |pid: u32| fs::metadata(format!("/proc/{pid}/ns/net"));
     let before = fs::read_to_string("/proc/self/net/dev").unwrap().lines().count();
@@ -123,19 +123,19 @@ pub(crate) fn a_process_that_is_killed_leaves_nothing_behind() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
-    assert!(line.contains("Mbit/s"), "it is in the middle of it: {line}");
+    assert!(line.contains("Mbit/s"), "the transfer runs: {line}");
     assert!(namespaces(child.id()).is_ok());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!Path::new(&format!("/proc/{}", child.id())).exists());
     let after = fs::read_to_string("/proc/self/net/dev").unwrap().lines().count();
     assert_eq!(before, after, "no interface is left");
-    // The same names and addresses are free.
+    // Its names and addresses are free.
     let output = lowtide(&["live", "client", "--peer", "kernel", "-n", "100K"]);
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// Our server, in the namespace of this thread.
+/// Starts our server in the namespace of this thread.
 fn server() -> Child {
     server_with(&[])
 }
@@ -155,7 +155,7 @@ fn server_with(args: &[&str]) -> Child {
     child
 }
 
-/// The kernel sends `n` bytes to our server, which confirms them.
+/// Sends `n` bytes from the kernel to our server, which confirms them.
 fn transfer(mut stream: &TcpStream, n: u64) {
     let request = TransferRequest {
         direction: TransferDirection::Up,
@@ -176,7 +176,7 @@ fn transfer(mut stream: &TcpStream, n: u64) {
     assert_eq!(DataDigest::from_bytes(verdict), DataDigest { bytes: n, digest: digest.value() });
 }
 
-/// A host that is killed in the middle of a connection: its peer hears of it from the next one at that address.
+/// After a host is killed during a connection, a new host at its address resets the peer.
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
 pub(crate) fn a_host_that_was_killed_can_come_back_at_once() {
     let test = std::thread::spawn(|| {
@@ -204,26 +204,26 @@ pub(crate) fn a_host_that_was_killed_can_come_back_at_once() {
     test.join().unwrap();
 }
 
-/// Clients that begin a request and stop: one of them is reset for the next one, and SIGTERM ends the server.
+/// Silent clients in the middle of a request: one is reset for the next; SIGTERM ends the server.
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
-pub(crate) fn silent_clients_neither_pin_a_server_nor_take_more_than_their_places() {
+pub(crate) fn silent_clients_are_reset_for_new_ones_and_do_not_block_sigterm() {
     let test = std::thread::spawn(|| {
         netns::enter_new().unwrap();
         let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
         let mut server = server_with(&["--most", "2"]);
         let connect = || {
-            // The reset may come before the call is back.
+            // The reset may arrive before the call returns.
             let stream = TcpStream::connect(to).ok()?;
             stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
             Some(stream)
         };
-        // Without a byte a connection takes no place.
+        // Connections without data do not count.
         let _without_data = [connect(), connect(), connect()];
         let three = [connect(), connect(), connect()];
         for mut stream in three.iter().flatten() {
             let _ = stream.write_all(b"lowtide2");
         }
-        // One of them has to go, the last one or the one that was silent for longest.
+        // One of them is reset: the last, or the one that was silent longest.
         let is_reset = |stream: &Option<TcpStream>| {
             let Some(mut stream) = stream.as_ref() else { return true };
             let kind = stream.read(&mut [0]).unwrap_err().kind();
@@ -235,7 +235,7 @@ pub(crate) fn silent_clients_neither_pin_a_server_nor_take_more_than_their_place
             resets.contains(&true).then_some(resets)
         });
         assert_eq!(resets.unwrap().iter().filter(|reset| **reset).count(), 1);
-        // Whoever comes is served as soon as the others have been silent for long enough.
+        // A new client is served once the others have been silent long enough.
         let served = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             let next = connect();
@@ -246,7 +246,7 @@ pub(crate) fn silent_clients_neither_pin_a_server_nor_take_more_than_their_place
             }
             waits
         });
-        assert!(served, "silent clients keep others out");
+        assert!(served, "silent clients block others");
         let _silent = [connect(), connect()];
         let pid = server.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -254,15 +254,15 @@ pub(crate) fn silent_clients_neither_pin_a_server_nor_take_more_than_their_place
             std::thread::sleep(Duration::from_millis(20));
             server.try_wait().unwrap()
         });
-        let ended = ended.expect("a silent client pins it");
+        let ended = ended.expect("a silent client blocks the end");
         assert!(ended.success(), "{ended}");
     });
     test.join().unwrap();
 }
 
-/// A service of the kernel behind our TCP: SIGTERM ends the relay in good order, and it says what it did.
+/// A relay resets a client whose target is unreachable. SIGTERM ends it with status 0 and a report.
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
-pub(crate) fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
+pub(crate) fn a_relay_resets_unreachable_targets_and_ends_on_sigterm() {
     let test = std::thread::spawn(|| {
         netns::enter_new().unwrap();
         let mut relay = Command::new(env!("CARGO_BIN_EXE_lowtide"))
@@ -276,7 +276,7 @@ pub(crate) fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
         let mut said = BufReader::new(relay.stderr.take().expect("a pipe"));
         said.read_line(&mut line).expect("text");
         assert!(line.contains("relaying 1 route;"), "{line}");
-        // Nobody is at the target: the relay accepts, cannot go on, and says so by a reset.
+        // No host has the target's address: the relay accepts, cannot connect, and resets.
         let mut client = TcpStream::connect("10.77.0.2:80").unwrap();
         client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let error = client.read(&mut [0]).unwrap_err();

@@ -1,5 +1,5 @@
-//! The command on real packets: what needs root, namespaces or User Mode Linux. Tests without their prerequisites
-//! are ignored.
+//! The command on real packets, with root, namespaces or User Mode Linux. Tests without their
+//! prerequisites are ignored.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -25,36 +25,36 @@ fn main() -> ExitCode {
             damage::files_that_cannot_grow_are_write_errors,
             damage::every_corruption_changes_the_file,
             live::invalid_arguments_are_rejected_with_help,
-            privileges::a_user_that_there_is_not_is_refused,
-            live::the_machines_own_namespace_is_left_alone,
+            privileges::unknown_users_and_root_are_refused,
+            live::the_machines_own_namespace_is_refused,
             testbed::a_run_on_real_packets_fills_the_directory_of_a_simulation,
-            testbed::one_scenario_by_several_backends_is_set_side_by_side,
+            testbed::one_scenario_is_compared_over_backends,
             testbed::conflicting_options_are_rejected,
             uml::without_a_kernel_it_says_where_to_get_one,
         ),
         tests!(&[NAMESPACES, TUN];
-            bottleneck::two_kernels_talk_through_it_until_it_is_told_to_end,
-            bottleneck::the_network_of_a_scenario_loses_what_it_is_told_to,
-            bottleneck::it_ends_when_its_time_is_over,
-            live::a_transfer_says_what_happened_and_its_tape_replays,
+            bottleneck::two_kernels_communicate_until_a_signal_ends_it,
+            bottleneck::the_network_of_a_scenario_drops_the_requested_share,
+            bottleneck::it_ends_after_the_given_time,
+            live::transfers_are_reported_and_their_recordings_replay,
             live::a_process_that_is_killed_leaves_nothing_behind,
             live::a_host_that_was_killed_can_come_back_at_once,
-            live::a_relay_carries_connections_and_ends_when_it_is_told_to,
-            live::silent_clients_neither_pin_a_server_nor_take_more_than_their_places,
+            live::a_relay_resets_unreachable_targets_and_ends_on_sigterm,
+            live::silent_clients_are_reset_for_new_ones_and_do_not_block_sigterm,
             pathologies::a_dctcp_sender_without_cwr_collapses_against_the_kernel,
-            pathologies::a_one_sided_sender_does_not,
+            pathologies::a_one_sided_sender_keeps_its_window,
             pathologies::dctcp_receivers_ack_cwr_at_once_and_one_sided_ones_do_not,
             privileges::no_thread_of_a_client_keeps_a_capability,
-            testbed::without_root_the_kernel_backend_says_what_it_takes,
-            testbed::a_testbed_comes_is_used_and_goes,
-            testbed::what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched,
+            testbed::without_root_the_kernel_backend_names_its_needs,
+            testbed::a_testbed_goes_up_runs_and_goes_down,
+            testbed::only_the_remains_of_a_killed_testbed_are_removed,
         ),
         tests!(&[NAMESPACES, TUN, IP]; bottleneck::a_lost_interface_is_reported),
         tests!(&[damage::TMPFS]; damage::full_disks_are_write_errors),
         tests!(&[UML, uml::REGISTERS];
-            uml::the_kernels_dctcp_is_there,
+            uml::our_dctcp_and_the_kernels_interoperate,
             uml::files_output_and_status_are_those_of_the_command,
-            uml::a_machine_ends_with_whoever_booted_it,
+            uml::a_machine_ends_with_its_parent_process,
             uml::a_scenario_runs_on_the_kernel_inside,
         ),
     ])

@@ -1,20 +1,21 @@
-//! The three pathologies of one-sided deployment (ODCTCP, chapter 5) on real packets: our TCP and the kernel's, the
-//! network between them, and what a capture of it says.
+//! The three pathologies of one-sided deployment (ODCTCP, chapter 5) on real packets: our TCP, the
+//! kernel's, the network between them, and the analysis of a capture.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use serde_json::Value;
 
 use crate::live::{lowtide, stderr};
 
-/// What the transport shows, and what `lowtide analyze` finds in the capture at our host.
+/// Result of a transfer, and the analysis of the capture at our host.
 struct AnalyzedRun {
     result: Value,
-    /// Of the data.
+    /// Analysis of the direction of the data.
     direction: Value,
     findings: Vec<String>,
 }
 
-/// A megabyte or two through a line of 20 Mbit/s and 4 ms that marks from 10 packets on; the kernel speaks standard ECN.
+/// Runs a transfer through a line of 20 Mbit/s and 4 ms round trip that marks from 10 packets on.
+/// The kernel has RFC 3168 ECN.
 fn run(name: &str, args: &[&str]) -> AnalyzedRun {
     let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
     let capture = std::env::temp_dir().join(file);
@@ -61,7 +62,7 @@ impl AnalyzedRun {
         (windows, median)
     }
 
-    /// The feedback of the receiver is one of these.
+    /// True if the feedback of the receiver is one of `kinds`.
     fn has_feedback(&self, kinds: &[&str]) -> bool {
         kinds.iter().any(|kind| self.direction["feedback"]["kind"] == *kind)
     }
@@ -71,7 +72,7 @@ impl AnalyzedRun {
     }
 }
 
-/// §5.1: nobody tells the receiver that the window has come down, so it echoes for ever.
+/// §5.1: without CWR the receiver never learns of the reduction and echoes ECE without end.
 pub(crate) fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
     let without = ["--profile", "thesis-original", "-s", "send-buffer=100 kB", "-n", "1M"];
     let seen = run("without-cwr", &without);
@@ -86,11 +87,11 @@ pub(crate) fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
     assert_eq!(seen.direction["marks"]["cwr"], 0);
 }
 
-/// The same sender with CWR, one-sided DCTCP, lives with that receiver.
-pub(crate) fn a_one_sided_sender_does_not() {
+/// One-sided DCTCP sends CWR and keeps its window with that receiver.
+pub(crate) fn a_one_sided_sender_keeps_its_window() {
     let seen = run("one-sided", &["--scheme", "odctcp-sender", "-s", "ect=data", "-n", "3M"]);
     let (windows, usual) = seen.late_windows();
-    // K and what is on the way are some 17 segments.
+    // K and the bandwidth-delay product are about 17 segments.
     assert!(usual > 4, "{windows:?}");
     assert!(
         !seen.has_finding("window-collapse") && !seen.has_finding("stuck-ece"),
@@ -102,8 +103,8 @@ pub(crate) fn a_one_sided_sender_does_not() {
     assert!(seen.direction["marks"]["ece_acks"].as_u64().unwrap() > 50);
 }
 
-/// §5.2: the kernel sends, as RFC 3168 has it. A DCTCP receiver acknowledges the segment with CWR at once and by itself, a
-/// one-sided one together with the next; neither latches ECE.
+/// §5.2: the kernel sends with RFC 3168 ECN. A DCTCP receiver sends an immediate ACK for the
+/// segment with CWR; a one-sided one acknowledges it with the next segment. Neither latches ECE.
 pub(crate) fn dctcp_receivers_ack_cwr_at_once_and_one_sided_ones_do_not() {
     let receive = |name, scheme| {
         let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);
@@ -112,8 +113,8 @@ pub(crate) fn dctcp_receivers_ack_cwr_at_once_and_one_sided_ones_do_not() {
         assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{scheme}");
         seen
     };
-    // How many echoes end with a CWR of their own, which is what tells the two apart, is a matter of chance: a run may
-    // have none, and is repeated then.
+    // The two differ in ACKs of segments with CWR. Their number is random; a run without any is
+    // repeated.
     let told = |name, scheme, kinds: &[&str]| {
         let mut hurried = (0, 0);
         for _ in 0..4 {

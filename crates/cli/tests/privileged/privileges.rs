@@ -1,16 +1,16 @@
-//! What `lowtide live` may still do once its devices are open.
+//! Privileges of `lowtide live` once its devices are open.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Of every thread: its effective, permitted, inheritable and bounding capabilities, its user, whether it may gain
-/// privileges.
+/// Effective, permitted, inheritable and bounding capabilities, user, group and `no_new_privs` of
+/// every thread.
 fn threads(child: &Child) -> Vec<Vec<String>> {
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).expect("it runs");
     tasks
         .filter_map(|task| {
-            // A thread may end while we look.
+            // A thread may end meanwhile.
             let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
             let wanted = ["CapEff", "CapPrm", "CapInh", "CapBnd", "Uid", "Gid", "NoNewPrivs"];
             let line = |key: &str| {
@@ -22,7 +22,7 @@ fn threads(child: &Child) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Runs the command until it has moved packets for a while; its threads then, and whether it ended well.
+/// Runs the command. Returns its threads after the first interval, and whether it succeeded.
 fn while_running(args: &[&str]) -> (Vec<Vec<String>>, bool) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
     command.args(["live", "client", "--peer", "kernel", "-t", "1.5", "-i", "0.3"]).args(args);
@@ -37,14 +37,14 @@ fn while_running(args: &[&str]) -> (Vec<Vec<String>>, bool) {
 
 pub(crate) fn no_thread_of_a_client_keeps_a_capability() {
     let dir = tempfile::tempdir().unwrap();
-    let tape = dir.path().join("run.tape");
-    let tape = tape.to_str().unwrap();
+    let recording = dir.path().join("run.tape");
+    let recording = recording.to_str().unwrap();
     let capture = dir.path().join("run.pcapng");
     let capture = capture.to_str().unwrap();
     let none = "0000000000000000";
     for (args, user) in [
         (&["-p", "80"] as &[&str], "0"),
-        (&["--user", "54321:54322", "-p", "80", "--tape", tape], "54321"),
+        (&["--user", "54321:54322", "-p", "80", "--tape", recording], "54321"),
         (&["--through", "--rate", "100Mbit/s", "--capture", capture], "0"),
         (
             &["--through", "--rate", "100Mbit/s", "--user", "54321:54322", "--capture", capture],
@@ -67,17 +67,17 @@ pub(crate) fn no_thread_of_a_client_keeps_a_capability() {
             assert_eq!(no_new, "1", "{args:?}");
         }
     }
-    // They were opened before root was given up, in a folder of root's.
-    for file in [tape, capture] {
+    // Both files are in a folder of root: they were opened before the privileges were dropped.
+    for file in [recording, capture] {
         assert!(fs::metadata(file).unwrap().len() > 1000, "{file}");
     }
 }
 
-pub(crate) fn a_user_that_there_is_not_is_refused() {
+pub(crate) fn unknown_users_and_root_are_refused() {
     for user in ["root", "0", "no-such-user-here"] {
         let output = crate::live::lowtide(&["live", "client", "--peer", "kernel", "--user", user]);
         assert_eq!(output.status.code(), Some(2));
-        let said = crate::live::stderr(&output);
-        assert!(said.contains("write NAME, UID or UID:GID"), "{said}");
+        let message = crate::live::stderr(&output);
+        assert!(message.contains("write NAME, UID or UID:GID"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! `lowtide run --backend`, `compare` over backends and `lowtide testbed` as a user sees them.
+//! `lowtide run --backend`, `compare` over backends and `lowtide testbed` as processes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -75,7 +75,7 @@ pub(crate) fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
         serde_json::from_str(&fs::read_to_string(at.join("r/manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["backend"]["name"], "live");
     assert!(manifest["runs"][0]["measured"]["packets"].as_u64() > Some(300));
-    // Nothing is measured again, unless that is said.
+    // Complete results are not measured again.
     let again =
         json(&lowtide(at, &["run", "small.toml", "--backend", "live", "-o", "r", "--json"]));
     assert_eq!(again["digest"], ran["digest"]);
@@ -84,14 +84,14 @@ pub(crate) fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
     let report = lowtide(at, &["report", "r"]);
     assert!(report.status.success(), "{}", stderr(&report));
     let page = fs::read_to_string(at.join("r/report.html")).unwrap();
-    assert!(page.contains("Real packets") && page.contains("live on Linux"), "it says so");
+    assert!(page.contains("Real packets") && page.contains("live on Linux"), "the page names it");
     let table = lowtide(at, &["table", "r", "flows", "--csv"]);
     assert_eq!(String::from_utf8_lossy(&table.stdout).lines().count(), 5);
     let plot = lowtide(at, &["plot", "r", "--flow", "0"]);
     assert!(stderr(&plot).contains("it ran on real packets"), "{}", stderr(&plot));
 }
 
-pub(crate) fn one_scenario_by_several_backends_is_set_side_by_side() {
+pub(crate) fn one_scenario_is_compared_over_backends() {
     let folder = folder();
     let args = ["compare", "small.toml", "--backends", "sim,live", "--json", "--seeds", "2"];
     let found = json(&lowtide(folder.path(), &args));
@@ -133,7 +133,7 @@ pub(crate) fn conflicting_options_are_rejected() {
     }
 }
 
-pub(crate) fn without_root_the_kernel_backend_says_what_it_takes() {
+pub(crate) fn without_root_the_kernel_backend_names_its_needs() {
     let folder = folder();
     let (at, nobody) = (folder.path(), 65_534);
     // The build folder may be closed to other users.
@@ -149,7 +149,7 @@ pub(crate) fn without_root_the_kernel_backend_says_what_it_takes() {
     assert!(why.contains("that takes root") && why.contains("--backend live"), "{why}");
 }
 
-/// A testbed in the background.
+/// A testbed that runs in the background.
 struct Up(Child);
 
 impl Up {
@@ -191,7 +191,7 @@ impl Drop for Up {
     }
 }
 
-/// The names that are there.
+/// Names of the existing namespaces.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder.join("bed/netns")).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -202,7 +202,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 const NAMES: [&str; 3] = ["lowtide-receivers.0", "lowtide-senders.0", "lowtide-senders.1"];
 
-pub(crate) fn a_testbed_comes_is_used_and_goes() {
+pub(crate) fn a_testbed_goes_up_runs_and_goes_down() {
     let folder = folder();
     let at = folder.path();
     let ecn = ["-s", "compare.schemes=[\"ecn\"]"];
@@ -234,14 +234,14 @@ pub(crate) fn a_testbed_comes_is_used_and_goes() {
     assert_eq!((down["ended"].as_u64(), down["removed"].as_array().map(Vec::len)), (None, Some(0)));
 }
 
-pub(crate) fn what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched() {
+pub(crate) fn only_the_remains_of_a_killed_testbed_are_removed() {
     let folder = folder();
     let at = folder.path();
     let (mut up, _) = Up::make(at);
     up.0.kill().expect("it is there");
     up.0.wait().expect("it ends");
-    assert_eq!(names(at), NAMES, "nobody has taken them away");
-    // A place of that name that is somebody else's by now, and one that never was ours.
+    assert_eq!(names(at), NAMES, "the names remain");
+    // A name that lowtide did not create must not be touched.
     fs::write(at.join("bed/netns/lowtide-mine"), "x").unwrap();
     let (up, said) = Up::make(at);
     assert_eq!(said["removed"].as_array().map(Vec::len), Some(3), "{said:#}");

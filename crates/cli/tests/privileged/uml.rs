@@ -1,4 +1,4 @@
-//! `lowtide testbed uml`: a machine is booted for each test, in some seconds.
+//! `lowtide testbed uml`: each test boots a machine, which takes several seconds.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// User Mode Linux 6.1 dies on CPUs with AMX. No package can change that.
+/// User Mode Linux 6.1 crashes on CPUs with AMX; no package changes that.
 pub(crate) const REGISTERS: Need = Need {
     name: "a User Mode Linux that can restore the registers of this CPU",
     probe: || {
@@ -41,15 +41,15 @@ pub(crate) fn without_a_kernel_it_says_where_to_get_one() {
     for args in [&["list"] as &[&str], &["--memory", "1 MB", "--", "list"], &[]] {
         assert_eq!(uml(args).status.code(), Some(2), "{args:?}");
     }
-    // Nobody takes the place of the first process by mistake.
+    // The command of the first process is refused outside of a machine.
     let guest = ["testbed", "uml-guest", "/tmp"];
     let output = Command::new(env!("CARGO_BIN_EXE_lowtide")).args(guest).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Our DCTCP and that of Linux understand each other in both directions; the SYN with ECT, which a kernel that
-/// is not DCTCP refuses, included.
-pub(crate) fn the_kernels_dctcp_is_there() {
+/// Our DCTCP and that of Linux interoperate in both directions. The kernel accepts ECN on a SYN
+/// with ECT, as only DCTCP does.
+pub(crate) fn our_dctcp_and_the_kernels_interoperate() {
     for role in ["client", "server"] {
         let mut args = vec!["--", "live", role, "--peer", "kernel", "-n", "500K", "-i", "0", "-J"];
         args.extend(["--kernel-cc", "dctcp", "--kernel-ecn", "on", "--scheme", "dctcp"]);
@@ -78,22 +78,22 @@ pub(crate) fn files_output_and_status_are_those_of_the_command() {
     let result: Value = serde_json::from_slice(&good.stdout).unwrap();
     assert!(result["digest"].is_string());
     assert!(inside.join("results/report.html").is_file());
-    // Only where it may.
+    // Other folders are read-only.
     let bad = run("../outside/results");
     assert_eq!(bad.status.code(), Some(1));
     assert!(stderr(&bad).contains("Read-only"), "{}", stderr(&bad));
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
-/// Processes of the machine whose folder is `folder`.
+/// Number of processes of the machine whose folder is `folder`.
 fn alive(folder: &str) -> usize {
     let lines = fs::read_dir("/proc").expect("there is /proc").flatten();
     let lines = lines.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
     lines.filter(|l| String::from_utf8_lossy(l).contains(folder)).count()
 }
 
-/// Killed in the middle nothing is left but a folder, which the next one removes.
-pub(crate) fn a_machine_ends_with_whoever_booted_it() {
+/// A command that is killed leaves only a folder, which the next one removes.
+pub(crate) fn a_machine_ends_with_its_parent_process() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path();
     let mut child = command(&["--", "live", "client", "--peer", "kernel", "-t", "60", "-i", "0.1"])
@@ -103,7 +103,7 @@ pub(crate) fn a_machine_ends_with_whoever_booted_it() {
         .spawn()
         .unwrap();
     let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
-    assert!(line.contains("Mbit/s"), "it is in the middle of it: {line}");
+    assert!(line.contains("Mbit/s"), "the transfer runs: {line}");
     let text = parent.to_str().unwrap();
     assert!(alive(text) > 0);
     child.kill().unwrap();
@@ -118,10 +118,11 @@ pub(crate) fn a_machine_ends_with_whoever_booted_it() {
     assert_eq!(fs::read_dir(parent).unwrap().count(), 1, "its folder is left");
     let mut next = command(&["--", "list", "cc"]);
     assert!(next.env("TMPDIR", parent).output().unwrap().status.success());
-    assert_eq!(fs::read_dir(parent).unwrap().count(), 0, "and that of its next is not");
+    assert_eq!(fs::read_dir(parent).unwrap().count(), 0, "both folders are removed");
 }
 
-/// Both ends have the DCTCP of Linux, which the machine itself may lack; the network is ours.
+/// Both ends have the DCTCP of User Mode Linux, which the host's kernel may lack. The network is
+/// ours.
 const TWO_FLOWS: &str = r#"
 schema = 1
 title = "Two DCTCP flows on a slow line"
@@ -149,7 +150,7 @@ pub(crate) fn a_scenario_runs_on_the_kernel_inside() {
     let manifest = fs::read(folder.join("results/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     assert_eq!(manifest["backend"]["name"], "uml");
-    // Not the kernel on which this test runs.
+    // The kernel is not the one on which this test runs.
     let here = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let there = manifest["backend"]["kernel"].as_str().unwrap();
     assert!(!there.contains(here.trim()), "{there}");

@@ -1,4 +1,4 @@
-//! More than two sets of results, or one scenario by several backends: a column for each.
+//! More than two results, or one scenario by several backends: a column each.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub(super) fn compare(
     show(&all, &found, out)
 }
 
-/// The scenario by each of the backends. What schemes one of them refuses are left out there, and said.
+/// Runs the scenario by each backend, without the schemes that it refuses; reports those.
 fn by_backends(
     args: &CompareArgs,
     out: Output,
@@ -97,16 +97,15 @@ fn by_backends(
             BackendArg::Uml => {
                 let a = &args.a;
                 let help = format!(
-                    "`lowtide run {a} --backend uml` says where its results are; `lowtide compare` takes \
-                     as many directories as there are"
+                    "`lowtide run {a} --backend uml` prints its directory; give it to `lowtide compare`"
                 );
-                let message = "another kernel has to be booted for that one first".to_owned();
+                let message = "--backends cannot boot the kernel of `uml`".to_owned();
                 return Err(CommandError::Usage(message, Some(help)));
             }
         };
         let backend = backend(*which, &real)?;
         let (plan, source) = without_refused_schemes(&scenario, backend.as_deref(), out)?;
-        let how = PlanRunner {
+        let runner = PlanRunner {
             out: None,
             jobs: args.jobs,
             threads: ThreadCount::Auto,
@@ -115,9 +114,9 @@ fn by_backends(
             memory: MemoryArg::default(),
         };
         let name = name(*which);
-        out.note(&format!("{name}: {}", how.dir(&plan).display()));
+        out.note(&format!("{name}: {}", runner.dir(&plan).display()));
         let finished =
-            how.run_plan(&plan, source.text(), out, &|options| execute(&plan, options))?;
+            runner.run_plan(&plan, source.text(), out, &|options| execute(&plan, options))?;
         all.push((name.to_owned(), finished));
     }
     Ok(all)
@@ -132,7 +131,7 @@ const fn name(of: BackendArg) -> &'static str {
     }
 }
 
-/// The runs of `scenario` that `backend` takes, without the schemes that it refuses.
+/// Plans the runs of `scenario` without the schemes that `backend` refuses.
 fn without_refused_schemes(
     scenario: &Scenario,
     backend: Option<&dyn Backend>,
@@ -183,8 +182,8 @@ fn show(
     let right: Vec<usize> = (4..head.len()).collect();
     out.table(&head, &right, &rows)?;
     out.text(&format!(
-        "Behind each value its difference from `{}` in per cent, with the half of its 95 % interval; `*` where that \
-         leaves out zero.",
+        "In parentheses: difference from `{}` in per cent ± half of its 95 % interval; `*`: the interval \
+         excludes zero.",
         names.first().copied().unwrap_or_default()
     ))?;
     for cause in &found.causes {

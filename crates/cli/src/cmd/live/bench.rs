@@ -1,4 +1,4 @@
-//! `lowtide live bench`: our TCP beside the kernel's, on the same line and with the same processors.
+//! `lowtide live bench`: our TCP and the kernel's on the same line and CPUs.
 
 use lowtide_live::bench::{BenchResult, BenchRun, LinkKind, TcpStack};
 use lowtide_live::config;
@@ -8,8 +8,8 @@ use crate::args::LiveBenchArgs;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// What is measured: the line, and who sends to whom. The first of the lines without and with offloads is what the
-/// others are held against.
+/// Measurements: line, sender and receiver. The kernel's first row without and with offloads is the
+/// reference of the other rows.
 const ROWS: [(LinkKind, [TcpStack; 2]); 12] = {
     use LinkKind::{Tun, TunOffload, Veth, VethOffloads};
     use TcpStack::{Kernel, Lowtide};
@@ -34,13 +34,15 @@ struct Row {
     line: &'static str,
     sender: &'static str,
     receiver: &'static str,
-    /// Median of the repeats, and the least and the most.
+    /// Median, minimum and maximum of the repeats.
     bits_per_second: [f64; 3],
-    /// To the kernel's TCP at both ends of a veth pair, with offloads where this line has them.
+    /// Relative to the kernel's TCP at both ends of a veth pair, with the offloads of this line.
     ratio: f64,
-    /// Of both ends together, seconds; of it the drivers of lowtide; of everything that ran on the machine.
+    /// CPU time of both ends, s/GB.
     cpu_per_gb: f64,
+    /// Part of lowtide's drivers, s/GB.
     drivers_per_gb: f64,
+    /// CPU time of all processes of the machine, s/GB.
     machine_per_gb: f64,
     bytes_retrans: u64,
 }
@@ -68,19 +70,20 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandErro
         [a, b] => [a, b],
         _ => {
             let help = "for instance `--processors 0,1`, or `0` for one that both share".to_owned();
-            return Err(CommandError::Usage("a line has two ends".to_owned(), Some(help)));
+            let message = "--processors takes one or two CPUs".to_owned();
+            return Err(CommandError::Usage(message, Some(help)));
         }
     };
     let segments = args.segments.to_string();
     let set = [("send-buffer", "4 MB"), ("receive-buffer", "4 MB"), ("tso-segments", &segments)];
     let config = config("linux", None, &set).map_err(|m| CommandError::Usage(m, None))?;
     let mut scores: Vec<Vec<BenchResult>> = ROWS.iter().map(|_| Vec::new()).collect();
-    // One repeat of all after another: what else the machine does meanwhile is shared.
+    // Interleaved repeats spread other load of the machine over all rows.
     for repeat in 0..args.repeats {
         for ((line, ends), scores) in ROWS.into_iter().zip(&mut scores) {
             out.note(&format!("{}/{} {}", repeat + 1, args.repeats, line.name()));
             let (time, kernel_cc) = (args.time, args.kernel_cc.as_str());
-            let bout = BenchRun {
+            let run = BenchRun {
                 link: line,
                 stacks: ends,
                 time,
@@ -88,7 +91,7 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandErro
                 config: &config,
                 kernel_cc,
             };
-            scores.push(bout.run().map_err(|e| CommandError::Run(e.to_string()))?);
+            scores.push(run.run().map_err(|e| CommandError::Run(e.to_string()))?);
         }
     }
     let mut rows: Vec<Row> = Vec::new();

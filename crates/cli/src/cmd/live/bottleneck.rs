@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-/// How often it is looked at from outside.
+/// Polling interval for signals and lost devices.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), CommandError> {
@@ -53,7 +53,7 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Comma
     let bottleneck = prepared.start().map_err(link::bottleneck_error)?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
-    out.note("the network runs; Ctrl-C ends it and says what it has seen");
+    out.note("the network runs; Ctrl-C ends it and prints the report");
     let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
     let mut lost = None;
     while !STOP.load(Ordering::Relaxed) && until.is_none_or(|until| bottleneck.now() < until) {
@@ -74,18 +74,19 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Comma
     }
 }
 
-/// A port that is to be opened.
+/// A port to open.
 struct PortRequest {
     host: lowtide_net::HostId,
     plan: DevicePlan,
-    /// Those of the host.
+    /// Addresses of the host.
     addresses: Vec<IpAddr>,
-    /// The namespace of its interface: a name, or the number of a process in it.
+    /// Namespace of its interface: a name, or the ID of a process in it.
     namespace: Option<String>,
 }
 
 impl PortRequest {
-    /// On an Ethernet the host asks who has the addresses of the other hosts: this port has.
+    /// Lets the port answer ARP requests of its host for the addresses of all other hosts (Ethernet
+    /// only).
     fn proxy_arp_for(&mut self, all: &[IpAddr]) {
         if self.plan.kind != DeviceKind::Packet {
             return;
@@ -102,7 +103,7 @@ impl PortRequest {
 
     fn read(network: &Blueprint, text: &str, mtu: u16) -> Result<Self, CommandError> {
         let wrong = || {
-            let message = format!("`--port {text}` is no port");
+            let message = format!("`--port {text}` is not a port");
             let form = "write HOST=tun:NAME=ADDRESS/BITS@NETNS, for instance \
                         `a.0=tun:eth0=10.77.0.1/24,fd77::1/64@left`";
             CommandError::Usage(message, Some(form.to_owned()))
@@ -117,7 +118,7 @@ impl PortRequest {
             None => (rest, None),
         };
         let side = |text: &str| {
-            // What is written is the host's; ours is another one, which nobody uses.
+            // The argument is the host's address; ours is another one of the network, unused.
             let DeviceNetwork { local: ours, peer: kernels, prefix } = DeviceNetwork::parse(text)?;
             Ok(DeviceNetwork { local: kernels, peer: ours, prefix })
         };
@@ -128,11 +129,11 @@ impl PortRequest {
         Ok(Self { host: link::host(network, name)?, plan, addresses, namespace })
     }
 
-    /// In the machine's own namespace only if that is `insisted` on.
-    fn open(self, insisted: bool) -> Result<HostPort, CommandError> {
+    /// Opens the port; in the machine's own namespace only if `allow_host_netns`.
+    fn open(self, allow_host_netns: bool) -> Result<HostPort, CommandError> {
         let Self { host, plan, addresses, namespace } = self;
         let open = || {
-            if !insisted && netns::in_host_namespace() {
+            if !allow_host_netns && netns::in_host_namespace() {
                 return Err(LiveError::HostNamespace);
             }
             Device::open(&plan)
@@ -152,7 +153,7 @@ impl PortRequest {
     }
 }
 
-/// All bits of an address.
+/// Number of bits of an address.
 pub(super) fn full_prefix_len(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }

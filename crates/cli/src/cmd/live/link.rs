@@ -1,4 +1,4 @@
-//! The network that the arguments describe.
+//! Network described by the arguments.
 
 use lowtide_bottleneck::{BottleneckError, BottleneckSettings, Faults};
 use lowtide_live::LiveError;
@@ -9,10 +9,10 @@ use crate::args::LinkArgs;
 use crate::cmd::set;
 use crate::error::CommandError;
 
-/// Two hosts and a line.
+/// Scenario of two hosts and a line.
 const LINE: &str = include_str!("line.toml");
 
-/// What was typed cannot be done, or the machine does not let us.
+/// Maps errors of arguments to invalid usage, errors of the machine to a failed run.
 pub(super) fn bottleneck_error(error: BottleneckError) -> CommandError {
     match error {
         BottleneckError::Live(error) => super::setup::live_error(&error),
@@ -23,7 +23,7 @@ pub(super) fn bottleneck_error(error: BottleneckError) -> CommandError {
     }
 }
 
-/// The network of `scenario`, or the line.
+/// Returns the network of `scenario`, or the line.
 pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Blueprint, CommandError> {
     let line = [
         ("topology.bottleneck-rate", "--rate", &args.rate),
@@ -35,8 +35,8 @@ pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Bluepri
     let mut read = match scenario {
         Some(name) => {
             if let Some((key, flag, _)) = line.iter().find(|(.., value)| value.is_some()) {
-                let help = format!("set keys of the scenario with KEY=VALUE, perhaps `{key}`");
-                let message = format!("{flag} is of the line, and this is the network of `{name}`");
+                let help = format!("set a key of the scenario with KEY=VALUE, perhaps `{key}`");
+                let message = format!("{flag} sets the line, but the network is that of `{name}`");
                 return Err(CommandError::Usage(message, Some(help)));
             }
             Scenario::load(name)?
@@ -45,7 +45,7 @@ pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Bluepri
     };
     for (key, _, value) in line {
         let Some(value) = value else { continue };
-        // Packets are what a bare number means here, and nothing else.
+        // A bare number is a number of packets here only.
         let counts = matches!(key, "switch.mark.k" | "switch.buffer");
         let bare = counts && value.chars().all(|c| c.is_ascii_digit());
         read =
@@ -62,14 +62,14 @@ pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Bluepri
     match networks.pop() {
         Some(network) if networks.is_empty() => Ok(network),
         _ => {
-            let help = "set what its sweep or its schemes change, with KEY=VALUE".to_owned();
+            let help = "fix the keys of its sweep or schemes with KEY=VALUE".to_owned();
             let message = format!("`{}` has {} networks", plan.name, networks.len() + 1);
             Err(CommandError::Usage(message, Some(help)))
         }
     }
 }
 
-/// The host called `name`.
+/// Finds the host `name`.
 pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, CommandError> {
     let found = network.hosts.iter().position(|h| h == name);
     found.map(|i| HostId(i as u32)).ok_or_else(|| {
@@ -80,7 +80,7 @@ pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, CommandErr
     })
 }
 
-/// How it is run.
+/// Settings of the run.
 pub(super) fn settings(
     network: &Blueprint,
     args: &LinkArgs,
@@ -110,7 +110,7 @@ pub(super) fn settings(
     })
 }
 
-/// An error of a device, said as one of the network.
+/// Maps an error of a device as one of the network.
 pub(super) fn device_error(error: LiveError) -> CommandError {
     bottleneck_error(error.into())
 }

@@ -1,4 +1,5 @@
-//! What a network between real hosts has seen, as text and as JSON. Names are those of the simulator's tables.
+//! Report of a network between real hosts, as text and JSON. Names are those of the simulator's
+//! tables.
 
 use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport, PortReport};
 use serde::Serialize;
@@ -43,7 +44,7 @@ struct HostRow {
     sent_bytes: u64,
     delivered_packets: u64,
     delivered_bytes: u64,
-    /// Time in queues of switches of the packets that it got.
+    /// Queueing delay at switches of the packets that it received.
     waited: LatencySummary,
     refused: u64,
     reordered: u64,
@@ -55,18 +56,18 @@ struct HostRow {
 
 #[derive(Serialize)]
 struct Timing {
-    /// From when packets were due at their hosts until devices had them.
+    /// Delay from the time a packet was due at its host until the device had it.
     late: LatencySummary,
     tolerance_us: f64,
     behind_packets: u64,
     unfinished_packets: u64,
-    /// Packets read in one turn.
+    /// Packets read in one loop iteration.
     batch_mean: u64,
     batch_max: u64,
     turn: LatencySummary,
     scheduling: String,
     cpu_seconds: f64,
-    /// Of all processors, to others than this virtual machine.
+    /// CPU steal of all CPUs.
     stolen_seconds: f64,
 }
 
@@ -78,7 +79,7 @@ struct Sample {
     bytes: u64,
 }
 
-/// All of it.
+/// Body of the report.
 #[derive(Serialize)]
 pub(super) struct NetworkReport {
     seconds: f64,
@@ -90,7 +91,7 @@ pub(super) struct NetworkReport {
     nowhere: u64,
     unrouted: u64,
     timing: Timing,
-    /// What went wrong that nobody asked for.
+    /// Warnings.
     complaints: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<Sample>,
@@ -196,7 +197,7 @@ pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
     }
 }
 
-/// As the result of a command.
+/// Prints the report as the result of a command.
 pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
@@ -206,7 +207,7 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
     text(&rows, out)
 }
 
-/// As text.
+/// Prints the report as text.
 pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError> {
     let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
     let line = |q: &QueueRow| {
@@ -230,41 +231,39 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
         let lost: u64 = own.map(|q| q.lost).sum();
         let faults = [
             (lost, "lost"),
-            (h.reordered, "late"),
-            (h.duplicated, "twice"),
-            (h.corrupted, "damaged"),
+            (h.reordered, "reordered"),
+            (h.duplicated, "duplicated"),
+            (h.corrupted, "corrupted"),
             (h.ce_set, "with CE set"),
             (h.bleached, "bleached"),
-            (h.refused, "not taken by its device"),
+            (h.refused, "dropped by its device"),
         ];
-        let said: Vec<String> =
-            faults.iter().filter(|f| f.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
-        if !said.is_empty() {
-            out.text(&format!("{}: of {} packets {}", h.host, h.sent_packets, said.join(", ")))?;
+        let counts: Vec<String> =
+            faults.iter().filter(|f| f.0 > 0).map(|(n, fault)| format!("{n} {fault}")).collect();
+        if !counts.is_empty() {
+            out.text(&format!("{}: {} packets: {}", h.host, h.sent_packets, counts.join(", ")))?;
         }
     }
-    let strays = [
-        (rows.malformed, "no IP packets"),
-        (rows.unknown, "for addresses of no host"),
-        (rows.nowhere, "for hosts without a device"),
-        (rows.unrouted, "without a way"),
+    let drops = [
+        (rows.malformed, "not an IP packet"),
+        (rows.unknown, "unknown destination address"),
+        (rows.nowhere, "host without a device"),
+        (rows.unrouted, "no route"),
     ];
-    for (n, what) in strays.iter().filter(|s| s.0 > 0) {
-        out.text(&format!("{n} packets were {what}"))?;
+    for (n, reason) in drops.iter().filter(|s| s.0 > 0) {
+        out.text(&format!("{n} packets dropped: {reason}"))?;
     }
     let t = &rows.timing;
     out.text(&format!(
-        "timing: {:.0} us late in the mean, {:.0} at 99 %, {:.0} at most; {} packets a turn at most; {}; {:.2} s of processor",
+        "timing: late by {:.0} us (mean), {:.0} us (p99), {:.0} us (max); at most {} packets per turn; {}; \
+         {:.2} s of CPU",
         t.late.mean_us, t.late.p99_us, t.late.max_us, t.batch_max, t.scheduling, t.cpu_seconds
     ))?;
     if t.stolen_seconds > 0.0 {
-        out.text(&format!(
-            "the machine underneath took {:.2} s of processor for others",
-            t.stolen_seconds
-        ))?;
+        out.text(&format!("CPU steal: {:.2} s", t.stolen_seconds))?;
     }
-    for complaint in &rows.complaints {
-        out.text(&format!("! {complaint}"))?;
+    for warning in &rows.complaints {
+        out.text(&format!("! {warning}"))?;
     }
     Ok(())
 }

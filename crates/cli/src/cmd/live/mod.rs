@@ -32,25 +32,25 @@ use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 use setup::LiveHost;
 
-/// How long connections may take to end when all is done.
+/// Most time for connections to close at the end.
 const LINGER: Duration = Duration::from_secs(2);
-/// Time that connections get after a signal; the command ends within a second, whatever peers do.
+/// As [`LINGER`], after a signal: the command ends within a second even if peers do not answer.
 const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
-pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> {
-    match what {
+pub(crate) fn live(command: &LiveCommand, out: Output) -> Result<(), CommandError> {
+    match command {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { tape } => replay_tape(tape, out),
+        LiveCommand::Replay { tape } => replay_recording(tape, out),
     }
 }
 
-/// An error of a socket call, in words.
-fn failed(what: &str) -> impl Fn(io::Error) -> CommandError {
-    move |e| CommandError::Run(format!("{what}: {e}"))
+/// Names the failed operation in an error.
+fn failed(operation: &str) -> impl Fn(io::Error) -> CommandError {
+    move |e| CommandError::Run(format!("{operation}: {e}"))
 }
 
 type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
@@ -58,8 +58,7 @@ type Connector<'a> = dyn Fn() -> io::Result<Arc<dyn ByteStream>> + Sync + 'a;
 fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     if args.server.is_none() && args.host.peer == PeerArg::Any {
-        let help =
-            "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
+        let help = "`--peer kernel` starts one: the kernel's TCP in a new namespace".to_owned();
         return Err(CommandError::Usage(
             "a client needs the address of its server".into(),
             Some(help),
@@ -69,7 +68,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let load = setup::load(&args.load);
     let address = args.server.unwrap_or(host.plan.networks[0].peer);
     let to = SocketAddr::new(address, args.host.port);
-    let (live, between) =
+    let (live, bottleneck) =
         through::start(&host, args.host.peer, &args.through, &[RetainedCapability::LowPorts])?;
     let listener = match args.host.peer {
         PeerArg::Any => None,
@@ -83,14 +82,14 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
         None => run_client(&open, &load, out),
         Some(listener) => run_with_server(&listener, &open, &load, out, &ServedStreams::default())?,
     };
-    finish(&host, (live, between), &load, &report, &[], out)
+    finish(&host, (live, bottleneck), &load, &report, &[], out)
 }
 
 fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
-    let (live, between) = through::start(&host, args.host.peer, &args.through, &[])?;
+    let (live, bottleneck) = through::start(&host, args.host.peer, &args.through, &[])?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
     let port = args.host.port;
@@ -103,16 +102,16 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
         let report = run_with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
         let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        return finish(&host, (live, between), &load, &report, &served, out);
+        return finish(&host, (live, bottleneck), &load, &report, &served, out);
     }
     let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
     let connections = args.one_off.then_some(1);
     let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits: limits(args) };
-    let complaint = Mutex::new(None);
+    let write_error = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
         if let Err(failure) = stream_report::served(&report, out) {
-            *complaint.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            *write_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             STOP.store(true, Ordering::Relaxed);
         }
     })
@@ -120,15 +119,15 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     if shed > 0 {
         let most = args.most;
         out.note(&format!(
-            "{shed} connections were reset for want of a place (--most {most}) or thread"
+            "{shed} connections were reset: more than --most {most}, or no thread for them"
         ));
     }
     drop(listener);
-    drop(between);
+    drop(bottleneck);
     let stats = end(live)?;
     stream_report::dropped(&stats, out);
     note_memory(&stats, out);
-    complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    write_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 fn limits(args: &LiveServerArgs) -> ServeLimits {
@@ -142,12 +141,12 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
     }
 }
 
-/// The client's work, its server somewhere else.
+/// Runs a client whose server is elsewhere.
 fn run_client(open: &Connector<'_>, load: &LoadPlan, out: Output) -> LoadReport {
     run(load, open, &STOP, &mut |interval| stream_report::interval(interval, false, out))
 }
 
-/// A server of this command: its connections, and what became of them.
+/// Connections of a server in this process, and their reports.
 #[derive(Default)]
 struct ServedStreams {
     pipes: Mutex<Vec<Arc<dyn ByteStream>>>,
@@ -155,7 +154,8 @@ struct ServedStreams {
 }
 
 impl ServedStreams {
-    /// Where the client is the kernel's, our end of its connections says what it cannot.
+    /// Adds the state of our end to samples of the kernel's client, which has none. Returns whether
+    /// it did.
     fn fill_missing_info(&self, interval: &mut LoadInterval) -> bool {
         let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ours = false;
@@ -169,7 +169,7 @@ impl ServedStreams {
     }
 }
 
-/// The client's work, and its server.
+/// Runs a client and its server.
 fn run_with_server(
     listener: &dyn Accept,
     open: &Connector<'_>,
@@ -202,7 +202,7 @@ fn run_with_server(
     })
 }
 
-/// Lets connections end while their packets still have a way.
+/// Waits until connections have closed, while the network still forwards their packets.
 fn wait_for_quiet(live: &Live) {
     let step = Duration::from_millis(2);
     let mut waited = Duration::ZERO;
@@ -212,29 +212,29 @@ fn wait_for_quiet(live: &Live) {
     }
 }
 
-/// Ends the host in good order.
+/// Shuts the host down.
 fn end(live: Live) -> Result<LiveStats, CommandError> {
     let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
-    live.shutdown(linger).map_err(failed("the tape"))
+    live.shutdown(linger).map_err(failed("the recording"))
 }
 
-/// Connections that were held to a share of the memory may have been slower for it.
+/// Notes memory pressure, which may have slowed connections.
 fn note_memory(stats: &LiveStats, out: Output) {
     if stats.packets.memory_pressures > 0 {
-        out.note("more than half of --memory was in use: connections were held to their shares");
+        out.note("more than half of --memory was in use: connections were limited to fair shares");
     }
 }
 
 fn finish(
     host: &LiveHost,
-    (live, between): (Live, Option<Bottleneck>),
+    (live, bottleneck): (Live, Option<Bottleneck>),
     load: &LoadPlan,
     report: &LoadReport,
     served: &[StreamReport],
     out: Output,
 ) -> Result<(), CommandError> {
-    let between = match between {
-        // Before our host ends, which would be taken for a device that is gone.
+    let bottleneck = match bottleneck {
+        // Stopped first: the end of our host would be reported as a lost device.
         Some(network) => {
             wait_for_quiet(&live);
             Some(link_report::rows(&network.stop().map_err(link::bottleneck_error)?))
@@ -243,9 +243,9 @@ fn finish(
     };
     let stats = end(live)?;
     note_memory(&stats, out);
-    stream_report::report(host, load, (report, served), &stats, between, out)?;
+    stream_report::report(host, load, (report, served), &stats, bottleneck, out)?;
     if STOP.load(Ordering::Relaxed) {
-        return Err(CommandError::Interrupted("what was sent until then is above".into()));
+        return Err(CommandError::Interrupted("the results until then are above".into()));
     }
     if report.all_verified() {
         return Ok(());
@@ -266,23 +266,24 @@ struct ReplayOutput {
     seconds: f64,
 }
 
-fn replay_tape(tape: &Path, out: Output) -> Result<(), CommandError> {
-    let file = File::open(tape)
-        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
-    let seen = replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
-    let seconds = seen.end.as_secs_f64();
+fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
+    let file = File::open(path)
+        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
+    let replayed =
+        replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
+    let seconds = replayed.end.as_secs_f64();
     if out.json {
         return out.json(&ReplayOutput {
             schema: "lowtide.live-replay/1",
             version: env!("CARGO_PKG_VERSION"),
-            calls: seen.calls,
-            segments: seen.segments,
-            transmissions: seen.transmissions,
+            calls: replayed.calls,
+            segments: replayed.segments,
+            transmissions: replayed.transmissions,
             seconds,
         });
     }
     out.text(&format!(
-        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: every answer is the same",
-        seen.calls, seen.segments, seen.transmissions
+        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: all results are equal",
+        replayed.calls, replayed.segments, replayed.transmissions
     ))
 }

@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
-/// How often it is looked whether an interval is over.
+/// Polling interval of the reporting thread.
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 fn std(d: Duration) -> std::time::Duration {
@@ -73,16 +73,16 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     watch_for_interrupt()?;
     let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!(
-        "relaying {} route{}; ours is {}; Ctrl-C ends",
+        "relaying {} route{}; our addresses: {}; Ctrl-C ends",
         args.routes.len(),
         if args.routes.len() == 1 { "" } else { "s" },
-        ours.join(" and ")
+        ours.join(", ")
     ));
-    let seen = relay.shared_stats();
+    let shared = relay.shared_stats();
     let over = AtomicBool::new(false);
     let relayed = std::thread::scope(|scope| {
         if args.interval > Duration::ZERO && !out.json {
-            scope.spawn(|| show(&seen, std(args.interval), &over));
+            scope.spawn(|| show(&shared, std(args.interval), &over));
         }
         let relayed = relay.run(&STOP);
         over.store(true, Ordering::Relaxed);
@@ -116,8 +116,8 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     })
 }
 
-/// A line in each interval in which something has changed.
-fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
+/// Prints a line for each interval in which the counters changed.
+fn show(shared: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
     let (mut before, mut waited) = (RelayStats::default(), std::time::Duration::ZERO);
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(POLL_INTERVAL);
@@ -126,9 +126,9 @@ fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBo
             continue;
         }
         waited = std::time::Duration::ZERO;
-        let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = *shared.lock().unwrap_or_else(PoisonError::into_inner);
         if now != before && Output::raw(&format!("{}\n", line(&now))).is_err() {
-            // Nobody reads it any more.
+            // The reader of stdout is gone.
             STOP.store(true, Ordering::Relaxed);
         }
         before = now;

@@ -1,4 +1,4 @@
-//! The host that the arguments describe, in its namespace.
+//! Host described by the arguments, in its namespace.
 
 use lowtide_live::load::{Amount, LoadFlow, LoadPlan, TransferDirection};
 use lowtide_live::privileges::{self, RetainedCapability, User};
@@ -13,22 +13,22 @@ use crate::args::{
 };
 use crate::error::CommandError;
 
-/// A host that can be started.
+/// A host, ready to start.
 pub(super) struct LiveHost {
     pub(super) plan: DevicePlan,
     pub(super) config: Config,
-    /// How it was asked for: profile, scheme, switches.
+    /// Requested profile, scheme and switches.
     pub(super) requested: String,
-    /// The kernel's congestion control and `tcp_ecn`, where this command has set them.
+    /// The kernel's congestion control and `tcp_ecn`, if this command set them.
     pub(super) kernel: Option<[String; 2]>,
     settings: LiveSettings,
-    /// Who goes on once devices are open.
+    /// User to run as once devices are open.
     user: Option<User>,
 }
 
-/// What was typed cannot be done, or the machine does not let us.
+/// Maps errors of arguments to invalid usage, errors of the machine to a failed run.
 pub(super) fn live_error(error: &LiveError) -> CommandError {
-    let typed = matches!(
+    let usage = matches!(
         error,
         LiveError::DeviceName(_)
             | LiveError::Xdp
@@ -39,7 +39,7 @@ pub(super) fn live_error(error: &LiveError) -> CommandError {
             | LiveError::User(_)
             | LiveError::HostNamespace
     );
-    if typed {
+    if usage {
         CommandError::Usage(error.to_string(), None)
     } else {
         CommandError::Run(error.to_string())
@@ -47,20 +47,20 @@ pub(super) fn live_error(error: &LiveError) -> CommandError {
 }
 
 impl LiveHost {
-    /// Reads the arguments, and moves this thread into the namespace that they want.
+    /// Reads the arguments, and moves this thread into the requested namespace.
     pub(super) fn make(args: &LiveHostArgs) -> Result<Self, CommandError> {
         let host = Self::read(&args.own)?;
         if host.plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
-            let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
+            let help = "run in the namespace of the interface, without `--peer kernel`".to_owned();
             let message =
-                "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
+                "`--peer kernel` creates a namespace, in which `packet:NAME` finds no interface"
                     .to_owned();
             return Err(CommandError::Usage(message, Some(help)));
         }
         Ok(Self { kernel: enter_netns(args)?, ..host })
     }
 
-    /// The same in the namespace in which this thread is, whoever is at the other end.
+    /// As [`Self::make`], in the current namespace of this thread and for any peer.
     pub(super) fn in_current_netns(args: &LiveStackArgs) -> Result<Self, CommandError> {
         let host = Self::read(args)?;
         check_current_netns(args.netns)?;
@@ -77,7 +77,7 @@ impl LiveHost {
             sides.push(side);
         }
         if let Some(stray) = args.kernels.iter().find(|k| !sides.iter().any(|s| s.contains(**k))) {
-            let help = "give one of our addresses in its network with --addr".to_owned();
+            let help = "add one of our addresses in its network with --addr".to_owned();
             let message = format!("the kernel's address {stray} is in none of the networks");
             return Err(CommandError::Usage(message, Some(help)));
         }
@@ -105,7 +105,8 @@ impl LiveHost {
         })?;
         let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
         let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
-        let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
+        let requested =
+            format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
         let settings = LiveSettings {
             half_open: args.half_open as usize,
             unprivileged: true,
@@ -115,10 +116,10 @@ impl LiveHost {
             ..LiveSettings::default()
         };
         let user = user(args.user.as_deref())?;
-        Ok(Self { plan, config, requested: asked, kernel: None, settings, user })
+        Ok(Self { plan, config, requested, kernel: None, settings, user })
     }
 
-    /// Opens the device, gives up what is not named, and starts.
+    /// Opens the device, drops all privileges except those in `later`, and starts.
     pub(super) fn start(&self, later: &[RetainedCapability]) -> Result<Live, CommandError> {
         let device = Device::open(&self.plan).map_err(|e| live_error(&e))?;
         let prepared = self.prepare(device)?;
@@ -126,7 +127,7 @@ impl LiveHost {
         prepared.start().map_err(|e| live_error(&e))
     }
 
-    /// Gives up all privileges but those that are named.
+    /// Drops all privileges except those in `later`.
     pub(super) fn reduce_privileges(
         &self,
         later: &[RetainedCapability],
@@ -134,7 +135,7 @@ impl LiveHost {
         privileges::drop_except(self.user.as_ref(), later).map_err(|e| live_error(&e))
     }
 
-    /// On a device that is there.
+    /// Prepares the host on an open device.
     pub(super) fn prepare(&self, device: Device) -> Result<PreparedHost, CommandError> {
         let locals = self.plan.networks.iter().map(|s| s.local).collect();
         let networks = self.plan.networks.iter().map(|s| (s.local, s.prefix)).collect();
@@ -143,24 +144,24 @@ impl LiveHost {
     }
 }
 
-/// The account that was asked for.
+/// Parses `--user`.
 pub(super) fn user(text: Option<&str>) -> Result<Option<User>, CommandError> {
     text.map(User::parse).transpose().map_err(|e| live_error(&e))
 }
 
-/// This thread needs no privileges any more, and those that it starts never do.
+/// Drops all privileges of this thread and of the threads that it starts later.
 pub(super) fn drop_privileges() -> Result<(), CommandError> {
     privileges::drop_all().map_err(|e| live_error(&e))
 }
 
-/// Whether this thread may be where it is.
+/// Checks that the current namespace is allowed.
 fn check_current_netns(netns: Option<NetnsArg>) -> Result<(), CommandError> {
     match netns {
         Some(NetnsArg::New) => {
             let help =
                 "use a namespace of `ip netns add`; a client or a server may have `--peer kernel`"
                     .to_owned();
-            let message = "nobody can reach a namespace that only this command is in".to_owned();
+            let message = "no peer can reach a namespace that only this command is in".to_owned();
             Err(CommandError::Usage(message, Some(help)))
         }
         None if netns::in_host_namespace() => Err(live_error(&LiveError::HostNamespace)),
@@ -168,7 +169,7 @@ fn check_current_netns(netns: Option<NetnsArg>) -> Result<(), CommandError> {
     }
 }
 
-/// What the kernel's TCP is set to, where the namespace is new.
+/// Enters the requested namespace. Returns the settings of the kernel's TCP if it is new.
 fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError> {
     let new = match (args.own.netns, args.peer) {
         (Some(NetnsArg::New) | None, PeerArg::Kernel) => true,
@@ -182,7 +183,7 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
         return Ok(None);
     }
     netns::enter_new().map_err(|e| live_error(&e))?;
-    // Whatever the machine's defaults are, they are not those of the result.
+    // Set explicitly, so that results do not depend on defaults of the machine.
     let ecn = match args.kernel_ecn {
         KernelEcnArg::Off => "0",
         KernelEcnArg::On => "1",
@@ -192,18 +193,18 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
     netns::set_sysctl("ipv4.tcp_congestion_control", &args.kernel_cc).map_err(|e| {
         let available = netns::sysctl("ipv4.tcp_available_congestion_control").unwrap_or_default();
         let help = format!(
-            "a namespace may choose what the kernel does not restrict, `reno` always; it has {}",
+            "a namespace has `reno` and the unrestricted congestion controls; available are {}",
             available.trim()
         );
         CommandError::Usage(
-            format!("the kernel does not take `{}` here: {e}", args.kernel_cc),
+            format!("the kernel refuses the congestion control `{}`: {e}", args.kernel_cc),
             Some(help),
         )
     })?;
     Ok(Some([args.kernel_cc.clone(), ecn.to_owned()]))
 }
 
-/// What a client is asked to do.
+/// Load of a client.
 pub(super) fn load(args: &LiveLoadArgs) -> LoadPlan {
     let flow = |f: &FlowArg| LoadFlow {
         start: f.start,
@@ -218,7 +219,7 @@ pub(super) fn load(args: &LiveLoadArgs) -> LoadPlan {
         },
         write_size: u32::try_from(f.length.unwrap_or(args.length)).unwrap_or(u32::MAX),
     };
-    let alike = vec![FlowArg::default(); args.parallel as usize];
-    let flows = if args.flows.is_empty() { &alike } else { &args.flows };
+    let equal = vec![FlowArg::default(); args.parallel as usize];
+    let flows = if args.flows.is_empty() { &equal } else { &args.flows };
     LoadPlan { flows: flows.iter().map(flow).collect(), interval: args.interval, seed: 1 }
 }

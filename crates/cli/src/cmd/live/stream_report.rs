@@ -1,4 +1,4 @@
-//! What is seen of connections, as text and as JSON.
+//! Reports of connections, as text and JSON.
 
 use lowtide_live::load::{
     FlowSample, LoadInterval, LoadPlan, LoadReport, StreamReport, TransferDirection,
@@ -12,7 +12,7 @@ use super::setup::LiveHost;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// What a connection shows, with the names of `tcp_info` where one exists.
+/// State of a connection, with the names of `tcp_info` if there is one.
 #[derive(Serialize)]
 struct Transport {
     state: String,
@@ -25,11 +25,11 @@ struct Transport {
     rttvar_us: f64,
     min_rtt_us: Option<f64>,
     rto_us: f64,
-    /// The estimate of the marked share, 0 to 1.
+    /// Estimate of the marked fraction, 0 to 1.
     alpha: Option<f64>,
     /// Segments that the peer reported as marked.
     delivered_ce_segs: u64,
-    /// Payload bytes that came with CE.
+    /// Payload bytes received with CE.
     marked_bytes: u64,
     data_segs_out: u64,
     bytes_retrans: u64,
@@ -77,14 +77,14 @@ fn transport(info: &ConnInfo) -> Transport {
 struct StreamRow {
     stream: usize,
     peer: Option<String>,
-    /// As of the whole; `null` where no connection came about.
+    /// Direction, as in [`Report::way`]; `null` if the connection was not established.
     way: Option<&'static str>,
-    /// When it was opened, since the client began.
+    /// Time of the opening since the start of the client.
     start_seconds: f64,
     bytes: u64,
     seconds: f64,
     bits_per_second: f64,
-    /// Both ends saw the same bytes; `null` where the other end does not say.
+    /// Both ends have equal checksums; `null` if the other end reports none.
     checksums_agree: Option<bool>,
     error: Option<String>,
     transport: Option<Transport>,
@@ -113,15 +113,17 @@ struct Driver {
     malformed: u64,
     bad_checksum: u64,
     fragments: u64,
-    /// From addresses that no other host has, and for broadcast and multicast ones.
+    /// Packets from addresses that no other host has.
     martians: u64,
+    /// Packets for broadcast and multicast addresses.
     groups: u64,
     unsent: u64,
-    /// Their checksum or segments were left to the interface, and finished here.
+    /// Packets whose offloaded checksum or segmentation was completed here.
     unfinished: u64,
     backlog_full: u64,
-    /// SYNs beyond the bound on half-open connections that were answered, and connections that came of them.
+    /// SYNs beyond the limit of half-open connections that were answered with cookies.
     cookies_sent: u64,
+    /// Connections opened by such cookies.
     cookies_accepted: u64,
     cpu_seconds: f64,
     cpu_seconds_per_gb: f64,
@@ -135,22 +137,22 @@ struct Report {
     addresses: Vec<String>,
     mtu: u16,
     tcp: String,
-    /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
+    /// The kernel's congestion control and `tcp_ecn`, if this command created the namespace.
     kernel: Option<[String; 2]>,
-    /// `up`: the client sends; `down`, or `both` where connections differ.
+    /// `up`: the client sends; `down`: the server sends; `both`: connections differ.
     way: &'static str,
     bytes: u64,
     seconds: f64,
     bits_per_second: f64,
     checksums_agree: bool,
-    /// As the client sees them.
+    /// Connections as seen by the client.
     streams: Vec<StreamRow>,
-    /// As the server sees them, where that is lowtide and here.
+    /// Connections as seen by the server, if it is lowtide in this process.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     served: Vec<StreamRow>,
     intervals: Vec<IntervalRow>,
     driver: Driver,
-    /// What is between the two, with `--through`.
+    /// Network between the two, with `--through`.
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<NetworkReport>,
 }
@@ -206,7 +208,7 @@ fn interval_row(interval: &LoadInterval) -> IntervalRow {
     }
 }
 
-/// Window, round trip, marks and repairs in a few words.
+/// Formats window, round trip, marks and retransmissions.
 fn facts(info: Option<&ConnInfo>, sends: bool) -> String {
     let Some(info) = info else { return String::new() };
     let t = &info.tcp;
@@ -227,8 +229,8 @@ fn amounts(bytes: u64, took: Duration) -> String {
     format!("{:>9.1} MB  {:>8.1} Mbit/s", bytes as f64 / 1e6, rate(bytes, took) / 1e6)
 }
 
-/// One line for each connection, and one for all; `other` says that what is shown of transports is not the client's but that
-/// of the other end.
+/// Prints a line for each connection, and their sum. With `other` the transports are those of the
+/// server, not of the client.
 pub(super) fn interval(interval: &LoadInterval, other: bool, out: Output) {
     if out.json {
         return;
@@ -237,7 +239,7 @@ pub(super) fn interval(interval: &LoadInterval, other: bool, out: Output) {
     let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
     for s in &interval.samples {
         let facts = facts(s.info.as_ref(), (s.direction == TransferDirection::Up) != other);
-        // A reader that went away shows when the result is printed.
+        // A closed pipe is reported when the result is printed.
         let _ = out.text(&format!("[{:>3}] {span} {}{facts}", s.number, amounts(s.bytes, took)));
     }
     if interval.samples.len() > 1 {
@@ -245,18 +247,18 @@ pub(super) fn interval(interval: &LoadInterval, other: bool, out: Output) {
     }
 }
 
-/// Why a connection is no success.
+/// Reason why a connection failed.
 pub(super) fn stream_error(s: &StreamReport) -> String {
     let why = match (&s.error, s.outcome) {
         (Some(error), _) => error.clone(),
         (None, Some(o)) => match o.remote {
-            None => "the other end did not confirm what came".to_owned(),
+            None => "the other end did not confirm the data".to_owned(),
             Some(there) => format!(
-                "the ends disagree: {} bytes with checksum {:016x} here, {} with {:016x} there",
+                "the checksums differ: {} bytes, {:016x} here; {} bytes, {:016x} at the other end",
                 o.local.bytes, o.local.digest, there.bytes, there.digest
             ),
         },
-        (None, None) => "it did not end".to_owned(),
+        (None, None) => "it is not finished".to_owned(),
     };
     format!("stream {}: {why}", s.number)
 }
@@ -279,7 +281,7 @@ fn line(s: &StreamReport, sends: bool) -> String {
     )
 }
 
-/// One client that was served.
+/// Prints the report of one served client.
 pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), CommandError> {
     if out.json {
         return out.json(&stream_row(s));
@@ -298,12 +300,12 @@ pub(super) fn dropped(stats: &LiveStats, out: Output) {
         (p.backlog_full, "SYNs dropped beyond --half-open"),
         (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
     ];
-    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        out.note(&format!("{count} {what}"));
+    for (count, label) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out.note(&format!("{count} {label}"));
     }
 }
 
-/// Everything, when it is over.
+/// Prints the final report.
 pub(super) fn report(
     host: &LiveHost,
     load: &LoadPlan,
@@ -349,10 +351,10 @@ pub(super) fn report(
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
             },
-            network: between,
+            network,
         });
     }
-    out.text("over")?;
+    out.text("total")?;
     for s in &report.streams {
         out.text(&line(s, s.direction == Some(TransferDirection::Up)))?;
     }
@@ -365,11 +367,11 @@ pub(super) fn report(
     }
     if packets.checksum_partial > 0 {
         out.note(&format!(
-            "{} packets came with their checksum or segments left to the interface, and were finished here: each \
-             hides marks and times of single ones; turn offloads off at the peer (ethtool -K NAME tx off tso off gso off)",
+            "{} packets arrived with offloaded checksum or segmentation: they hide marks and times of single \
+             segments; turn offloads off at the peer (ethtool -K NAME tx off tso off gso off)",
             packets.checksum_partial
         ));
     }
-    out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))?;
-    between.map_or(Ok(()), |rows| link_report::text(&rows, out))
+    out.text(&format!("driver: {cpu:.3} s of CPU, {per_gb:.2} s per GB"))?;
+    network.map_or(Ok(()), |rows| link_report::text(&rows, out))
 }

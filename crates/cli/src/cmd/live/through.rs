@@ -11,8 +11,8 @@ use super::setup::{LiveHost, live_error};
 use crate::args::{PeerArg, ThroughArgs};
 use crate::error::CommandError;
 
-/// Our host, and the network if there is one between it and the kernel; privileges are given up but for what `later`
-/// names.
+/// Starts our host, and the network between it and the kernel if there is one. Drops all privileges
+/// except those in `later`.
 pub(super) fn start(
     host: &LiveHost,
     peer: PeerArg,
@@ -21,7 +21,7 @@ pub(super) fn start(
 ) -> Result<(Live, Option<Bottleneck>), CommandError> {
     let Some(scenario) = &args.through else {
         if args.link.is_given() || args.capture.is_some() {
-            let message = "that is of a network between the two, and there is none".to_owned();
+            let message = "options of the network need a network between the two".to_owned();
             return Err(CommandError::Usage(message, Some("add `--through`".to_owned())));
         }
         return Ok((host.start(later)?, None));
@@ -34,7 +34,7 @@ pub(super) fn start(
     let mut settings = link::settings(&network, &args.link)?;
     let (ours, kernels) = (HostId(0), HostId(network.hosts.len().saturating_sub(1) as u32));
     if ours == kernels {
-        let message = "that network has no two hosts".to_owned();
+        let message = "the network has fewer than two hosts".to_owned();
         return Err(CommandError::Usage(message, None));
     }
     settings.captures.extend(args.capture.clone().map(|path| (ours, path)));

@@ -1,4 +1,4 @@
-//! What the trials of damage share: an undisturbed run to compare with, and ways to do harm.
+//! Helpers of the damage trials: an undisturbed reference run, and corruptions of files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// Where results are, beside the working directory.
+/// Results, relative to the working directory.
 pub(super) const OUT: &str = "out";
 
-/// A run of two schemes with all that a directory may hold, in about a second.
+/// A run of two schemes whose directory has all kinds of files; takes about a second.
 pub(super) const RUN: &[&str] = &[
     "-q",
     "run",
@@ -27,7 +27,7 @@ pub(super) const RUN: &[&str] = &[
     OUT,
 ];
 
-/// How many trials each kind has.
+/// Number of trials of each kind.
 pub(super) struct TrialCounts {
     pub(super) kills: usize,
     pub(super) flips: usize,
@@ -57,7 +57,7 @@ pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A generator of our own (splitmix64), so that a seed means the same on every machine.
+/// splitmix64: a seed gives the same sequence on every machine.
 pub(super) struct Rng(u64);
 
 impl Rng {
@@ -67,7 +67,7 @@ impl Rng {
         Self(purpose.bytes().fold(seed.unwrap_or(24), mix))
     }
 
-    /// A number below `n`, which is not zero.
+    /// A random number below `n`, which must not be zero.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -80,20 +80,20 @@ impl Rng {
 /// The results of an undisturbed run.
 pub(super) struct ReferenceRun {
     temp: TempDir,
-    /// Every file but for the manifest, which has times of the clock.
+    /// All files except the manifest, which has wall-clock times.
     contents: BTreeMap<String, Vec<u8>>,
-    /// Every file.
+    /// All files.
     pub(super) files: BTreeMap<String, Vec<u8>>,
-    /// The kinds of files.
+    /// Kinds of files.
     pub(super) kinds: Vec<String>,
-    /// How long it took, in microseconds.
+    /// Duration of the run, us.
     pub(super) micros: u64,
 }
 
 impl ReferenceRun {
     #[expect(
         clippy::disallowed_methods,
-        reason = "moments of kills are drawn from how long it takes"
+        reason = "the times of kills are drawn from the duration of a run"
     )]
     pub(super) fn new() -> Self {
         let temp = tempfile::tempdir().expect("a directory");
@@ -115,7 +115,7 @@ impl ReferenceRun {
         self.temp.path().join(OUT)
     }
 
-    /// Whether `dir` holds the same files, byte by byte, and a manifest that vouches for them.
+    /// Asserts that `dir` has the same files, byte by byte, and a manifest with the same hashes.
     pub(super) fn assert_same_files(&self, dir: &Path, about: &str) {
         let mut found = files(dir);
         let manifest = found.remove("manifest.json").expect(about);
@@ -132,7 +132,7 @@ impl ReferenceRun {
         assert_eq!(files(&manifest), files(&self.files["manifest.json"]), "{about}");
     }
 
-    /// The same for the tables alone.
+    /// Asserts that `dir` has the same tables.
     pub(super) fn assert_same_tables(&self, dir: &Path, about: &str) {
         let found = files(dir);
         for (name, content) in self.contents.iter().filter(|(n, _)| n.ends_with(".parquet")) {
@@ -141,12 +141,12 @@ impl ReferenceRun {
     }
 }
 
-/// Each table is a kind of its own, files of other directories are one.
+/// Kind of a file: its directory, or its name at the top level.
 pub(super) fn kind(name: &str) -> &str {
     name.split_once('/').map_or(name, |(directory, _)| directory)
 }
 
-/// All files below `dir` with their content.
+/// Reads all files below `dir`.
 pub(super) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(root: &Path, dir: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
         for entry in fs::read_dir(dir).expect("a directory") {
@@ -172,7 +172,7 @@ pub(super) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What was done to a file.
+/// Corruption of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Corruption {
     Flipped { _bit: u64 },
@@ -192,7 +192,7 @@ impl Corruption {
     }
 }
 
-/// Damages the file at `path`.
+/// Corrupts the file at `path`.
 pub(super) fn corrupt(path: &Path, rng: &mut Rng) -> Corruption {
     const SECTOR: usize = 512;
     let mut content = fs::read(path).expect("a file");
@@ -226,7 +226,7 @@ pub(super) fn corrupt(path: &Path, rng: &mut Rng) -> Corruption {
     done
 }
 
-/// What came of the trials of one kind.
+/// Outcomes of the trials of one kind.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) detected: usize,
@@ -239,7 +239,7 @@ impl Tally {
         *self.notes.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// A trial that is neither ends the test.
+    /// Prints the counts. A trial that is neither detected nor harmless fails the test.
     pub(super) fn print(&self, kind: &str) {
         let Self { detected, harmless, notes } = self;
         let notes: Vec<String> = notes.iter().map(|(what, n)| format!("{what} {n}")).collect();
