@@ -51,16 +51,17 @@ pub(crate) fn all() -> BTreeMap<String, String> {
 
 fn index() -> String {
     let mut out = format!(
-        "{MADE}# Schemes and what they are made of\n\
-         A **scheme** is what people compare: a named bundle of switches. It chooses a **congestion \
-         control** (how much the sender has in flight), a **feedback decoder** (what the sender makes \
-         of the echoed bits) and an **acknowledgement policy** (when the receiver acknowledges, and \
-         what it echoes). The three are independent: any sender can face any receiver. A **profile** \
-         is the complete setting of a stack, over which a scheme is laid.\n\n\
-         `lowtide list` shows the same on a terminal, `lowtide explain NAME` one of them, `lowtide \
-         explain --diff a b` where two differ. Where behaviour deviates from a specification is \
-         collected in [deviations](../deviations.md); how to add one's own is in \
-         [CONTRIBUTING](../../CONTRIBUTING.md).\n\n"
+        "{MADE}# Schemes and their components\n\
+         A **scheme** is the unit of comparison: a named bundle of switches. It selects a\n\
+         **congestion control** (how much the sender has in flight), a **feedback decoder**\n\
+         (how the sender interprets the echoed bits) and an **acknowledgement policy** (when\n\
+         the receiver acknowledges, and what it echoes). The three are independent: any sender\n\
+         can be paired with any receiver. A **profile** is the complete configuration of a\n\
+         stack; a scheme overrides parts of it.\n\n\
+         `lowtide list` prints these tables, `lowtide explain NAME` one entry, `lowtide explain\n\
+         --diff a b` the differences of two. [Deviations](../deviations.md) lists deviations\n\
+         from specifications. [CONTRIBUTING](../../CONTRIBUTING.md) describes how to add a\n\
+         scheme.\n\n"
     );
     out += &table("Schemes", "", SCHEMES.iter().map(|s| (s.name, s.summary)));
     let controls = cc::REGISTRY.iter().map(|e| (e.name, e.summary));
