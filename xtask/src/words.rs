@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -40,10 +41,11 @@ pub(crate) fn run(root: &Path, paths: &[String]) -> Result<ExitCode, String> {
         remarks.sort();
         count += remarks.len();
         for (line, remark) in remarks {
-            println!("{name}:{line}: {remark}");
+            // A closed pipe (`| head`) is no error.
+            let _ = writeln!(std::io::stdout(), "{name}:{line}: {remark}");
         }
     }
-    println!("{count} remarks");
+    let _ = writeln!(std::io::stdout(), "{count} remarks");
     Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -8,6 +8,9 @@ use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents};
 use crate::tables::sections;
 use crate::value::{KeyType, NameSet};
 
+const SWITCH_TABLES: &str = "Tables `sender`, `receiver` and `connection`: switches of the \
+    transport, each in the table of its side; `lowtide list switches` names them.";
+
 /// Lists every table and key in Markdown, from the table specifications that the reader uses.
 pub fn reference() -> String {
     let known = KnownNames::default();
@@ -19,22 +22,29 @@ pub fn reference() -> String {
             path => format!("`[{}]`", path.join(".").replace('*', "NAME")),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "### {title}\n{}\n", section.doc);
+        let _ = writeln!(out, "### {title}\n{}\n", wrapped(section.doc));
         keys(&mut out, section.keys, &known);
         for (name, summary, own) in section.kinds() {
-            let _ = writeln!(out, "\n`kind = \"{name}\"`: {summary}.\n");
+            let intro = wrapped(&format!("`kind = \"{name}\"`: {summary}."));
+            let _ = writeln!(out, "\n{intro}\n");
             keys(&mut out, &own, &known);
         }
         if section.has_switches() {
-            out.push_str(
-                "\nTables `sender`, `receiver` and `connection`: switches of the transport, each in the \
-                 table of its side; `lowtide list switches` names them.\n",
-            );
+            let _ = writeln!(out, "\n{}", wrapped(SWITCH_TABLES));
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "### `[{SWEEP}]`\n{SWEEP_DOC}");
+    let _ = writeln!(out, "### `[{SWEEP}]`\n{}", wrapped(SWEEP_DOC));
     out
+}
+
+/// Breaks prose into lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let options = textwrap::Options::new(100)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
 }
 
 /// Writes a table of keys.
@@ -78,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    const MARK: &str = "<!-- What follows is made of the key table; a test keeps it so. -->\n";
+    const MARK: &str = "<!-- Generated from the key tables; a test compares it. -->\n";
 
     #[test]
     fn the_page_has_the_current_key_table() {

@@ -92,7 +92,7 @@ fn scheme(s: &Scheme) -> String {
         let text = Module::of(room, name).first("Algorithm").to_owned();
         let _ = write!(out, "## {title}: [`{name}`]({room}/{name}.md)\n{text}\n\n");
     }
-    out += "## What it sets\nEverything else is the profile's.\n\n";
+    out += "## Settings\nEverything else is the profile's.\n\n";
     out += &settings(s.settings);
     let _ = write!(
         out,
@@ -105,7 +105,7 @@ fn scheme(s: &Scheme) -> String {
 fn profile(name: &str, summary: &str, list: &[Assignment]) -> String {
     let rest = if name == "rfc" { "have their defaults" } else { "are as in [`rfc`](rfc.md)" };
     format!(
-        "# Profile `{name}`\nThis is {summary}. Switches that it does not set {rest}.\n\n{}",
+        "# Profile `{name}`\nThis is {summary}.\nSwitches that it does not set {rest}.\n\n{}",
         settings(list)
     )
 }
@@ -145,13 +145,13 @@ fn control(e: &cc::CcEntry) -> String {
     let plural = if floor == 1 { "" } else { "s" };
     let _ = writeln!(
         says,
-        " No reaction except a timeout reduces its window below {floor} segment{plural}, or \
-         below the switch `window-floor` if that is less."
+        "\nNo reaction except a timeout reduces its window below {floor} segment{plural}, or below the\n\
+         switch `window-floor` if that is less."
     );
     for x in d.exemptions {
         let _ = write!(
             says,
-            "\nIt breaks `{}` of the conformance kit on purpose: {}.\n",
+            "\nIt breaks `{}` of the conformance kit on purpose:\n{}.\n",
             x.rule, x.source
         );
     }
@@ -170,7 +170,7 @@ fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &
         let _ = write!(out, "## {shown}\n{}\n\n", module.section(heading));
     }
     if !says.is_empty() {
-        let _ = write!(out, "## What it declares\n{says}\n");
+        let _ = write!(out, "## Declared properties\n{says}\n");
     }
     out += "## Parameters\n";
     if params.is_empty() {
@@ -200,7 +200,7 @@ fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &
     let side = if room == "ack" { "receiver" } else { "sender" };
     let _ = write!(
         out,
-        "\nCode: `{}`. In a scenario: `transport.{side}.{room} = \"{name}\"`.\n",
+        "\nCode: `{}`.\nIn a scenario: `transport.{side}.{room} = \"{name}\"`.\n",
         module.path
     );
     out
