@@ -136,7 +136,7 @@ fn control(e: &cc::CcEntry) -> String {
         says += " An ECN cut is proportional to the marked share.";
     }
     if e.requires.ecn {
-        says += " It needs ECN; *Algorithm* covers its behaviour without ECN.";
+        says += "\nIt needs ECN; *Algorithm* covers its behaviour without ECN.";
     }
     if e.requires.host_stamps {
         says += " It needs the delay option on the wire.";
