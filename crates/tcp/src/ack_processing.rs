@@ -36,8 +36,8 @@ impl Connection {
             return Err(SegmentError::AckOfUnsent);
         }
         if ack < self.snd.una as i64 {
-            // Old and reordered: it carries no new information for the sender, but its payload may
-            // be new.
+            // Old and reordered. Deviation: its SACK blocks are ignored (docs/deviations.md). Its
+            // payload may be new.
             return Ok(());
         }
         let ack = ack as u64;
@@ -293,8 +293,9 @@ impl Connection {
 
     /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
     ///
-    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7), unless
-    /// the decoder reports congestion (`marked`, step 8). Deviations: cwnd is restored to its old
+    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7).
+    /// Deviations: if the decoder reports congestion (`marked`), nothing is undone, while step 8
+    /// keeps the congestion state only; cwnd is restored to its old
     /// value, as in Linux, not to the data in flight; the round-trip estimate uses the late sample
     /// as any other.
     #[inline(never)]
@@ -399,7 +400,7 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2, §5.3: stops the timer when everything is acknowledged, else restarts it. It
-    /// restarts at every partial ACK ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD),
+    /// restarts at every partial ACK ("slow but steady" of RFC 3782 §4, as in Linux and FreeBSD),
     /// not only at the first.
     fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
