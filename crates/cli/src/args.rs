@@ -122,7 +122,7 @@ pub(crate) enum Command {
         /// The run directory
         dir: PathBuf,
         /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with queries
-        /// queries; with classes at switches queue_classes; with shared memory memories; with traced flows trace_segments, trace_hops or trace_senders
+        /// queries; with classes at switches queue_classes; with shared buffers buffer_pools; with traced flows trace_segments, trace_hops or trace_senders
         table: String,
         /// As CSV instead of aligned columns
         #[arg(long)]

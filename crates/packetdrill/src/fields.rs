@@ -163,8 +163,8 @@ pub static FIELDS: &[Field] = &[
     field("bytes_received", FieldKind::Number, "payload bytes received in order", |v| {
         n(v.info.bytes_received)
     }),
-    field("marked_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
-        n(v.info.marked_bytes)
+    field("received_ce_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
+        n(v.info.received_ce_bytes)
     }),
     field("retransmitted", FieldKind::Number, "segments sent again", |v| n(v.retransmitted)),
     field("timeouts", FieldKind::Number, "retransmission timeouts so far", |v| {

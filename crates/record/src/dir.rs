@@ -30,7 +30,7 @@ use crate::key::RunKey;
 use crate::manifest::{DirectoryStatus, Manifest, SCHEMA, UNHASHED_SCHEMA};
 use crate::parquet::{self, ByRun};
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
@@ -61,7 +61,7 @@ pub const QUERIES: &str = QueryRow::TABLE;
 pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
     (QUERIES, "the scenario has no queries"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
-    (MemoryRow::TABLE, "no queues share a memory (`buffer = \"dynamic\"`)"),
+    (BufferPoolRow::TABLE, "no queues share a buffer pool (`buffer = \"dynamic\"`)"),
 ];
 
 /// A directory with the results of one plan.
@@ -269,7 +269,7 @@ impl RunDir {
             flows: self.by_run()?,
             queries: self.optional_by_run()?,
             classes: self.optional_by_run()?,
-            memories: self.optional_by_run()?,
+            buffer_pools: self.optional_by_run()?,
             queues: self.by_run()?,
             links: self.by_run()?,
         })
@@ -431,7 +431,7 @@ pub struct RunReader {
     flows: ByRun<FlowRow>,
     queries: Option<ByRun<QueryRow>>,
     classes: Option<ByRun<ClassRow>>,
-    memories: Option<ByRun<MemoryRow>>,
+    buffer_pools: Option<ByRun<BufferPoolRow>>,
     queues: ByRun<QueueRow>,
     links: ByRun<LinkRow>,
 }
@@ -446,7 +446,7 @@ impl RunReader {
             flows: self.flows.take(run)?,
             queries: take_optional(self.queries.as_mut(), run)?,
             classes: take_optional(self.classes.as_mut(), run)?,
-            memories: take_optional(self.memories.as_mut(), run)?,
+            buffer_pools: take_optional(self.buffer_pools.as_mut(), run)?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),

@@ -35,7 +35,7 @@ pub use manifest::{
 };
 pub use quantile::{LevelWeight, Quantile};
 pub use rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 pub use table::{Cell, Column, Row, schema};

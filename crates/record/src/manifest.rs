@@ -62,7 +62,8 @@ pub struct TimingReport {
     /// Packets that the bottleneck delivered to hosts.
     pub packets: u64,
     /// Of these, packets delivered later than `tolerance_us`.
-    pub behind: u64,
+    #[serde(alias = "behind")]
+    pub late_packets: u64,
     /// Maximum acceptable lateness, microseconds.
     pub tolerance_us: f64,
     /// Mean lateness of delivery, microseconds.
@@ -74,8 +75,8 @@ pub struct TimingReport {
     /// Maximum lateness, microseconds.
     pub late_max_us: f64,
     /// CPU steal time of this virtual machine during the run, over all CPUs, milliseconds.
-    #[serde(default)]
-    pub stolen_ms: f64,
+    #[serde(default, alias = "stolen_ms")]
+    pub steal_ms: f64,
     /// Packets that an interface rejected.
     pub refused: u64,
     /// Packets that were not IP, or had an unknown destination.

@@ -48,11 +48,14 @@ pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
         };
         let (sender, receiver, faults) = run(&["ce=2 %"]);
         // Of what was marked the SYN, ACKs and what was sent again are not data that came first.
-        assert!(faults.ce > 5 && receiver.marked_bytes > 5 * 1_000, "{faults:?}: {receiver:?}");
+        assert!(
+            faults.ce > 5 && receiver.received_ce_bytes > 5 * 1_000,
+            "{faults:?}: {receiver:?}"
+        );
         assert!(sender.counters.ecn_reductions > 0, "{sender:?}");
         let (sender, receiver, faults) = run(&["ce=2 %", "bleach=100 %"]);
         assert!(faults.bleached > 500 && faults.ce == 0, "{faults:?}");
-        assert_eq!((receiver.marked_bytes, sender.counters.ecn_reductions), (0, 0));
+        assert_eq!((receiver.received_ce_bytes, sender.counters.ecn_reductions), (0, 0));
     });
 }
 

@@ -83,7 +83,7 @@ fn compare_options(args: &CompareArgs) -> Result<CompareOptions, CommandError> {
     Ok(CompareOptions {
         metrics: args.metric.clone(),
         queues: args.queue.clone(),
-        memories: args.memory.clone(),
+        buffer_pools: args.memory.clone(),
         schemes: args.pair.iter().map(pair).collect::<Result<_, CommandError>>()?,
         same_within: args.same,
         fail_above: args.fail_above,
@@ -156,7 +156,7 @@ fn show(
     }
     let rows = found.rows.iter().map(|r| {
         let about = &r.subject;
-        let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
+        let of = about.group.as_ref().or(about.queue.as_ref()).or(about.buffer_pool.as_ref());
         let of = of.map_or("the run", String::as_str);
         vec![
             {

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_record::{
-    ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow,
+    BufferPoolRow, ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow,
     QueueRow, QueueSampleRow, Row as _, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
 };
 use lowtide_scenario::RunPlan;
@@ -201,7 +201,7 @@ fn columns(table: &str) -> Option<&'static [Column]> {
         (QueueRow::TABLE, QueueRow::COLUMNS),
         (LevelRow::TABLE, LevelRow::COLUMNS),
         (ClassRow::TABLE, ClassRow::COLUMNS),
-        (MemoryRow::TABLE, MemoryRow::COLUMNS),
+        (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
         (LinkRow::TABLE, LinkRow::COLUMNS),
         (ProbeRow::TABLE, ProbeRow::COLUMNS),
         (DelayRow::TABLE, DelayRow::COLUMNS),

@@ -37,7 +37,7 @@ pub struct Explanation {
     /// Congestion control that was effective.
     pub cc_used: String,
     /// Setting `ecn` of the end that opened the connection.
-    pub ecn_wish: String,
+    pub ecn_requested: String,
     /// ECN mode that was negotiated.
     pub ecn_mode: String,
     /// Time the application opened the connection, picoseconds.
@@ -176,7 +176,7 @@ impl Explanation {
             status: flow.status.clone(),
             cc: flow.cc.clone(),
             cc_used: flow.cc_used.clone(),
-            ecn_wish: flow.ecn_wish.clone(),
+            ecn_requested: flow.ecn_requested.clone(),
             ecn_mode: flow.ecn_mode.clone(),
             start_ps: flow.start_ps,
             total_ps,
@@ -224,7 +224,7 @@ impl Explanation {
         writeln!(
             out,
             "congestion control {} (asked for: {}), ECN {} (asked for: {})\n",
-            self.cc_used, self.cc, self.ecn_mode, self.ecn_wish
+            self.cc_used, self.cc, self.ecn_mode, self.ecn_requested
         )?;
         if self.total_ps == 0 {
             return writeln!(out, "no data came in");

@@ -204,8 +204,8 @@ impl FlowStats {
             rto_count: groups.iter().filter_map(|g| g.rto_count).sum(),
             window_segments: median.zip(mss).map(|(w, mss)| *w as f64 / f64::from(mss)),
             ect: ratio(signals.ect_segments, signals.data_segments),
-            marked: ratio(signals.marked_segments, signals.arrived_segments),
-            heard: ratio(signals.heard_ce_bytes, signals.marked_bytes),
+            marked: ratio(signals.received_ce_segments, signals.arrived_segments),
+            heard: ratio(signals.delivered_ce_bytes, signals.received_ce_bytes),
             ece: ratio(signals.ece_acks, signals.acks).filter(|_| signals.accecn_flows == 0),
             signals,
         }

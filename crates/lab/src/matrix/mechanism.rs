@@ -158,7 +158,7 @@ pub(crate) fn explain_blindness(
     let signals = &pair.signals;
     let mechanism = if below(pair.ect, t.mechanism.ect) {
         Mechanism::NoEct
-    } else if signals.marked_bytes == 0 {
+    } else if signals.received_ce_bytes == 0 {
         return None;
     } else if !receives_feedback(pair, t) {
         match pair.ece_acks() {
@@ -204,7 +204,7 @@ pub(crate) fn explain_starvation(
         Mechanism::EceNeverCleared
     } else if unmarked(winner) && above(loser.marked, t.mechanism.marked) {
         Mechanism::UnmarkedHoldsQueue
-    } else if winner.signals.marked_bytes > 0 && !receives_feedback(winner, t) {
+    } else if winner.signals.received_ce_bytes > 0 && !receives_feedback(winner, t) {
         Mechanism::UnheardHoldsQueue
     } else if reacts_to_delay(loser) && !reacts_to_delay(winner) {
         Mechanism::YieldsToDelay

@@ -142,7 +142,7 @@ mod tests {
                 cc: Some("dctcp".into()),
                 data_segments: 9000,
                 cwr_segments: 900,
-                marked_bytes: 1_000_000,
+                received_ce_bytes: 1_000_000,
                 ece_acks: 3000,
                 ecn_reductions: 900,
                 ..SignalFacts::default()
@@ -250,12 +250,12 @@ mod tests {
         assert_eq!(starved(|w, l| (w.marked, l.rto_count) = (Some(0.6), 2)), Mechanism::Timeouts);
         let none = |c: &mut FlowStats| {
             (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
-            c.signals.marked_bytes = 0;
+            c.signals.received_ce_bytes = 0;
         };
         let losses = starved(|w, l| {
             for c in [w, l] {
                 (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
-                c.signals.marked_bytes = 0;
+                c.signals.received_ce_bytes = 0;
             }
         });
         assert_eq!(losses, Mechanism::OutgrowsAfterLoss);

@@ -157,7 +157,9 @@ fn segment_events_agree_with_the_counters() {
         }
     }
     assert_eq!(cuts, row.ecn_reductions.unwrap());
-    assert!(row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.marked_bytes.unwrap() / 1448);
+    assert!(
+        row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.received_ce_bytes.unwrap() / 1448
+    );
     assert!(
         explanation.text(3).contains(&format!("and {} more (--all)", explanation.events.len() - 3))
     );

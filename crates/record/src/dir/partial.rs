@@ -18,7 +18,7 @@ use crate::key::{RunKey, SweepPoint};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
@@ -148,7 +148,7 @@ impl RunDir {
         self.merge_table::<QueueSampleRow>(&parts)?;
         self.merge_table::<QueryRow>(&parts)?;
         self.merge_table::<ClassRow>(&parts)?;
-        self.merge_table::<MemoryRow>(&parts)?;
+        self.merge_table::<BufferPoolRow>(&parts)?;
         self.merge_table::<TraceSegmentRow>(&parts)?;
         self.merge_table::<TraceHopRow>(&parts)?;
         self.merge_table::<TraceSenderRow>(&parts)
@@ -199,7 +199,7 @@ fn write_partial(
     ];
     files.extend(write_optional(staging, key, &tables.queries)?);
     files.extend(write_optional(staging, key, &tables.classes)?);
-    files.extend(write_optional(staging, key, &tables.memories)?);
+    files.extend(write_optional(staging, key, &tables.buffer_pools)?);
     files.extend(tables.trace.write(staging, key)?);
     Ok(files)
 }

@@ -30,7 +30,7 @@ struct Transport {
     /// Segments that the peer reported as marked.
     delivered_ce_segs: u64,
     /// Payload bytes that came with CE.
-    marked_bytes: u64,
+    received_ce_bytes: u64,
     data_segs_out: u64,
     bytes_retrans: u64,
     fast_retransmits: u64,
@@ -63,7 +63,7 @@ fn transport(info: &ConnInfo) -> Transport {
         rto_us: micros(t.rto),
         alpha: alpha(info),
         delivered_ce_segs: t.counters.delivered_ce_segs,
-        marked_bytes: t.marked_bytes,
+        received_ce_bytes: t.received_ce_bytes,
         data_segs_out: t.counters.data_segs_out,
         bytes_retrans: t.counters.bytes_retrans,
         fast_retransmits: t.counters.fast_retransmits,
@@ -211,7 +211,7 @@ fn facts(info: Option<&ConnInfo>, sends: bool) -> String {
     let Some(info) = info else { return String::new() };
     let t = &info.tcp;
     if !sends {
-        return format!("  marked {} kB  ecn {:?}", t.marked_bytes / 1000, t.ecn);
+        return format!("  marked {} kB  ecn {:?}", t.received_ce_bytes / 1000, t.ecn);
     }
     let srtt = t.srtt.map_or_else(|| "-".to_owned(), |d| format!("{:.3} ms", micros(d) / 1e3));
     let alpha = alpha(info).map_or_else(String::new, |a| format!("  alpha {a:.3}"));

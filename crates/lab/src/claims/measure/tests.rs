@@ -152,11 +152,11 @@ fn classes_of_queues_memories_and_runs_have_metrics() {
     assert!(of("metric = \"cut\", queue = \"a->b\"").is_ok());
     assert!(of("metric = \"p99_packets\", queue = \"a->b\", class = \"urgent\"").is_ok());
     assert!(of("metric = \"cut\", queue = \"a->b\", class = \"urgent\"").is_err());
-    assert!(of("metric = \"peak_fraction\", memory = \"leaf0.0\"").is_ok());
-    assert!(of("metric = \"unrouted\"").is_ok());
-    assert!(of("metric = \"unrouted\", group = \"web\"").is_err());
-    let two = of("metric = \"marks\", queue = \"a->b\", memory = \"leaf0.0\"").unwrap_err();
-    assert!(two.contains("of a `memory`"), "{two}");
+    assert!(of("metric = \"peak_fraction\", buffer-pool = \"leaf0.0\"").is_ok());
+    assert!(of("metric = \"no_route_drops\"").is_ok());
+    assert!(of("metric = \"no_route_drops\", group = \"web\"").is_err());
+    let two = of("metric = \"marks\", queue = \"a->b\", buffer-pool = \"leaf0.0\"").unwrap_err();
+    assert!(two.contains("of a `buffer-pool`"), "{two}");
 }
 
 #[test]
