@@ -6,9 +6,12 @@ use crate::files::FileEntry;
 use crate::key::{RunKey, SweepPoint};
 
 /// Value of [`Manifest::schema`].
-pub const SCHEMA: &str = "lowtide.manifest/2";
+pub const SCHEMA: &str = "lowtide.manifest/3";
 
-/// The schema of earlier manifests, which have no content hash.
+/// The schema of the version before, which had other names ([`crate::renamed`]).
+pub(crate) const OLD_NAMES_SCHEMA: &str = "lowtide.manifest/2";
+
+/// The schema of manifests before that one, which have no content hash.
 pub(crate) const UNHASHED_SCHEMA: &str = "lowtide.manifest/1";
 
 /// Status of a run directory.

@@ -131,7 +131,7 @@ fn directories_of_earlier_versions_open_and_are_checked() {
     let path = temp.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     let (text, _) = text.rsplit_once(",\n  \"blake3\"").unwrap();
-    let old = text.replace("lowtide.manifest/2", "lowtide.manifest/1") + "\n}\n";
+    let old = text.replace("lowtide.manifest/3", "lowtide.manifest/1") + "\n}\n";
     fs::write(&path, old).unwrap();
     let (dir, found) = RunDir::open(temp.path()).unwrap();
     assert_eq!(found.schema, "lowtide.manifest/1");
