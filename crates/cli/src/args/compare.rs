@@ -46,9 +46,9 @@ pub(crate) struct CompareArgs {
     /// Compare this queue; the longest one of A on average without it
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) queue: Vec<String>,
-    /// Compare this memory that queues share, as switch0.0; the fullest one of A without it
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) memory: Vec<String>,
+    /// Compare this buffer pool that queues share, as switch0.0; the fullest one of A without it
+    #[arg(long, alias = "memory", value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) buffer_pool: Vec<String>,
     /// Pair this scheme of A with that one of B
     #[arg(long = "pair", value_name = "A=B")]
     pub(crate) pair: Vec<String>,

@@ -28,10 +28,10 @@ pub(crate) enum LiveCommand {
     /// Relay connections between the kernel's TCP and ours
     #[command(after_long_help = proxy::EXAMPLES)]
     Proxy(ProxyArgs),
-    /// Make every call of a tape again on a fresh endpoint, and say whether every answer is the same
+    /// Make every call of a recording again on a fresh endpoint, and say whether every answer is the same
     Replay {
-        /// The tape, as --tape writes it
-        tape: PathBuf,
+        /// The recording, as --record writes it
+        recording: PathBuf,
     },
 }
 
@@ -45,7 +45,7 @@ Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
   lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
-  lowtide live replay run.tape";
+  lowtide live replay run.record";
 
 const BENCH_NOTES: &str = "\
 Each end has one processor. What a kernel does for a packet is partly done on the other's, so that processor time is
@@ -58,7 +58,7 @@ Examples:
   lowtide live client --peer kernel -R -n 500M      the kernel sends
   lowtide live client --peer kernel --flow time=9 --flow start=3,time=3 --flow start=4,bytes=1M,reverse
   lowtide live client --peer kernel --kernel-ecn on --scheme dctcp -i 0.5 -J
-  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --tape run.tape
+  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --record run.record
   ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
 
 const SERVER_EXAMPLES: &str = "\
@@ -76,9 +76,9 @@ pub(crate) struct LiveBenchArgs {
     /// How long each sends
     #[arg(short = 't', long, default_value = "1s", value_parser = parse_duration)]
     pub(crate) time: Duration,
-    /// The processors of the two ends, or one that they share
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_values_t = [0, 1])]
-    pub(crate) processors: Vec<usize>,
+    /// The CPUs of the two ends, or one that they share
+    #[arg(long, alias = "processors", value_name = "A,B", value_delimiter = ',', default_values_t = [0, 1])]
+    pub(crate) cpus: Vec<usize>,
     /// Segments that our TCP hands over at once; the kernel cuts them, as it does with its own
     #[arg(long, value_name = "N", default_value_t = 44, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) segments: u32,
@@ -196,8 +196,8 @@ pub(crate) struct LiveStackArgs {
     #[arg(long, value_name = "NAME|UID[:GROUP]")]
     pub(crate) user: Option<String>,
     /// Record every call into the transport in this file, for `lowtide live replay`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tape: Option<PathBuf>,
+    #[arg(long, alias = "tape", value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
     /// One JSON object, as --json
     #[arg(short = 'J')]
     pub(crate) as_json: bool,
@@ -248,8 +248,8 @@ pub(crate) struct LiveServerArgs {
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
     /// The most connections at a time; for one more the longest silent one is reset, or the new one
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) most: u32,
+    #[arg(long, alias = "most", value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_connections: u32,
     /// Seconds without a byte after which a connection is reset; its request has 10 at most
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) idle: Duration,

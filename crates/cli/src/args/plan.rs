@@ -11,7 +11,7 @@ says what each line of the answer is and where the simulation differs.
 
 Examples:
   lowtide plan --rate 10Gbps --rtt 100us --flows 40
-  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --bursts 40pkt     hosts that burst need a larger K
+  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --burst-packets 40pkt  hosts that burst need a larger K
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 --k 40pkt --g 1/16
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 -s transport.sender.reduction=prr";
 
@@ -32,8 +32,8 @@ pub(crate) struct PlanArgs {
           value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
     /// Packets that a host sends back to back, as 40pkt: K and the buffer allow for them
-    #[arg(long, value_name = "PACKETS", value_parser = packets, default_value = "0pkt")]
-    pub(crate) bursts: u32,
+    #[arg(long, alias = "bursts", value_name = "PACKETS", value_parser = packets, default_value = "0pkt")]
+    pub(crate) burst_packets: u32,
     /// K, where it is given, as 65pkt; the least one that the analysis allows without it
     #[arg(long, value_name = "PACKETS", value_parser = packets)]
     pub(crate) k: Option<u32>,

@@ -15,7 +15,7 @@ packets get to and from our addresses.
 Examples:
   lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 --scheme odctcp-sender -s ect=data
   lowtide live proxy lowtide:80=127.0.0.1:8080 --scheme odctcp        for a server that cannot change its kernel
-  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 lowtide:80=127.0.0.1:8081 --most 5000 --idle 300";
+  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 lowtide:80=127.0.0.1:8081 --max-connections 5000 --idle 300";
 
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArgs {
@@ -24,8 +24,8 @@ pub(crate) struct ProxyArgs {
     #[arg(required = true, value_name = "ROUTE")]
     pub(crate) routes: Vec<RelayRoute>,
     /// The most connections at a time; further ones wait
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) most: u32,
+    #[arg(long, alias = "most", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_connections: u32,
     /// Bytes that may wait in the relay for each direction of a connection
     #[arg(long, value_name = "BYTES", default_value = "64K", value_parser = buffer)]
     pub(crate) buffer: u64,

@@ -156,7 +156,7 @@ pub(crate) fn two_kernels_talk_through_it_until_it_is_told_to_end() {
         hosts.transfer(2_000_000);
         let (code, result) = ended(child, signal);
         assert_eq!(code, Some(0), "{result}");
-        assert_eq!(result["schema"], "lowtide.bottleneck/1");
+        assert_eq!(result["schema"], "lowtide.bottleneck/2");
         let queue = |name: &str| {
             let all = result["queues"].as_array().unwrap();
             all.iter().find(|q| q["queue"] == name).unwrap()["bytes"].as_u64().unwrap()

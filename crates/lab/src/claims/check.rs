@@ -164,10 +164,10 @@ impl<'a> ExperimentSchema<'a> {
             .map(String::as_str)
             .chain(rows.every.as_ref().map(|_| TIME));
         let unit = |name: &str| known.iter().find(|c| c.name == name).map(|c| c.unit);
-        if let Some(less) = &rows.less
-            && unit(less) != unit(&rows.column)
+        if let Some(minus) = &rows.minus
+            && unit(minus) != unit(&rows.column)
         {
-            return Err(format!("`{less}` is not in the unit of `{}`", rows.column));
+            return Err(format!("`{minus}` is not in the unit of `{}`", rows.column));
         }
         // Tables that do not name queues use another column.
         self.queue(rows.r#where.get("name").and_then(Filter::text))?;

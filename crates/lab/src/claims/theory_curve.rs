@@ -56,7 +56,7 @@ impl TheoryCurve {
             Self::DctcpQueue { .. } => Kind::Trace,
             Self::DxIdeal { .. } | Self::DxSteady { .. } => Kind::Over,
             Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => Kind::Plane,
-            Self::Truth {} => Kind::Cloud,
+            Self::Truth {} => Kind::Scatter,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));

@@ -167,7 +167,7 @@ impl Selection {
         Ok(Self {
             queues: choose("queue", &queues.collect::<Vec<_>>(), &wanted.queues)?,
             buffer_pools: choose(
-                "memory",
+                "buffer pool",
                 &buffer_pools.collect::<Vec<_>>(),
                 &wanted.buffer_pools,
             )?,

@@ -135,7 +135,7 @@ fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<Str
         let steal: f64 = runs.iter().map(|m| m.steal_ms).sum();
         if steal > 0.0 {
             out.push(format!(
-                "the hypervisor took {steal:.0} ms of CPU time in these {} runs",
+                "the hypervisor stole {steal:.0} ms of CPU time in these {} runs",
                 runs.len()
             ));
         }

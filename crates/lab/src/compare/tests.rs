@@ -261,5 +261,5 @@ fn zero_loss_metrics_are_listed_only_on_request() {
     let typo =
         CompareOptions { buffer_pools: vec!["switch9".to_owned()], ..CompareOptions::default() };
     let error = compare(&whole(4.0, 1, 0), &whole(4.0, 1, 0), &typo).expect_err("none").to_string();
-    assert!(error.contains("no memory `switch9`"), "{error}");
+    assert!(error.contains("no buffer pool `switch9`"), "{error}");
 }

@@ -105,7 +105,7 @@ fn varied_keys_must_exist_and_be_open() {
     for (from, to, says) in [
         ("claims = [\"queue\"]", "claims = [\"other\"]", "no claim `other`"),
         ("values = [\"10 pkt\", \"40 pkt\"]", "values = [\"10 pkt\"]", "several values"),
-        ("at = \"10 pkt\"", "at = \"11 pkt\"", "no value or claim"),
+        ("at = \"10 pkt\"", "at = \"11 pkt\"", "unknown value or claim"),
         ("\"switch.mark.k\"", "\"switch.mark.kk\"", "no key `kk`"),
         ("\"switch.mark.k\"", "\"transport.scheme\"", "scheme"),
         ("\"40 pkt\"]", "\"40 cm\"]", "40 cm"),

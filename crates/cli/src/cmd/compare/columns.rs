@@ -65,7 +65,7 @@ pub(super) fn compare(
             }
         });
         return out.json(&ColumnsOutput {
-            schema: "lowtide.columns/1",
+            schema: "lowtide.columns/2",
             version: env!("CARGO_PKG_VERSION"),
             columns: columns.collect(),
             same_within: args.same,

@@ -18,7 +18,7 @@ struct QueueRow {
     drops: u64,
     aqm_drops: u64,
     lost: u64,
-    cut: u64,
+    link_down_drops: u64,
     utilisation: f64,
     mean_packets: f64,
     max_packets: u32,
@@ -38,14 +38,14 @@ struct LatencySummary {
 struct HostRow {
     host: String,
     attached: bool,
-    gone: Option<String>,
+    device_error: Option<String>,
     sent_packets: u64,
     sent_bytes: u64,
     delivered_packets: u64,
     delivered_bytes: u64,
     /// Time in queues of switches of the packets that it got.
-    waited: LatencySummary,
-    refused: u64,
+    queueing_delay: LatencySummary,
+    device_drops: u64,
     reordered: u64,
     duplicated: u64,
     corrupted: u64,
@@ -58,16 +58,16 @@ struct Timing {
     /// From when packets were due at their hosts until devices had them.
     late: LatencySummary,
     tolerance_us: f64,
-    behind_packets: u64,
-    unfinished_packets: u64,
+    late_packets: u64,
+    checksum_partial_packets: u64,
     /// Packets read in one turn.
     batch_mean: u64,
     batch_max: u64,
-    turn: LatencySummary,
+    loop_iteration: LatencySummary,
     scheduling: String,
     cpu_seconds: f64,
     /// Of all processors, to others than this virtual machine.
-    stolen_seconds: f64,
+    steal_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -87,8 +87,8 @@ pub(super) struct Rows {
     malformed: u64,
     unknown: u64,
     multicast: u64,
-    nowhere: u64,
-    unrouted: u64,
+    no_device_drops: u64,
+    no_route_drops: u64,
     timing: Timing,
     /// What went wrong that nobody asked for.
     complaints: Vec<String>,
@@ -132,7 +132,7 @@ fn queue(p: &PortReport) -> QueueRow {
         drops: s.drops,
         aqm_drops: s.aqm_drops,
         lost: s.lost,
-        cut: s.link_down_drops,
+        link_down_drops: s.link_down_drops,
         utilisation: s.busy.as_ps() as f64 / observed.max(1) as f64,
         mean_packets: p.queue_mean(),
         max_packets: p.queue_max(),
@@ -144,13 +144,13 @@ fn host(h: &HostReport) -> HostRow {
     HostRow {
         host: h.name.clone(),
         attached: h.attached,
-        gone: h.device_error.clone(),
+        device_error: h.device_error.clone(),
         sent_packets: h.sent,
         sent_bytes: h.sent_bytes,
         delivered_packets: h.delivered,
         delivered_bytes: h.delivered_bytes,
-        waited: spread(&h.queueing_delay),
-        refused: h.device_drops,
+        queueing_delay: spread(&h.queueing_delay),
+        device_drops: h.device_drops,
         reordered: h.faults.reordered,
         duplicated: h.faults.duplicated,
         corrupted: h.faults.corrupted,
@@ -163,14 +163,14 @@ fn timing(f: &Fidelity) -> Timing {
     Timing {
         late: spread(&f.lateness),
         tolerance_us: micros(f.tolerance.as_ns()),
-        behind_packets: f.late_packets,
-        unfinished_packets: f.checksum_partial,
+        late_packets: f.late_packets,
+        checksum_partial_packets: f.checksum_partial,
         batch_mean: f.batch_size.mean(),
         batch_max: f.batch_size.max(),
-        turn: spread(&f.loop_iteration),
+        loop_iteration: spread(&f.loop_iteration),
         scheduling: f.scheduling.clone(),
         cpu_seconds: f.cpu.as_secs_f64(),
-        stolen_seconds: f.steal.as_secs_f64(),
+        steal_seconds: f.steal.as_secs_f64(),
     }
 }
 
@@ -188,8 +188,8 @@ pub(super) fn rows(report: &BottleneckReport) -> Rows {
         malformed: report.ingress_drops.malformed,
         unknown: report.ingress_drops.unknown_destination,
         multicast: report.ingress_drops.multicast,
-        nowhere: report.no_device_drops,
-        unrouted: report.no_route_drops,
+        no_device_drops: report.no_device_drops,
+        no_route_drops: report.no_route_drops,
         timing: timing(&report.fidelity),
         complaints: report.warnings(),
         samples: report.samples.iter().map(sample).collect(),
@@ -200,7 +200,7 @@ pub(super) fn rows(report: &BottleneckReport) -> Rows {
 pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
-        let (schema, version) = ("lowtide.bottleneck/1", env!("CARGO_PKG_VERSION"));
+        let (schema, version) = ("lowtide.bottleneck/2", env!("CARGO_PKG_VERSION"));
         return out.json(&BottleneckOutput { schema, version, rows: &rows });
     }
     text(&rows, out)
@@ -208,7 +208,8 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
 
 /// As text.
 pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
-    let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
+    let busy =
+        rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.link_down_drops > 0);
     let line = |q: &QueueRow| {
         vec![
             q.queue.clone(),
@@ -235,7 +236,7 @@ pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
             (h.corrupted, "damaged"),
             (h.ce_set, "with CE set"),
             (h.bleached, "bleached"),
-            (h.refused, "not taken by its device"),
+            (h.device_drops, "not taken by its device"),
         ];
         let said: Vec<String> =
             faults.iter().filter(|f| f.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -246,8 +247,8 @@ pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
     let strays = [
         (rows.malformed, "no IP packets"),
         (rows.unknown, "for addresses of no host"),
-        (rows.nowhere, "for hosts without a device"),
-        (rows.unrouted, "without a way"),
+        (rows.no_device_drops, "for hosts without a device"),
+        (rows.no_route_drops, "without a route"),
     ];
     for (n, what) in strays.iter().filter(|s| s.0 > 0) {
         out.text(&format!("{n} packets were {what}"))?;
@@ -257,10 +258,10 @@ pub(super) fn text(rows: &Rows, out: Output) -> Result<(), CommandError> {
         "timing: {:.0} us late in the mean, {:.0} at 99 %, {:.0} at most; {} packets a turn at most; {}; {:.2} s of processor",
         t.late.mean_us, t.late.p99_us, t.late.max_us, t.batch_max, t.scheduling, t.cpu_seconds
     ))?;
-    if t.stolen_seconds > 0.0 {
+    if t.steal_seconds > 0.0 {
         out.text(&format!(
             "the machine underneath took {:.2} s of processor for others",
-            t.stolen_seconds
+            t.steal_seconds
         ))?;
     }
     for complaint in &rows.complaints {

@@ -44,7 +44,7 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), CommandError> 
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { tape } => replay_tape(tape, out),
+        LiveCommand::Replay { recording } => replay_recording(recording, out),
     }
 }
 
@@ -118,9 +118,9 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     })
     .map_err(failed("our server"))?;
     if shed > 0 {
-        let most = args.most;
+        let most = args.max_connections;
         out.note(&format!(
-            "{shed} connections were reset for want of a place (--most {most}) or thread"
+            "{shed} connections were reset for want of a place (--max-connections {most}) or thread"
         ));
     }
     drop(listener);
@@ -136,7 +136,7 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
     let idle = Duration::from_micros(args.idle.as_us());
     let request = default.timeouts.request.min(idle);
     ServeLimits {
-        max_connections: args.most as usize,
+        max_connections: args.max_connections as usize,
         timeouts: ServerTimeouts { request, idle },
         ..default
     }
@@ -215,7 +215,7 @@ fn wait_for_quiet(live: &Live) {
 /// Ends the host in good order.
 fn end(live: Live) -> Result<LiveStats, CommandError> {
     let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
-    live.shutdown(linger).map_err(failed("the tape"))
+    live.shutdown(linger).map_err(failed("the recording"))
 }
 
 /// Connections that were held to a share of the memory may have been slower for it.
@@ -266,9 +266,10 @@ struct ReplayOutput {
     seconds: f64,
 }
 
-fn replay_tape(tape: &Path, out: Output) -> Result<(), CommandError> {
-    let file = File::open(tape)
-        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
+fn replay_recording(recording: &Path, out: Output) -> Result<(), CommandError> {
+    let file = File::open(recording).map_err(|e| {
+        CommandError::Usage(format!("cannot read {}: {e}", recording.display()), None)
+    })?;
     let seen = replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
     let seconds = seen.end.as_secs_f64();
     if out.json {

@@ -78,7 +78,7 @@ struct StreamRow {
     stream: usize,
     peer: Option<String>,
     /// As of the whole; `null` where no connection came about.
-    way: Option<&'static str>,
+    direction: Option<&'static str>,
     /// When it was opened, since the client began.
     start_seconds: f64,
     bytes: u64,
@@ -115,10 +115,10 @@ struct Driver {
     fragments: u64,
     /// From addresses that no other host has, and for broadcast and multicast ones.
     martians: u64,
-    groups: u64,
+    multicast: u64,
     unsent: u64,
     /// Their checksum or segments were left to the interface, and finished here.
-    unfinished: u64,
+    checksum_partial: u64,
     backlog_full: u64,
     /// SYNs beyond the bound on half-open connections that were answered, and connections that came of them.
     cookies_sent: u64,
@@ -138,7 +138,7 @@ struct Report {
     /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
     kernel: Option<[String; 2]>,
     /// `up`: the client sends; `down`, or `both` where connections differ.
-    way: &'static str,
+    direction: &'static str,
     bytes: u64,
     seconds: f64,
     bits_per_second: f64,
@@ -160,8 +160,8 @@ fn rate(bytes: u64, took: Duration) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
-const fn name(way: TransferDirection) -> &'static str {
-    match way {
+const fn name(direction: TransferDirection) -> &'static str {
+    match direction {
         TransferDirection::Up => "up",
         TransferDirection::Down => "down",
     }
@@ -180,7 +180,7 @@ fn stream_row(s: &StreamReport) -> StreamRow {
     StreamRow {
         stream: s.number,
         peer: s.peer.map(|p| p.to_string()),
-        way: s.direction.map(name),
+        direction: s.direction.map(name),
         start_seconds: s.start.as_secs_f64(),
         bytes: s.bytes,
         seconds: s.took.as_secs_f64(),
@@ -318,14 +318,14 @@ pub(super) fn report(
     if out.json {
         let side = |s: &lowtide_live::DeviceNetwork| format!("{}/{}", s.local, s.prefix);
         return out.json(&Report {
-            schema: "lowtide.live/1",
+            schema: "lowtide.live/2",
             version: env!("CARGO_PKG_VERSION"),
             device: host.plan.name.clone(),
             addresses: host.plan.networks.iter().map(side).collect(),
             mtu: host.plan.mtu,
             tcp: host.requested.clone(),
             kernel: host.kernel.clone(),
-            way: direction(load),
+            direction: direction(load),
             bytes,
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),
@@ -340,9 +340,9 @@ pub(super) fn report(
                 bad_checksum: packets.bad_checksum,
                 fragments: packets.fragments,
                 martians: packets.martians,
-                groups: packets.multicast,
+                multicast: packets.multicast,
                 unsent: packets.unsent,
-                unfinished: packets.checksum_partial,
+                checksum_partial: packets.checksum_partial,
                 backlog_full: packets.backlog_full,
                 cookies_sent: packets.cookies_sent,
                 cookies_accepted: packets.cookies_accepted,
