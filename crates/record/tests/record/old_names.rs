@@ -7,7 +7,7 @@ use lowtide_record::{FrameValues, RunDir, TimingReport};
 
 fn open() -> RunDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-2");
-    let (dir, manifest) = RunDir::open(&root).unwrap();
+    let (dir, manifest) = RunDir::open(&root).expect("old results");
     assert_eq!(manifest.schema, "lowtide.manifest/2");
     dir
 }
