@@ -181,4 +181,14 @@ mod tests {
         assert!(refused("schema = 2\n").contains("this version reads 1"));
         assert!(refused("[mechanism\n").contains("not TOML"));
     }
+
+    #[test]
+    fn old_keys_are_accepted() {
+        let old = "[blind-to-congestion]\nheard = 0.2\n[mechanism]\nalike = 3\nagain = 0.4\n";
+        let new = "[blind-to-congestion]\necho-ratio = 0.2\n\
+                   [mechanism]\nmarked-ratio = 3\ncuts-per-ece-ack = 0.4\n";
+        let old = Thresholds::parse(old, "old").unwrap();
+        assert_eq!(old, Thresholds::parse(new, "new").unwrap());
+        assert!(old.mechanism.marked_ratio > 2.9);
+    }
 }
