@@ -88,7 +88,7 @@ impl RecordTask {
         let text = read(Path::new(&self.file))?;
         let answer: ReproduceOutput = serde_json::from_str(&text)
             .ok()
-            .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/1")
+            .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/2")
             .ok_or_else(|| {
                 format!("{} is not output of `lowtide papers reproduce --json`", self.file)
             })?;
@@ -290,7 +290,7 @@ key = \"a.b\"
 
     fn answer(quick: bool) -> String {
         format!(
-            r#"{{"schema":"lowtide.reproduce/1","quick":{quick},"claims":[
+            r#"{{"schema":"lowtide.reproduce/2","quick":{quick},"claims":[
             {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5]}},
             {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":null}},
             {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null}}],

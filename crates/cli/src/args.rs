@@ -123,7 +123,7 @@ pub(crate) enum Command {
         dir: PathBuf,
         /// Table: flows, probes, queues, queue_levels, queue_samples, delays, links; if the
         /// scenario has queries: queries; traffic classes at switches: queue_classes; shared
-        /// buffers: memories; traced flows: trace_segments, trace_hops, trace_senders
+        /// buffers: buffer_pools; traced flows: trace_segments, trace_hops, trace_senders
         table: String,
         /// Print CSV instead of aligned columns
         #[arg(long)]

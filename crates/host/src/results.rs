@@ -120,7 +120,7 @@ fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRec
         delay_reductions: counters.delay_reductions,
         delivered_ce_bytes: counters.delivered_ce_bytes,
         ecn_counters: progress.ecn_counters,
-        ce_bytes: receiver.map_or(0, |s| s.marked_bytes),
+        ce_bytes: receiver.map_or(0, |s| s.received_ce_bytes),
         received_bytes: receiver.map_or(0, |s| s.received_bytes),
         srtt: sender.and_then(|s| s.srtt),
         srtt_shown: sender.and_then(|s| s.srtt_quantised),

@@ -148,9 +148,9 @@ fn check_ecn(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<Strin
         }
     }
     if matches!(case.exchange, ExchangeKind::Down | ExchangeKind::Both)
-        && (theirs == 0 || info.marked_bytes == 0)
+        && (theirs == 0 || info.received_ce_bytes == 0)
     {
-        wrong.push(format!("{} B of {theirs} marked packets were seen", info.marked_bytes));
+        wrong.push(format!("{} B of {theirs} marked packets were seen", info.received_ce_bytes));
     }
 }
 

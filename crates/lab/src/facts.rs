@@ -33,11 +33,11 @@ pub struct RunFacts {
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
     /// Buffer pools that queues of a switch share; empty without any.
-    pub memories: Vec<BufferPoolFacts>,
+    pub buffer_pools: Vec<BufferPoolFacts>,
     /// Packets lost to link failures, after the warm-up.
-    pub cut: u64,
+    pub link_down_drops: u64,
     /// Packets dropped after the warm-up because a switch had no path to their host.
-    pub unrouted: u64,
+    pub no_route_drops: u64,
     /// Packets serialised by all output queues.
     #[serde(skip)]
     pub hops: u64,
@@ -54,9 +54,9 @@ pub struct GroupFacts {
     pub size_bytes: Option<u64>,
     /// Flows with a size that were censored by the end of the run.
     pub unfinished: usize,
-    /// Censored flows by what they waited for: the column `stopped` of the table `flows`, or
+    /// Censored flows by what they waited for: the column `blocked_on` of the table `flows`, or
     /// `unknown`.
-    pub stopped: BTreeMap<String, usize>,
+    pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
     /// Completion times, from the application's open to its last byte delivered.
@@ -108,9 +108,9 @@ impl RunFacts {
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
-            memories: tables.memories.iter().map(BufferPoolFacts::new).collect(),
-            cut: run.cut,
-            unrouted: run.unrouted,
+            buffer_pools: tables.buffer_pools.iter().map(BufferPoolFacts::new).collect(),
+            link_down_drops: run.link_down_drops,
+            no_route_drops: run.no_route_drops,
             hops: run.hops,
         }
     }
@@ -132,7 +132,7 @@ impl RunFacts {
 
     /// Returns the facts of a buffer pool, by its name.
     pub fn buffer_pool(&self, name: &str) -> Option<&BufferPoolFacts> {
-        self.memories.iter().find(|m| m.name == name)
+        self.buffer_pools.iter().find(|m| m.name == name)
     }
 }
 
@@ -150,13 +150,13 @@ impl GroupFacts {
         let sum =
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
         let received = sum(|f| f.received_bytes).filter(|bytes| *bytes > 0);
-        let marked = sum(|f| f.marked_bytes);
+        let marked = sum(|f| f.received_ce_bytes);
         Self {
             name: name.to_owned(),
             flows: flows.len(),
             size_bytes: first_size.filter(|_| flows.iter().all(|f| f.size_bytes == first_size)),
             unfinished: count("unfinished"),
-            stopped: stopped(flows),
+            blocked_on: blocked_on(flows),
             failed: flows.iter().filter(|f| f.status == "failed").count(),
             fct_ms: CompletionTimes::new(flows, ended_ps),
             slowdown: Slowdown::new(flows, ended_ps),
@@ -174,10 +174,10 @@ impl GroupFacts {
 }
 
 /// Counts the flows with a size that were censored, by what they waited for.
-fn stopped(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
+fn blocked_on(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for flow in flows.iter().filter(|f| f.status == "unfinished" && f.size_bytes.is_some()) {
-        let what = flow.stopped.clone().unwrap_or_else(|| "unknown".to_owned());
+        let what = flow.blocked_on.clone().unwrap_or_else(|| "unknown".to_owned());
         *out.entry(what).or_default() += 1;
     }
     out
@@ -247,24 +247,24 @@ mod tests {
 
     #[test]
     fn censored_flows_report_what_they_waited_for() {
-        let cut = |stopped: Option<&str>| FlowRow {
-            stopped: stopped.map(str::to_owned),
+        let unfinished = |blocked_on: Option<&str>| FlowRow {
+            blocked_on: blocked_on.map(str::to_owned),
             ..flow(0, None, "unfinished")
         };
-        let endless = FlowRow { size_bytes: None, ..cut(Some("sending")) };
+        let endless = FlowRow { size_bytes: None, ..unfinished(Some("sending")) };
         let flows = [
-            cut(Some("rto")),
-            cut(Some("handshake")),
-            cut(Some("rto")),
-            cut(None),
+            unfinished(Some("rto")),
+            unfinished(Some("handshake")),
+            unfinished(Some("rto")),
+            unfinished(None),
             endless,
             flow(0, Some(1), "complete"),
             flow(0, None, "failed"),
         ];
         let facts = GroupFacts::new("short", &flows.iter().collect::<Vec<_>>(), 0, 1);
         assert_eq!((facts.unfinished, facts.failed), (4, 1));
-        let stopped: Vec<(&str, usize)> =
-            facts.stopped.iter().map(|(what, n)| (what.as_str(), *n)).collect();
-        assert_eq!(stopped, [("handshake", 1), ("rto", 2), ("unknown", 1)]);
+        let blocked_on: Vec<(&str, usize)> =
+            facts.blocked_on.iter().map(|(what, n)| (what.as_str(), *n)).collect();
+        assert_eq!(blocked_on, [("handshake", 1), ("rto", 2), ("unknown", 1)]);
     }
 }

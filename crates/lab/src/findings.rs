@@ -81,16 +81,16 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     let Some(first) = seeds.first() else { return Vec::new() };
     let of_group = |name: &String| {
         let mut found = finding(UNFINISHED, &first.key, seeds.len());
-        let (mut flows, mut stopped) = (0, BTreeMap::<&str, usize>::new());
+        let (mut flows, mut blocked_on) = (0, BTreeMap::<&str, usize>::new());
         for group in seeds.iter().filter_map(|run| run.group(name)) {
             flows += group.flows;
             found.count += group.unfinished as u64;
             found.seeds += usize::from(group.unfinished > 0);
-            for (what, n) in &group.stopped {
-                *stopped.entry(what).or_default() += n;
+            for (what, n) in &group.blocked_on {
+                *blocked_on.entry(what).or_default() += n;
             }
         }
-        let each = stopped.iter().map(|(what, n)| format!("{n} {}", stop_reason(what)));
+        let each = blocked_on.iter().map(|(what, n)| format!("{n} {}", stop_reason(what)));
         let each = each.collect::<Vec<_>>().join(", ");
         found.says = format!(
             "{} of {flows} flows of group {name} did not complete before the end of the run: {each}",
@@ -119,7 +119,7 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     groups.chain(queries).collect()
 }
 
-/// Returns a value of the column `stopped` in words.
+/// Returns a value of the column `blocked_on` in words.
 fn stop_reason(what: &str) -> &str {
     match what {
         "not-started" => "not started",

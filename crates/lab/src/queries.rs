@@ -84,7 +84,7 @@ mod tests {
         let qct_ps = qct_ms.map(|t| t * 1_000_000_000);
         QueryRow {
             group: "web".into(),
-            asker: 0,
+            query_client: 0,
             query: 0,
             client: "clients.0".into(),
             fan_out: 10,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{ClassRow, MemoryRow, QueueRow, RunTables};
+use lowtide_record::{BufferPoolRow, ClassRow, QueueRow, RunTables};
 use serde::Serialize;
 
 /// One queue at a switch in one run, after the warm-up.
@@ -38,7 +38,7 @@ pub struct QueueFacts {
     /// Packets lost at random before they reached the queue.
     pub lost: u64,
     /// Packets lost because the link failed.
-    pub cut: u64,
+    pub link_down_drops: u64,
     /// Share of the time in which the line was busy.
     pub utilisation: Option<f64>,
     /// Classes, in the order of the switch's list; empty without classes.
@@ -129,7 +129,7 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
         aqm_drops: q.aqm_drops,
         never_marked: ecn && q.marker.is_some() && q.drops > 0 && q.marks + q.aqm_drops == 0,
         lost: q.lost,
-        cut: q.cut,
+        link_down_drops: q.link_down_drops,
         utilisation: links.get(&q.queue).copied().flatten(),
         classes: classes.remove(&q.queue).unwrap_or_default(),
     };
@@ -163,9 +163,9 @@ impl QueueClassFacts {
 }
 
 impl BufferPoolFacts {
-    pub(crate) fn new(row: &MemoryRow) -> Self {
+    pub(crate) fn new(row: &BufferPoolRow) -> Self {
         Self {
-            name: format!("{}.{}", row.switch, row.memory),
+            name: format!("{}.{}", row.switch, row.buffer_pool),
             size_bytes: row.size_bytes,
             reserved_bytes: row.reserved_bytes,
             peak_bytes: row.peak_bytes,

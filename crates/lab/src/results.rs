@@ -26,7 +26,7 @@ pub struct Results {
 /// The output of `--json` and content of `summary.json`; documented in `docs/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResultsJson<'a> {
-    /// `lowtide.run/1`.
+    /// `lowtide.run/2`.
     pub schema: &'static str,
     /// Version of the tool.
     pub version: &'a str,
@@ -61,7 +61,7 @@ impl Results {
         ResultsJson {
             labels: transports.labels(),
             mismatches: transports.mismatches,
-            schema: "lowtide.run/1",
+            schema: "lowtide.run/2",
             version: &manifest.version,
             scenario: &manifest.scenario,
             scenario_hash: &manifest.scenario_hash,

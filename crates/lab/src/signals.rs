@@ -28,7 +28,7 @@ pub struct SignalFacts {
     /// Data segments that reached the receivers.
     pub arrived_segments: u64,
     /// Data segments that reached the receivers with CE.
-    pub marked_segments: u64,
+    pub received_ce_segments: u64,
     /// ACKs that reached the senders.
     pub acks: u64,
     /// ACKs with ECE that reached the senders.
@@ -36,9 +36,9 @@ pub struct SignalFacts {
     /// Payload bytes that arrived, including duplicates.
     pub received_bytes: u64,
     /// Payload bytes that arrived with CE.
-    pub marked_bytes: u64,
+    pub received_ce_bytes: u64,
     /// Payload bytes that the senders' decoders counted as marked.
-    pub heard_ce_bytes: u64,
+    pub delivered_ce_bytes: u64,
     /// Window reductions because of ECN.
     pub ecn_reductions: u64,
     /// Recovery episodes begun by duplicate ACKs or SACK.
@@ -61,16 +61,16 @@ impl SignalFacts {
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
             accecn_flows: flows.iter().filter(|f| f.ecn_mode == EcnMode::AccEcn.name()).count(),
-            data_segments: sum(|f| f.warm_data_segs_out)?,
-            ect_segments: sum(|f| f.warm_ect_segs_out)?,
-            cwr_segments: sum(|f| f.warm_cwr_segs_out)?,
-            arrived_segments: sum(|f| f.warm_data_segs_in)?,
-            marked_segments: sum(|f| f.warm_ce_segs_in)?,
-            acks: sum(|f| f.warm_acks_in)?,
-            ece_acks: sum(|f| f.warm_ece_acks_in)?,
+            data_segments: sum(|f| f.data_segs_out_after_warmup)?,
+            ect_segments: sum(|f| f.ect_segs_out_after_warmup)?,
+            cwr_segments: sum(|f| f.cwr_segs_out_after_warmup)?,
+            arrived_segments: sum(|f| f.data_segs_in_after_warmup)?,
+            received_ce_segments: sum(|f| f.ce_segs_in_after_warmup)?,
+            acks: sum(|f| f.acks_in_after_warmup)?,
+            ece_acks: sum(|f| f.ece_acks_in_after_warmup)?,
             received_bytes: sum(|f| f.received_bytes)?,
-            marked_bytes: sum(|f| f.marked_bytes)?,
-            heard_ce_bytes: sum(|f| f.heard_ce_bytes)?,
+            received_ce_bytes: sum(|f| f.received_ce_bytes)?,
+            delivered_ce_bytes: sum(|f| f.delivered_ce_bytes)?,
             ecn_reductions: sum(|f| f.ecn_reductions)?,
             fast_retransmits: sum(|f| f.fast_retransmits)?,
         })
@@ -101,12 +101,12 @@ impl SignalFacts {
             ect_segments: self.ect_segments + other.ect_segments,
             cwr_segments: self.cwr_segments + other.cwr_segments,
             arrived_segments: self.arrived_segments + other.arrived_segments,
-            marked_segments: self.marked_segments + other.marked_segments,
+            received_ce_segments: self.received_ce_segments + other.received_ce_segments,
             received_bytes: self.received_bytes + other.received_bytes,
-            marked_bytes: self.marked_bytes + other.marked_bytes,
+            received_ce_bytes: self.received_ce_bytes + other.received_ce_bytes,
             acks: self.acks + other.acks,
             ece_acks: self.ece_acks + other.ece_acks,
-            heard_ce_bytes: self.heard_ce_bytes + other.heard_ce_bytes,
+            delivered_ce_bytes: self.delivered_ce_bytes + other.delivered_ce_bytes,
             ecn_reductions: self.ecn_reductions + other.ecn_reductions,
             fast_retransmits: self.fast_retransmits + other.fast_retransmits,
         }

@@ -1,6 +1,6 @@
 //! Smoothed round-trip times of a group's flows, as hosts report them.
 //!
-//! Contract: one value per flow, at its end (the column `srtt_shown_ns`). If any flow has none,
+//! Contract: one value per flow, at its end (the column `srtt_quantised_ns`). If any flow has none,
 //! there is neither mean nor deviation.
 
 use lowtide_record::FlowRow;
@@ -19,7 +19,7 @@ pub struct Srtt {
 impl Srtt {
     pub(crate) fn new(flows: &[&FlowRow]) -> Self {
         let all: Option<Vec<f64>> =
-            flows.iter().map(|f| Some(f.srtt_shown_ns? as f64 / 1e6)).collect();
+            flows.iter().map(|f| Some(f.srtt_quantised_ns? as f64 / 1e6)).collect();
         let Some(all) = all.filter(|all| !all.is_empty()) else { return Self::default() };
         let n = all.len() as f64;
         let mean = all.iter().sum::<f64>() / n;
@@ -36,7 +36,7 @@ mod tests {
 
     fn of(shown: &[Option<u64>]) -> Srtt {
         let row = |ms: &Option<u64>| FlowRow {
-            srtt_shown_ns: ms.map(|ms| ms * 1_000_000),
+            srtt_quantised_ns: ms.map(|ms| ms * 1_000_000),
             ..flow(0, Some(1), "complete")
         };
         let flows: Vec<FlowRow> = shown.iter().map(row).collect();

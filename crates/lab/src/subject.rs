@@ -22,7 +22,7 @@ pub struct MetricSubject {
     pub queue: Option<String>,
     /// The buffer pool, as `switch0.0`. Without group, queue and pool the subject is the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
+    pub buffer_pool: Option<String>,
     /// Name, as the path inside a run: `fct_ms.mean`.
     pub metric: &'static str,
     /// Unit; empty for a plain count.
@@ -38,7 +38,7 @@ impl MetricSubject {
             group: None,
             class: None,
             queue: None,
-            memory: None,
+            buffer_pool: None,
             metric,
             unit,
         }
@@ -58,7 +58,7 @@ impl MetricSubject {
     pub fn is_run_metric(&self, metric: &str) -> bool {
         self.group.is_none()
             && self.queue.is_none()
-            && self.memory.is_none()
+            && self.buffer_pool.is_none()
             && self.metric == metric
     }
 }

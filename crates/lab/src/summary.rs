@@ -165,12 +165,12 @@ pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "drops", "packets", More, |q| Some(q.drops as f64);
     "aqm_drops", "packets", More, |q| Some(q.aqm_drops as f64);
     "lost", "packets", More, |q| Some(q.lost as f64);
-    "cut", "packets", More, |q| Some(q.cut as f64);
+    "link_down_drops", "packets", More, |q| Some(q.link_down_drops as f64);
     "utilisation", "", Less, |q| q.utilisation;
 };
 
 /// Counts that have rows only if any queue of any run has one.
-const RARE: [&str; 3] = ["aqm_drops", "lost", "cut"];
+const RARE: [&str; 3] = ["aqm_drops", "lost", "link_down_drops"];
 
 /// Suffix of bounds, which have rows only if some flow or query did not complete.
 const AT_LEAST: &str = ".mean_at_least";
@@ -195,8 +195,8 @@ pub(crate) const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
 
 /// Metrics of a whole run.
 pub(crate) const RUN: &[Metric<RunFacts>] = metrics! {
-    "cut", "packets", More, |r| Some(r.cut as f64);
-    "unrouted", "packets", More, |r| Some(r.unrouted as f64);
+    "link_down_drops", "packets", More, |r| Some(r.link_down_drops as f64);
+    "no_route_drops", "packets", More, |r| Some(r.no_route_drops as f64);
 };
 
 /// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each
@@ -208,7 +208,7 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
         !RARE.contains(&metric) || runs.iter().flat_map(|r| &r.queues).any(some)
     };
     let rare: Vec<&str> = RARE.into_iter().filter(|m| !seen(m)).collect();
-    let failures = runs.iter().any(|r| r.cut + r.unrouted > 0);
+    let failures = runs.iter().any(|r| r.link_down_drops + r.no_route_drops > 0);
     let cut_off = runs.iter().any(|r| {
         r.groups.iter().any(|g| g.unfinished > 0) || r.queries.iter().any(|q| q.unfinished > 0)
     });
@@ -246,10 +246,10 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
                 rows.extend(over_seeds(seeds, QUEUE_CLASS, of).map(of_class));
             }
         }
-        for name in first.memories.iter().map(|m| &m.name) {
+        for name in first.buffer_pools.iter().map(|m| &m.name) {
             let of = |run: &RunFacts| run.buffer_pool(name).cloned();
-            let of_memory = |row| with_subject(row, |a| a.memory = Some(name.clone()));
-            rows.extend(over_seeds(seeds, BUFFER_POOL, of).map(of_memory));
+            let of_pool = |row| with_subject(row, |a| a.buffer_pool = Some(name.clone()));
+            rows.extend(over_seeds(seeds, BUFFER_POOL, of).map(of_pool));
         }
         if failures {
             rows.extend(over_seeds(seeds, RUN, |run| Some(run.clone())));

@@ -22,7 +22,7 @@ pub struct TransportFacts {
     /// Congestion control that was effective.
     pub cc_used: String,
     /// Setting `ecn` of the end that opened the connection.
-    pub ecn_wish: String,
+    pub ecn_requested: String,
     /// ECN mode that was negotiated: `off`, `rfc3168` or `accecn`; `unknown` if an end does not
     /// report it.
     pub ecn_mode: String,
@@ -77,7 +77,7 @@ impl TransportFacts {
             let facts = Self {
                 cc: flow.cc.clone(),
                 cc_used: flow.cc_used.clone(),
-                ecn_wish: flow.ecn_wish.clone(),
+                ecn_requested: flow.ecn_requested.clone(),
                 ecn_mode: flow.ecn_mode.clone(),
                 delay_option: flow.delay_option,
                 flows: 0,
@@ -115,9 +115,9 @@ impl TransportFacts {
     /// Returns whether ECN was requested, but another mode or none was negotiated.
     fn ecn_downgraded(&self) -> bool {
         let (classic, accurate) = (EcnMode::Classic.name(), EcnMode::AccEcn.name());
-        let asks = [classic, accurate].contains(&self.ecn_wish.as_str());
+        let asks = [classic, accurate].contains(&self.ecn_requested.as_str());
         let known = [EcnMode::Off.name(), classic].contains(&self.ecn_mode.as_str());
-        asks && known && self.ecn_mode != self.ecn_wish
+        asks && known && self.ecn_mode != self.ecn_requested
     }
 }
 
@@ -192,7 +192,7 @@ impl Transports {
                 ));
             }
             let lost_ecn = count(&runs, TransportFacts::ecn_downgraded, |t| {
-                (t.ecn_wish.as_str(), t.ecn_mode.as_str())
+                (t.ecn_requested.as_str(), t.ecn_mode.as_str())
             });
             for ((asked, used), fallback) in lost_ecn {
                 let (flows, points) = (fallback.flows, narrowed(&fallback));
@@ -393,7 +393,7 @@ mod tests {
         TransportFacts {
             cc: cc[0].to_owned(),
             cc_used: cc[1].to_owned(),
-            ecn_wish: ecn[0].to_owned(),
+            ecn_requested: ecn[0].to_owned(),
             ecn_mode: ecn[1].to_owned(),
             delay_option: false,
             flows: 1,

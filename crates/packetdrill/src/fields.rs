@@ -163,8 +163,8 @@ pub static FIELDS: &[Field] = &[
     field("bytes_received", FieldKind::Number, "payload bytes received in order", |v| {
         n(v.info.bytes_received)
     }),
-    field("marked_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
-        n(v.info.marked_bytes)
+    field("received_ce_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
+        n(v.info.received_ce_bytes)
     }),
     field("retransmitted", FieldKind::Number, "segments sent again", |v| n(v.retransmitted)),
     field("timeouts", FieldKind::Number, "retransmission timeouts so far", |v| {
@@ -195,9 +195,12 @@ pub static FIELDS: &[Field] = &[
         |v| time(v.info.queueing_delay),
     ),
     field("cc", FieldKind::Name, "the active congestion control", |v| FieldValue::Name(v.info.cc)),
-    field("delivered_ce", FieldKind::Number, "payload bytes that the decoder counted as CE", |v| {
-        n(v.info.counters.delivered_ce_bytes)
-    }),
+    field(
+        "delivered_ce_bytes",
+        FieldKind::Number,
+        "payload bytes that the decoder counted as CE",
+        |v| n(v.info.counters.delivered_ce_bytes),
+    ),
     field("rejected", FieldKind::Number, "segments that were rejected", |v| {
         n(v.info.counters.rejected)
     }),
@@ -279,12 +282,17 @@ const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_bytes_acked", "Linux counts the SYN too; assert `bytes_acked`, which does not"),
     ("tcpi_retransmits", "assert `timeouts`, which counts all of the connection"),
     ("tcpi_options", "assert `ecn`, or look at the options of the packets"),
-    ("tcpi_delivered_ce", "assert `delivered_ce_segs`, or `delivered_ce` in bytes"),
+    ("tcpi_delivered_ce", "assert `delivered_ce_segs`, or `delivered_ce_bytes`"),
     ("tcpi_pacing_rate", "Linux counts bytes per second; assert `pacing_rate`, in bit/s"),
 ];
 
+/// Old names of fields, accepted for one version, and the present ones.
+const RENAMED: [(&str, &str); 2] =
+    [("delivered_ce", "delivered_ce_bytes"), ("marked_bytes", "received_ce_bytes")];
+
 /// Finds a field by name.
 pub fn find(name: &str) -> Option<&'static Field> {
+    let name = RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
     FIELDS.iter().find(|f| f.name == name)
 }
 
@@ -375,6 +383,19 @@ impl std::fmt::Display for FieldValue {
             Self::Name(name) => f.write_str(name),
             Self::Infinite => f.write_str("infinite"),
             Self::Absent => f.write_str("not there"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_names_are_accepted() {
+        for (old, new) in RENAMED {
+            assert_eq!(find(old).map(|f| f.name), Some(new));
+            assert!(FIELDS.iter().all(|f| f.name != old), "{old}");
         }
     }
 }

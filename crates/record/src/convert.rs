@@ -10,7 +10,7 @@ use lowtide_units::{Duration, Instant};
 use crate::digest::hex;
 use crate::quantile::{LevelWeight, Quantile};
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::trace::TraceTables;
@@ -29,7 +29,7 @@ pub struct RunTables {
     /// Their classes, by queue then place in the list; empty if there are none.
     pub classes: Vec<ClassRow>,
     /// Shared buffer pools, by switch; empty if there are none.
-    pub memories: Vec<MemoryRow>,
+    pub buffer_pools: Vec<BufferPoolRow>,
     /// Their histograms, by queue then length.
     pub levels: Vec<LevelRow>,
     /// Its links, by number.
@@ -67,7 +67,7 @@ impl RunTables {
                 .map(|(i, q)| queue_row((i, q), marks.of_queue(i), observed_ps))
                 .collect(),
             classes: numbered().flat_map(|(i, q)| class_rows(setup, (i, q), marks)).collect(),
-            memories: outcome.buffer_pools.iter().map(memory_row).collect(),
+            buffer_pools: outcome.buffer_pools.iter().map(buffer_pool_row).collect(),
             levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
             links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
             probes: outcome
@@ -80,7 +80,7 @@ impl RunTables {
                     cwnd_bytes: p.cwnd,
                     ssthresh_bytes: p.ssthresh,
                     srtt_ns: p.srtt.map(Duration::as_ns),
-                    srtt_shown_ns: p.srtt_shown.map(Duration::as_ns),
+                    srtt_quantised_ns: p.srtt_shown.map(Duration::as_ns),
                     rto_ns: p.rto.as_ns(),
                     in_flight_bytes: p.in_flight,
                     dctcp_alpha_q20: p.alpha_q20,
@@ -147,8 +147,8 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         events: counts.events,
         segments: counts.segments,
         rejected: counts.rejected,
-        cut: counts.link_down_drops,
-        unrouted: counts.no_route_drops,
+        link_down_drops: counts.link_down_drops,
+        no_route_drops: counts.no_route_drops,
     }
 }
 
@@ -164,7 +164,7 @@ fn group_name(setup: &Setup, group: u16) -> String {
 fn query_row(setup: &Setup, q: &QueryRecord) -> QueryRow {
     QueryRow {
         group: group_name(setup, q.group),
-        asker: q.query_client,
+        query_client: q.query_client,
         query: q.number,
         client: host_name(setup, q.client),
         fan_out: q.fan_out,
@@ -208,35 +208,35 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         ecn_reductions: Some(f.ecn_reductions),
         delack_timeouts: Some(f.delack_timeouts),
         delack_time_ps: Some(f.delack_time.as_ps()),
-        delack_found: Some(f.delack_detected),
+        delack_detected: Some(f.delack_detected),
         delack_missed: Some(f.delack_missed),
-        delack_imagined: Some(f.delack_false_positives),
+        delack_false_positives: Some(f.delack_false_positives),
         delay_reductions: Some(f.delay_reductions),
-        heard_ce_bytes: Some(f.delivered_ce_bytes),
-        warm_data_segs_out: Some(f.ecn_counters.data_segments),
-        warm_ect_segs_out: Some(f.ecn_counters.ect_segments),
-        warm_cwr_segs_out: Some(f.ecn_counters.cwr_segments),
-        warm_data_segs_in: Some(f.ecn_counters.arrived_segments),
-        warm_ce_segs_in: Some(f.ecn_counters.ce_segments),
-        warm_acks_in: Some(f.ecn_counters.acks),
-        warm_ece_acks_in: Some(f.ecn_counters.ece_acks),
-        marked_bytes: Some(f.ce_bytes),
+        delivered_ce_bytes: Some(f.delivered_ce_bytes),
+        data_segs_out_after_warmup: Some(f.ecn_counters.data_segments),
+        ect_segs_out_after_warmup: Some(f.ecn_counters.ect_segments),
+        cwr_segs_out_after_warmup: Some(f.ecn_counters.cwr_segments),
+        data_segs_in_after_warmup: Some(f.ecn_counters.arrived_segments),
+        ce_segs_in_after_warmup: Some(f.ecn_counters.ce_segments),
+        acks_in_after_warmup: Some(f.ecn_counters.acks),
+        ece_acks_in_after_warmup: Some(f.ecn_counters.ece_acks),
+        received_ce_bytes: Some(f.ce_bytes),
         received_bytes: Some(f.received_bytes),
         srtt_ns: f.srtt.map(Duration::as_ns),
-        srtt_shown_ns: f.srtt_shown.map(Duration::as_ns),
+        srtt_quantised_ns: f.srtt_shown.map(Duration::as_ns),
         mss_bytes: f.mss,
         cc: f.cc.to_owned(),
         cc_used: f.cc_used.to_owned(),
         feedback: f.feedback.to_owned(),
         ack: f.ack.to_owned(),
         ecn: f.ecn,
-        ecn_wish: f.ecn_requested.clone(),
+        ecn_requested: f.ecn_requested.clone(),
         ecn_mode: f.ecn_mode.to_owned(),
         feedback_used: f.feedback_used.map(str::to_owned),
         ack_used: f.ack_used.to_owned(),
         delay_option: f.delay_option,
         status: f.status.name().to_owned(),
-        stopped: f.stall_reason.map(|stopped| stopped.name().to_owned()),
+        blocked_on: f.stall_reason.map(|reason| reason.name().to_owned()),
         error: f.error.map(str::to_owned),
     }
 }
@@ -291,7 +291,7 @@ fn queue_row(
         aqm_drops: q.aqm_drops,
         marker,
         lost: q.lost,
-        cut: q.link_down_drops,
+        link_down_drops: q.link_down_drops,
         max_bytes: q.max_bytes,
         mean_packets: LevelWeight::Time.mean(&q.levels),
         p50_packets: time(Quantile::P50),
@@ -336,14 +336,14 @@ fn class_rows<'a>(
     })
 }
 
-fn memory_row(memory: &BufferPoolRecord) -> MemoryRow {
-    MemoryRow {
-        switch: memory.switch.clone(),
-        memory: memory.group,
-        size_bytes: memory.size,
-        reserved_bytes: memory.reserved,
-        held_bytes: memory.held,
-        peak_bytes: memory.peak,
+fn buffer_pool_row(pool: &BufferPoolRecord) -> BufferPoolRow {
+    BufferPoolRow {
+        switch: pool.switch.clone(),
+        buffer_pool: pool.group,
+        size_bytes: pool.size,
+        reserved_bytes: pool.reserved,
+        held_bytes: pool.held,
+        peak_bytes: pool.peak,
     }
 }
 

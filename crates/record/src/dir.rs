@@ -27,10 +27,11 @@ use crate::files::{self, is_temporary, remove_directory, sync_directory, write_a
 use crate::files::{write_atomic, write_new};
 use crate::frame::{self, DataFrame};
 use crate::key::RunKey;
-use crate::manifest::{DirectoryStatus, Manifest, SCHEMA, UNHASHED_SCHEMA};
+use crate::manifest::{DirectoryStatus, Manifest, OLD_NAMES_SCHEMA, SCHEMA, UNHASHED_SCHEMA};
 use crate::parquet::{self, ByRun};
+use crate::renamed::{old_table, renamed_table};
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
@@ -61,7 +62,7 @@ pub const QUERIES: &str = QueryRow::TABLE;
 pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
     (QUERIES, "the scenario has no queries"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
-    (MemoryRow::TABLE, "no queues share a memory (`buffer = \"dynamic\"`)"),
+    (BufferPoolRow::TABLE, "no queues share a buffer pool (`buffer = \"dynamic\"`)"),
 ];
 
 /// A directory with the results of one plan.
@@ -69,6 +70,12 @@ pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
 pub struct RunDir {
     root: PathBuf,
     checksums: Checksums,
+}
+
+/// The schema of a manifest of any version.
+#[derive(serde::Deserialize)]
+struct Versioned {
+    schema: String,
 }
 
 /// Remedy for a damaged directory without a readable manifest.
@@ -171,12 +178,22 @@ impl RunDir {
         &self.root
     }
 
-    /// The path of a table.
+    /// The file of a table, which has an old name in a directory of the version before.
+    fn file_of(&self, table: &str) -> String {
+        let name = format!("{table}.parquet");
+        match old_table(table).map(|old| format!("{old}.parquet")) {
+            Some(old) if !self.exists(&name) && self.exists(&old) => old,
+            _ => name,
+        }
+    }
+
+    /// The path of a table, which may be given by its old name.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
-        let path = self.root.join(format!("{name}.parquet"));
+        let name = renamed_table(name).unwrap_or(name);
+        let path = self.root.join(self.file_of(name));
         let some = OPTIONAL_TABLES.into_iter().find(|(table, _)| *table == name);
         let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
-        if TABLES.contains(&name) || (sometimes && self.exists(&format!("{name}.parquet"))) {
+        if TABLES.contains(&name) || (sometimes && self.exists(&self.file_of(name))) {
             Ok(path)
         } else if let Some((name, reason)) = some {
             Err(RecordError::NoTable { path: self.root.clone(), name, reason })
@@ -194,7 +211,7 @@ impl RunDir {
     }
 
     fn open_named(&self, table: &str) -> Result<(PathBuf, File), RecordError> {
-        let name = format!("{table}.parquet");
+        let name = self.file_of(renamed_table(table).unwrap_or(table));
         Ok((self.root.join(&name), self.checksums.open(&self.root, &name)?))
     }
 
@@ -269,7 +286,7 @@ impl RunDir {
             flows: self.by_run()?,
             queries: self.optional_by_run()?,
             classes: self.optional_by_run()?,
-            memories: self.optional_by_run()?,
+            buffer_pools: self.optional_by_run()?,
             queues: self.by_run()?,
             links: self.by_run()?,
         })
@@ -277,11 +294,7 @@ impl RunDir {
 
     /// A table that only some runs have.
     fn optional_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
-        if self.exists(&format!("{}.parquet", R::TABLE)) {
-            self.by_run().map(Some)
-        } else {
-            Ok(None)
-        }
+        if self.exists(&self.file_of(R::TABLE)) { self.by_run().map(Some) } else { Ok(None) }
     }
 
     /// The time series of `runs`, from the merged tables.
@@ -344,8 +357,8 @@ impl RunDir {
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
         let some = OPTIONAL_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
-        let some = some.filter(|t| self.exists(&format!("{t}.parquet")));
-        let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
+        let some = some.filter(|t| self.exists(&self.file_of(t)));
+        let tables = TABLES.iter().chain(some).map(|t| self.file_of(t));
         let all: Vec<String> = tables.chain(files.iter().cloned()).collect();
         // A table that was not rewritten keeps its recorded hash, as its content may be damaged
         // since.
@@ -395,15 +408,20 @@ impl RunDir {
         if seal == HashCheck::Mismatch {
             return Err(damaged("its content does not match its hash".to_owned()));
         }
-        let manifest: Manifest =
+        let Versioned { schema } =
             serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
-        match (manifest.schema.as_str(), seal) {
-            (SCHEMA, HashCheck::Missing) => {
+        match (schema.as_str(), seal) {
+            (SCHEMA | OLD_NAMES_SCHEMA, HashCheck::Missing) => {
                 Err(damaged("the hash of its content is missing".to_owned()))
             }
-            (SCHEMA | UNHASHED_SCHEMA, _) => Ok(manifest),
+            (SCHEMA | OLD_NAMES_SCHEMA | UNHASHED_SCHEMA, _) => {
+                serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))
+            }
             (other, _) => {
-                let message = format!("its schema is `{other}`, not `{SCHEMA}`");
+                let message = format!(
+                    "its schema is `{other}`, and this version reads `{UNHASHED_SCHEMA}` to \
+                     `{SCHEMA}`; the version that wrote it reads it"
+                );
                 Err(RecordError::json(&path, &message))
             }
         }
@@ -431,7 +449,7 @@ pub struct RunReader {
     flows: ByRun<FlowRow>,
     queries: Option<ByRun<QueryRow>>,
     classes: Option<ByRun<ClassRow>>,
-    memories: Option<ByRun<MemoryRow>>,
+    buffer_pools: Option<ByRun<BufferPoolRow>>,
     queues: ByRun<QueueRow>,
     links: ByRun<LinkRow>,
 }
@@ -446,7 +464,7 @@ impl RunReader {
             flows: self.flows.take(run)?,
             queries: take_optional(self.queries.as_mut(), run)?,
             classes: take_optional(self.classes.as_mut(), run)?,
-            memories: take_optional(self.memories.as_mut(), run)?,
+            buffer_pools: take_optional(self.buffer_pools.as_mut(), run)?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),

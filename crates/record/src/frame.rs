@@ -9,6 +9,7 @@ use parquet::arrow::ProjectionMask;
 
 use crate::error::RecordError;
 use crate::parquet::projected;
+use crate::renamed::renamed_column;
 
 /// Columns of equal length.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -40,10 +41,15 @@ pub enum FrameValues {
 pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame, RecordError> {
     let batches = projected((path, file), |schema| {
         let fields = schema.root_schema().get_fields().iter().enumerate();
-        let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
+        let wanted = fields
+            .filter(|(_, f)| {
+                let name = f.name();
+                names.contains(&renamed_column(name).unwrap_or(name))
+            })
+            .map(|(i, _)| i);
         ProjectionMask::roots(schema, wanted.collect::<Vec<_>>())
     })?;
-    let schema = arrow_array::RecordBatchReader::schema(&batches);
+    let schema = batches.schema();
     let column = |field: &std::sync::Arc<arrow_schema::Field>| FrameColumn {
         name: field.name().clone(),
         unit: field.metadata().get("unit").cloned().unwrap_or_default(),

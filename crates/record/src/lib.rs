@@ -17,6 +17,7 @@ mod key;
 mod manifest;
 mod parquet;
 mod quantile;
+mod renamed;
 mod rows;
 mod table;
 mod text;
@@ -34,8 +35,9 @@ pub use manifest::{
     SchemeOverride, TimingReport,
 };
 pub use quantile::{LevelWeight, Quantile};
+pub use renamed::{renamed_column, renamed_table};
 pub use rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 pub use table::{Cell, Column, Row, schema};

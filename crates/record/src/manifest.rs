@@ -6,9 +6,12 @@ use crate::files::FileEntry;
 use crate::key::{RunKey, SweepPoint};
 
 /// Value of [`Manifest::schema`].
-pub const SCHEMA: &str = "lowtide.manifest/2";
+pub const SCHEMA: &str = "lowtide.manifest/3";
 
-/// The schema of earlier manifests, which have no content hash.
+/// The schema of the version before, which had other names ([`crate::renamed`]).
+pub(crate) const OLD_NAMES_SCHEMA: &str = "lowtide.manifest/2";
+
+/// The schema of manifests before that one, which have no content hash.
 pub(crate) const UNHASHED_SCHEMA: &str = "lowtide.manifest/1";
 
 /// Status of a run directory.
@@ -62,7 +65,8 @@ pub struct TimingReport {
     /// Packets that the bottleneck delivered to hosts.
     pub packets: u64,
     /// Of these, packets delivered later than `tolerance_us`.
-    pub behind: u64,
+    #[serde(alias = "behind")]
+    pub late_packets: u64,
     /// Maximum acceptable lateness, microseconds.
     pub tolerance_us: f64,
     /// Mean lateness of delivery, microseconds.
@@ -74,8 +78,8 @@ pub struct TimingReport {
     /// Maximum lateness, microseconds.
     pub late_max_us: f64,
     /// CPU steal time of this virtual machine during the run, over all CPUs, milliseconds.
-    #[serde(default)]
-    pub stolen_ms: f64,
+    #[serde(default, alias = "stolen_ms")]
+    pub steal_ms: f64,
     /// Packets that an interface rejected.
     pub refused: u64,
     /// Packets that were not IP, or had an unknown destination.

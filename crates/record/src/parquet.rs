@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, RecordBatchReader as _};
+use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
@@ -18,6 +18,7 @@ use parquet::schema::types::SchemaDescriptor;
 use crate::error::RecordError;
 use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
+use crate::renamed::renamed_column;
 use crate::table::{self, Row};
 
 /// Rows per row group: the maximum that a reader of one run has to skip.
@@ -82,11 +83,44 @@ pub(crate) fn write_rows<R: Row>(
     Ok(writer.finish()?.into_entry(name))
 }
 
+/// The batches of a table, with the present names of its columns.
+pub(crate) struct TableReader {
+    batches: ParquetRecordBatchReader,
+    schema: SchemaRef,
+}
+
+impl TableReader {
+    fn new(batches: ParquetRecordBatchReader) -> Self {
+        let found = batches.schema();
+        let fields = found.fields().iter().map(|field| match renamed_column(field.name()) {
+            Some(new) => field.as_ref().clone().with_name(new).into(),
+            None => field.clone(),
+        });
+        let fields: Vec<FieldRef> = fields.collect();
+        let schema = Schema::new_with_metadata(fields, found.metadata().clone());
+        Self { batches, schema: schema.into() }
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+impl Iterator for TableReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.batches.next()?;
+        let schema = SchemaRef::clone(&self.schema);
+        Some(batch.and_then(|b| RecordBatch::try_new(schema, b.columns().to_vec())))
+    }
+}
+
 /// Reads an open table; `runs` limits it to the row groups that may contain one of these runs.
 pub(crate) fn batches(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,
-) -> Result<ParquetRecordBatchReader, RecordError> {
+) -> Result<TableReader, RecordError> {
     let mut builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
     if let Some(runs) = runs {
@@ -94,18 +128,19 @@ pub(crate) fn batches(
         let wanted = groups.filter(|(_, g)| may_hold(g, runs)).map(|(i, _)| i).collect();
         builder = builder.with_row_groups(wanted);
     }
-    builder.build().map_err(|e| RecordError::table(path, &e))
+    builder.build().map(TableReader::new).map_err(|e| RecordError::table(path, &e))
 }
 
 /// Reads the columns of an open table selected by `mask`.
 pub(crate) fn projected(
     (path, file): (&Path, File),
     mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
-) -> Result<ParquetRecordBatchReader, RecordError> {
+) -> Result<TableReader, RecordError> {
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
     let mask = mask(builder.parquet_schema());
-    builder.with_projection(mask).build().map_err(|e| RecordError::table(path, &e))
+    let batches = builder.with_projection(mask).build();
+    batches.map(TableReader::new).map_err(|e| RecordError::table(path, &e))
 }
 
 /// Whether the bounds of the column `run` admit one of `runs`.
@@ -140,7 +175,7 @@ fn typed<R: Row>(path: &Path, batch: &RecordBatch) -> Result<Vec<(u32, R)>, Reco
 /// Reads a whole table run by run, in file order, with one run in memory.
 pub(crate) struct ByRun<R> {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
+    batches: TableReader,
     pending: std::vec::IntoIter<(u32, R)>,
     next: Option<(u32, R)>,
 }

@@ -21,8 +21,8 @@ table! {
     events: u64, "", "Events taken from the event queue.";
     segments: u64, "segments", "TCP segments handed to a connection.";
     rejected: u64, "segments", "Segments dropped as malformed or unacceptable.";
-    cut: u64, "packets", "Packets lost on failed links, after the warm-up.";
-    unrouted: u64, "packets", "Packets dropped after the warm-up because a switch had no route to their host.";
+    link_down_drops: u64, "packets", "Packets lost on failed links, after the warm-up.";
+    no_route_drops: u64, "packets", "Packets dropped after the warm-up because a switch had no route to their host.";
 }
 
 table! {
@@ -52,34 +52,34 @@ table! {
     ecn_reductions: Option<u64>, "", "Window reductions because of ECN.";
     delack_timeouts: Option<u64>, "", "ACKs sent by the receiver's delayed-ACK timer.";
     delack_time_ps: Option<u64>, "ps", "Total time that these ACKs were delayed.";
-    delack_found: Option<u64>, "", "Of these, ACKs that the sender's heuristic detected (tdctcp).";
+    delack_detected: Option<u64>, "", "Of these, ACKs that the sender's heuristic detected (tdctcp).";
     delack_missed: Option<u64>, "", "Of these, ACKs that the heuristic missed.";
-    delack_imagined: Option<u64>, "", "False positives of the heuristic.";
+    delack_false_positives: Option<u64>, "", "False positives of the heuristic.";
     delay_reductions: Option<u64>, "", "Window reductions because of queueing delay.";
-    heard_ce_bytes: Option<u64>, "bytes", "Payload bytes that the sender's decoder counted as marked.";
-    warm_data_segs_out: Option<u64>, "segments", "Data segments sent after the warm-up.";
-    warm_ect_segs_out: Option<u64>, "segments", "Of these, segments with an ECN-capable codepoint.";
-    warm_cwr_segs_out: Option<u64>, "segments", "Of these, segments with CWR.";
-    warm_data_segs_in: Option<u64>, "segments", "Data segments that reached the receiver after the warm-up.";
-    warm_ce_segs_in: Option<u64>, "segments", "Of these, segments with CE.";
-    warm_acks_in: Option<u64>, "segments", "ACKs that reached the sender after the warm-up.";
-    warm_ece_acks_in: Option<u64>, "segments", "Of these, ACKs with ECE.";
-    marked_bytes: Option<u64>, "bytes", "Payload bytes that arrived with CE.";
+    delivered_ce_bytes: Option<u64>, "bytes", "Payload bytes that the sender's decoder counted as marked.";
+    data_segs_out_after_warmup: Option<u64>, "segments", "Data segments sent after the warm-up.";
+    ect_segs_out_after_warmup: Option<u64>, "segments", "Of these, segments with an ECN-capable codepoint.";
+    cwr_segs_out_after_warmup: Option<u64>, "segments", "Of these, segments with CWR.";
+    data_segs_in_after_warmup: Option<u64>, "segments", "Data segments that reached the receiver after the warm-up.";
+    ce_segs_in_after_warmup: Option<u64>, "segments", "Of these, segments with CE.";
+    acks_in_after_warmup: Option<u64>, "segments", "ACKs that reached the sender after the warm-up.";
+    ece_acks_in_after_warmup: Option<u64>, "segments", "Of these, ACKs with ECE.";
+    received_ce_bytes: Option<u64>, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: Option<u64>, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
-    srtt_shown_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
+    srtt_quantised_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control that the sender requested.";
     cc_used: String, "", "Congestion control in use: newreno if the requested one needs the delay option or ECN and that was not negotiated.";
     feedback: String, "", "Feedback decoder configured for the sender.";
     ack: String, "", "Acknowledgement policy configured for the receiver.";
     ecn: bool, "", "Whether ECN was negotiated.";
-    ecn_wish: String, "", "ECN mode that the client requested: the switch `ecn`.";
+    ecn_requested: String, "", "ECN mode that the client requested: the switch `ecn`.";
     ecn_mode: String, "", "Negotiated ECN mode: off, rfc3168 or accecn.";
     feedback_used: Option<String>, "", "Decoder in use; null without ECN.";
     ack_used: String, "", "Acknowledgement policy in use.";
     delay_option: bool, "", "Whether the delay option of DX was negotiated.";
-    stopped: Option<String>, "", "State of a finite flow that did not complete: not-started, handshake, rto, zero-window, receive-window, application, or sending; null if it completed, or if the state is unknown.";
+    blocked_on: Option<String>, "", "State of a finite flow that did not complete: not-started, handshake, rto, zero-window, receive-window, application, or sending; null if it completed, or if the state is unknown.";
     status: String, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Cause of the failure of the connection.";
 }
@@ -94,7 +94,7 @@ table! {
     /// only with query clients.
     QueryRow, "queries":
     group: String, "", "Traffic group.";
-    asker: u32, "", "Number of the query client in its run: one client and its servers.";
+    query_client: u32, "", "Number of the query client in its run: one client and its servers.";
     query: u32, "", "Number of the query, from zero for each query client.";
     client: String, "", "The host that sends the query.";
     fan_out: u32, "", "Number of servers that are queried.";
@@ -116,7 +116,7 @@ table! {
     time_ps: u64, "ps", "Time.";
     ..flow;
     ..window;
-    srtt_shown_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
+    srtt_quantised_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
     rto_ns: u64, "ns", "Retransmission timeout.";
     in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
@@ -133,7 +133,7 @@ table! {
     ..served;
     marker: Option<String>, "", "The marker, if it sets CE; null if it drops, if there is none, or if each class has its own.";
     lost: u64, "packets", "Packets lost at random before the queue.";
-    cut: u64, "packets", "Packets lost because the link failed: queued, being sent, in flight, or arriving while it was down.";
+    link_down_drops: u64, "packets", "Packets lost because the link failed: queued, being sent, in flight, or arriving while it was down.";
     ..length;
     arrivals: u64, "packets", "Packets that arrived, dropped ones included.";
     seen_mean_packets: Option<f64>, "packets", "Mean length found by arriving packets.";
@@ -157,9 +157,9 @@ table! {
 
 table! {
     /// A buffer pool that queues of a switch share. The table exists only if there are any.
-    MemoryRow, "memories":
+    BufferPoolRow, "buffer_pools":
     switch: String, "", "The switch.";
-    memory: u32, "", "Number of the buffer pool at this switch, from zero.";
+    buffer_pool: u32, "", "Number of the buffer pool at this switch, from zero.";
     size_bytes: u64, "bytes", "Its size.";
     reserved_bytes: u64, "bytes", "Bytes of it that are reserved for single queues.";
     held_bytes: u64, "bytes", "Occupancy at the end of the run.";

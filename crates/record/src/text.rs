@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
 use crate::error::RecordError;
-use crate::parquet::batches;
+use crate::parquet::{TableReader, batches};
 use crate::table::Cell;
 
 /// A column as described in the file.
@@ -28,7 +27,7 @@ pub struct TextColumn {
 pub struct TextTable {
     path: PathBuf,
     columns: Vec<TextColumn>,
-    batches: ParquetRecordBatchReader,
+    batches: TableReader,
     rows: std::vec::IntoIter<Vec<Option<String>>>,
 }
 
@@ -40,7 +39,7 @@ pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
 /// Reads an open table.
 pub(crate) fn open(path: &Path, file: File) -> Result<TextTable, RecordError> {
     let batches = batches((path, file), None)?;
-    let columns = columns(arrow_array::RecordBatchReader::schema(&batches).as_ref());
+    let columns = columns(batches.schema());
     Ok(TextTable { path: path.to_path_buf(), columns, batches, rows: Vec::new().into_iter() })
 }
 

@@ -394,7 +394,7 @@ impl Connection {
             in_flight: self.snd.board.pipe(),
             bytes_acked: self.acked_upto(),
             bytes_received: self.rcv.readable_upto(),
-            marked_bytes: self.rcv.marked_bytes,
+            received_ce_bytes: self.rcv.received_ce_bytes,
             received_bytes: self.rcv.received_bytes,
             snd_wnd: self.snd.wnd,
             mss: self.snd.mss,

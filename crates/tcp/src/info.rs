@@ -82,7 +82,7 @@ pub struct Info {
     /// Payload bytes received in order.
     pub bytes_received: u64,
     /// Payload bytes received with CE.
-    pub marked_bytes: u64,
+    pub received_ce_bytes: u64,
     /// Payload bytes received, including duplicates.
     pub received_bytes: u64,
     /// The peer's window, bytes.

@@ -77,7 +77,7 @@ pub(crate) struct Receiver {
     split: Option<SplitAck>,
     reassembly: Reassembly,
     /// Payload bytes received with CE.
-    pub(crate) marked_bytes: u64,
+    pub(crate) received_ce_bytes: u64,
     dsack: Option<(u64, u64)>,
     /// ACKs sent by the delayed-ACK timer.
     pub(crate) delack_timeouts: u32,
@@ -109,7 +109,7 @@ impl Receiver {
             ack_since: Instant::ZERO,
             delack_time: Duration::ZERO,
             split: None,
-            marked_bytes: 0,
+            received_ce_bytes: 0,
             received_bytes: 0,
             window_unchanged: None,
         }
@@ -257,7 +257,7 @@ impl Receiver {
         self.window_unchanged = None;
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
-            self.marked_bytes += u64::from(seg.payload_len);
+            self.received_ce_bytes += u64::from(seg.payload_len);
         }
         let prior_echo = self.ack_pending && self.echo();
         let sample = RxSample {

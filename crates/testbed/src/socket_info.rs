@@ -86,7 +86,7 @@ impl SocketInfo {
             delack_detected: Some(u64::from(tcp.delack_detection.true_positives)),
             delack_missed: Some(u64::from(tcp.delack_detection.false_negatives)),
             delack_false_positives: Some(u64::from(tcp.delack_detection.false_positives)),
-            received_ce_bytes: Some(tcp.marked_bytes),
+            received_ce_bytes: Some(tcp.received_ce_bytes),
             received_bytes: Some(tcp.received_bytes),
         }
     }

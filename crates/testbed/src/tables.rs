@@ -30,7 +30,7 @@ pub(crate) struct Observations {
     pub(crate) apps: Vec<Apps>,
     pub(crate) queues: Vec<QueueRecord>,
     pub(crate) queue_samples: Vec<QueueSample>,
-    pub(crate) unrouted: u64,
+    pub(crate) no_route_drops: u64,
     pub(crate) ended: Instant,
     pub(crate) reason: EndReason,
 }
@@ -50,7 +50,7 @@ impl Observations {
         Self {
             queues: done.report.ports.iter().map(queue).collect(),
             queue_samples: done.report.samples.iter().map(sample).collect(),
-            unrouted: done.report.no_route_drops,
+            no_route_drops: done.report.no_route_drops,
             apps: done.apps,
             ended: done.ended,
             reason: done.reason,
@@ -70,7 +70,7 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {
         hops: queues.iter().map(|q| q.packets).sum(),
-        no_route_drops: done.unrouted,
+        no_route_drops: done.no_route_drops,
         link_down_drops: queues.iter().map(|q| q.link_down_drops).sum(),
         segments: clients.chain(servers).sum(),
         ..RunCounts::default()
@@ -209,20 +209,20 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
     row.ecn_reductions = sender.ecn_reductions;
     row.delack_timeouts = receiver.delack_timeouts;
     row.delack_time_ps = receiver.delack_time.map(Duration::as_ps);
-    row.delack_found = sender.delack_detected;
+    row.delack_detected = sender.delack_detected;
     row.delack_missed = sender.delack_missed;
-    row.delack_imagined = sender.delack_false_positives;
+    row.delack_false_positives = sender.delack_false_positives;
     row.delay_reductions = sender.delay_reductions;
-    row.heard_ce_bytes = sender.delivered_ce_bytes;
+    row.delivered_ce_bytes = sender.delivered_ce_bytes;
     // Packets are not inspected one by one here.
-    row.warm_data_segs_out = None;
-    row.warm_ect_segs_out = None;
-    row.warm_cwr_segs_out = None;
-    row.warm_data_segs_in = None;
-    row.warm_ce_segs_in = None;
-    row.warm_acks_in = None;
-    row.warm_ece_acks_in = None;
-    row.marked_bytes = receiver.received_ce_bytes;
+    row.data_segs_out_after_warmup = None;
+    row.ect_segs_out_after_warmup = None;
+    row.cwr_segs_out_after_warmup = None;
+    row.data_segs_in_after_warmup = None;
+    row.ce_segs_in_after_warmup = None;
+    row.acks_in_after_warmup = None;
+    row.ece_acks_in_after_warmup = None;
+    row.received_ce_bytes = receiver.received_ce_bytes;
     row.received_bytes = receiver.received_bytes;
     if !sender.cc.is_empty() {
         row.cc_used.clone_from(&sender.cc);
@@ -230,7 +230,7 @@ fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
     // The kernel has one receiver and one feedback decoder per congestion control.
     if sender.ecn_mode.is_none() {
         row.feedback_used = sender.ecn.filter(|on| *on).map(|_| "kernel".to_owned());
-        if row.ecn && row.ecn_wish.starts_with("accecn") {
+        if row.ecn && row.ecn_requested.starts_with("accecn") {
             "unknown".clone_into(&mut row.ecn_mode);
         }
     }
@@ -291,13 +291,13 @@ pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> Timing
     TimingReport {
         differences,
         packets: late.count(),
-        behind: report.fidelity.late_packets,
+        late_packets: report.fidelity.late_packets,
         tolerance_us: us(report.fidelity.tolerance.as_ns()),
         late_mean_us: us(late.mean()),
         late_p50_us: us(late.percentile(50)),
         late_p99_us: us(late.percentile(99)),
         late_max_us: us(late.max()),
-        stolen_ms: us(report.fidelity.steal.as_us()),
+        steal_ms: us(report.fidelity.steal.as_us()),
         refused: report.fidelity.device_drops,
         strays: strays.malformed + strays.unknown_destination + report.no_device_drops,
         remarks,

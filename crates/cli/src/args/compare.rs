@@ -47,8 +47,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) queue: Vec<String>,
     /// Shared buffers to compare, as `switch0.0`; default: the fullest of A
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) memory: Vec<String>,
+    #[arg(long, alias = "memory", value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) buffer_pool: Vec<String>,
     /// Pair a scheme of A with a scheme of B; default: by name
     #[arg(long = "pair", value_name = "A=B")]
     pub(crate) pair: Vec<String>,

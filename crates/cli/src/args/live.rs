@@ -30,8 +30,8 @@ pub(crate) enum LiveCommand {
     Proxy(ProxyArgs),
     /// Replay the calls of a recording on a new endpoint, and check that all results are equal
     Replay {
-        /// Recording, as written by --tape
-        tape: PathBuf,
+        /// Recording, as written by --record
+        recording: PathBuf,
     },
 }
 
@@ -45,7 +45,7 @@ Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
   lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
-  lowtide live replay run.tape";
+  lowtide live replay run.record";
 
 const BENCH_NOTES: &str = "\
 Each end has one CPU. A kernel does part of the work for a packet on the CPU of the other end, so
@@ -59,7 +59,7 @@ Examples:
   lowtide live client --peer kernel -R -n 500M      the kernel sends 500 MiB
   lowtide live client --peer kernel --flow time=9 --flow start=3,time=3,reverse
   lowtide live client --peer kernel --kernel-ecn on --scheme dctcp -i 0.5 -J
-  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --tape run.tape
+  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --record run.record
   ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
 
 const SERVER_EXAMPLES: &str = "\
@@ -79,8 +79,9 @@ pub(crate) struct LiveBenchArgs {
     #[arg(short = 't', long, default_value = "1s", value_parser = parse_duration)]
     pub(crate) time: Duration,
     /// CPUs of the two ends, or one that they share
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_values_t = [0, 1])]
-    pub(crate) processors: Vec<usize>,
+    #[arg(long, alias = "processors", value_name = "A,B", value_delimiter = ',',
+          default_values_t = [0, 1])]
+    pub(crate) cpus: Vec<usize>,
     /// Most segments of a packet that our TCP passes to the kernel, which splits it (TSO)
     #[arg(long, value_name = "N", default_value_t = 44,
           value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -201,8 +202,8 @@ pub(crate) struct LiveStackArgs {
     #[arg(long, value_name = "NAME|UID[:GROUP]")]
     pub(crate) user: Option<String>,
     /// Recording of all calls into the transport, for `lowtide live replay`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tape: Option<PathBuf>,
+    #[arg(long, alias = "tape", value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
     /// Print one JSON object, as --json
     #[arg(short = 'J')]
     pub(crate) as_json: bool,
@@ -255,9 +256,9 @@ pub(crate) struct LiveServerArgs {
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
     /// Most concurrent connections; beyond, the longest silent or the newest connection is reset
-    #[arg(long, value_name = "N", default_value_t = 512,
+    #[arg(long, alias = "most", value_name = "N", default_value_t = 512,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) most: u32,
+    pub(crate) max_connections: u32,
     /// Idle timeout of a connection, seconds; it is then reset. Its request must arrive within 10 s
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) idle: Duration,

@@ -11,7 +11,7 @@ docs/plan.md defines each line of the output and explains how the simulation dif
 
 Examples:
   lowtide plan --rate 10Gbps --rtt 100us --flows 40
-  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --bursts 40pkt     bursts need a larger K
+  lowtide plan --rate 10Gbps --rtt 170us --flows 2 --burst-packets 40pkt   bursts need a larger K
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 --k 40pkt --g 1/16
   lowtide plan --rate 10Gbps --rtt 100us --flows 10 -s transport.sender.reduction=prr";
 
@@ -32,8 +32,9 @@ pub(crate) struct PlanArgs {
           value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
     /// Burst of a host, packets sent back to back, as 40pkt; K and the buffer allow for it
-    #[arg(long, value_name = "PACKETS", value_parser = packets, default_value = "0pkt")]
-    pub(crate) bursts: u32,
+    #[arg(long, alias = "bursts", value_name = "PACKETS", value_parser = packets,
+          default_value = "0pkt")]
+    pub(crate) burst_packets: u32,
     /// K, packets, as 65pkt; default: the least K that the analysis allows
     #[arg(long, value_name = "PACKETS", value_parser = packets)]
     pub(crate) k: Option<u32>,

@@ -24,9 +24,9 @@ pub(crate) struct ProxyArgs {
     #[arg(required = true, value_name = "ROUTE")]
     pub(crate) routes: Vec<RelayRoute>,
     /// Most concurrent connections; further ones wait
-    #[arg(long, value_name = "N", default_value_t = 1000,
+    #[arg(long, alias = "most", value_name = "N", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) most: u32,
+    pub(crate) max_connections: u32,
     /// Buffer of each direction of a connection, bytes
     #[arg(long, value_name = "BYTES", default_value = "64K", value_parser = buffer)]
     pub(crate) buffer: u64,

@@ -59,7 +59,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
 
 fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
     let version = env!("CARGO_PKG_VERSION");
-    AnalyzeOutput { schema: "lowtide.analysis/1", version, analysis, files }
+    AnalyzeOutput { schema: "lowtide.analysis/2", version, analysis, files }
 }
 
 /// Streams the JSON: with many connections the text is longer than the capture.

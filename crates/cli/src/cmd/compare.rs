@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lowtide_lab::compare::{CompareOptions, ComparedMetric, Comparison, compare as differences};
 use lowtide_lab::{CompletedExperiment, Mismatch, Transports, execute, load};
+use lowtide_record::renamed_column;
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ struct CompareSide<'a> {
 }
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandError> {
-    let wanted = compare_options(args)?;
+    let wanted = compare_options(args, out)?;
     if !args.backends.is_empty() || !args.more.is_empty() {
         return columns::compare(args, &wanted, out);
     }
@@ -54,7 +55,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
     let failed = found.rows.iter().filter(|r| r.fails).count();
     if out.json {
         out.json(&CompareOutput {
-            schema: "lowtide.compare/1",
+            schema: "lowtide.compare/2",
             version: env!("CARGO_PKG_VERSION"),
             a: side(&args.a, &a),
             b: side(name_b, &b),
@@ -75,15 +76,22 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
     }
 }
 
-fn compare_options(args: &CompareArgs) -> Result<CompareOptions, CommandError> {
+fn compare_options(args: &CompareArgs, out: Output) -> Result<CompareOptions, CommandError> {
     let pair = |text: &String| {
         let (a, b) = split(text, "--pair", "A=B")?;
         Ok((a.to_owned(), b.to_owned()))
     };
+    let metric = |name: &String| match renamed_column(name) {
+        Some(new) => {
+            out.note(&format!("the metric `{name}` is now `{new}`"));
+            new.to_owned()
+        }
+        None => name.clone(),
+    };
     Ok(CompareOptions {
-        metrics: args.metric.clone(),
+        metrics: args.metric.iter().map(metric).collect(),
         queues: args.queue.clone(),
-        memories: args.memory.clone(),
+        buffer_pools: args.buffer_pool.clone(),
         schemes: args.pair.iter().map(pair).collect::<Result<_, CommandError>>()?,
         same_within: args.same,
         fail_above: args.fail_above,
@@ -156,7 +164,7 @@ fn show(
     }
     let rows = found.rows.iter().map(|r| {
         let about = &r.subject;
-        let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
+        let of = about.group.as_ref().or(about.queue.as_ref()).or(about.buffer_pool.as_ref());
         let of = of.map_or("the run", String::as_str);
         vec![
             {

@@ -70,7 +70,7 @@ pub(crate) fn explain(
     let flows = flow::explain(Path::new(dir), &selector).map_err(failure)?;
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
-        return out.json(&ExplainFlowOutput { schema: "lowtide.flow/1", version, flows });
+        return out.json(&ExplainFlowOutput { schema: "lowtide.flow/2", version, flows });
     }
     let most = if all { usize::MAX } else { MAX_EVENTS };
     let texts: Vec<String> = flows.iter().map(|f| f.text(most)).collect();

@@ -29,7 +29,7 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
         rtt: args.rtt,
         flows: args.flows,
         mtu: args.mtu,
-        burst_packets: args.bursts,
+        burst_packets: args.burst_packets,
         k: args.k.map(u64::from),
         shift_g: args.g,
     };
@@ -40,7 +40,7 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
     let check = if args.no_check { None } else { Some(check(args, &input, &sizing)?) };
     if out.json {
         return out.json(&PlanOutput {
-            schema: "lowtide.plan/1",
+            schema: "lowtide.plan/2",
             version: env!("CARGO_PKG_VERSION"),
             rate_bps: input.rate.as_bps(),
             rtt_us: input.rtt.as_ps() as f64 / 1e6,
@@ -78,7 +78,7 @@ fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), Command
     let k_source = if input.k.is_some() { "given".to_owned() } else { burst };
     let g_source = if input.shift_g.is_some() { "given" } else { "eq. 15" };
     let mut rows = vec![
-        line("C x RTT", format!("{:.1} packets", a.path_packets), "framing counted"),
+        line("C x RTT", format!("{:.1} packets", a.bdp_packets), "framing counted"),
         line(
             "K must be above",
             format!("{:.1} packets", a.k_above_packets),

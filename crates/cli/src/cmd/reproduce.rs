@@ -41,7 +41,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     let mode = ReproduceMode { quick: args.quick, seeds: args.seeds };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
-    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root));
+    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
     let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
     let mut ahead = TimeEstimate::new(&jobs, args.jobs);
     let mut done: Vec<(Experiment, PathBuf, ReproductionResult)> = Vec::new();
@@ -84,7 +84,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     ran?;
     let all: Vec<&ClaimResult> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
-        let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));
+        let (schema, version) = ("lowtide.reproduce/2", env!("CARGO_PKG_VERSION"));
         let variations = done.iter().flat_map(|(_, _, o)| &o.variations);
         let varied: Vec<&VariedClaim> = variations.flat_map(|v| &v.varied).collect();
         out.json(&ReproduceOutput {
@@ -111,7 +111,16 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
     }
 }
 
-fn job(row: Experiment, mode: ReproduceMode, vary: bool, root: &Path) -> Result<Job, CommandError> {
+fn job(
+    row: Experiment,
+    mode: ReproduceMode,
+    vary: bool,
+    root: &Path,
+    out: Output,
+) -> Result<Job, CommandError> {
+    for note in claims::notes(&row).map_err(CommandError::from)? {
+        out.note(&note);
+    }
     let plan = claims::plan(&row, mode).map_err(CommandError::from)?;
     let dir = experiment_dir(root, &row, &plan);
     let vary =
@@ -140,7 +149,7 @@ fn check_regressions(
     all: &[&ClaimResult],
     done: &[(Experiment, PathBuf, ReproductionResult)],
 ) -> Result<(), CommandError> {
-    let lost = all.iter().filter(|c| c.lost).map(|c| {
+    let regressed = all.iter().filter(|c| c.regressed).map(|c| {
         let (id, verdict) = (&c.id, c.verdict.name());
         format!("{id} is recorded as reproduced but is now {verdict}")
     });
@@ -149,7 +158,7 @@ fn check_regressions(
         let (id, hops) = (row.id(), outcome.hops);
         Some(format!("the reduced form of {id} took {hops} packet-hops; its budget is {budget}"))
     });
-    let short: Vec<String> = lost.chain(over).collect();
+    let short: Vec<String> = regressed.chain(over).collect();
     if short.is_empty() { Ok(()) } else { Err(CommandError::Unmet(short.join("\n"))) }
 }
 

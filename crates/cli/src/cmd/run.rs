@@ -78,7 +78,7 @@ fn print_fidelity(manifest: &Manifest, out: Output) {
     out.note(&format!(
         "packets left the bottleneck late by {mean:.1} us on average, {latest:.0} us at most"
     ));
-    let behind = runs().filter(|m| m.behind * 100 > m.packets).count();
+    let behind = runs().filter(|m| m.late_packets * 100 > m.packets).count();
     if behind > 0 {
         out.note(&format!(
             "- in {behind} of {} runs more than 1 % of the packets were late by more than {:.0} us: the machine was busy",

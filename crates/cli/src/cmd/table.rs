@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lowtide_record::{RunDir, csv};
+use lowtide_record::{RunDir, csv, renamed_table};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -29,6 +29,13 @@ struct Column {
 pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result<(), CommandError> {
     let failed = |e: lowtide_record::RecordError| CommandError::Usage(e.to_string(), None);
     let (dir, _) = RunDir::open(dir).map_err(failed)?;
+    let name = match renamed_table(name) {
+        Some(new) => {
+            out.note(&format!("the table `{name}` is now `{new}`"));
+            new
+        }
+        None => name,
+    };
     let table = dir.text_table(name).map_err(failed)?;
     let columns = table.columns().to_vec();
     if as_csv {

@@ -121,7 +121,7 @@ fn dx_without_the_delay_option_is_labelled_newreno() {
     assert_mismatch_note(&shown, &answer, &report, &why);
     assert!(shown.contains("ran dx: newreno, ECN off; dctcp: dctcp, ECN rfc3168\n"), "{shown}");
     let ran = &answer["runs"][0]["groups"][0]["transports"];
-    let wanted = json!([{"cc": "dx", "cc_used": "newreno", "ecn_wish": "off", "ecn_mode": "off",
+    let wanted = json!([{"cc": "dx", "cc_used": "newreno", "ecn_requested": "off", "ecn_mode": "off",
                         "delay_option": false, "flows": 2}]);
     assert_eq!(*ran, wanted);
     let explained = place.lowtide(&["explain", "out", "--flow", "0", "--scheme", "dx"]);

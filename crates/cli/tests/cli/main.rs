@@ -7,6 +7,7 @@ mod layers;
 mod matrix;
 mod messages;
 mod modules;
+mod old_results;
 mod packetdrill;
 mod plan_compare_tasks;
 mod runs;

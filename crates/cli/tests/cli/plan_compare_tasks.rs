@@ -74,7 +74,7 @@ fn a_plan_gives_k_and_g_and_checks_them() {
     let output = run(&["--seeds", "1", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = json(&output);
-    assert_eq!(answer["schema"], "lowtide.plan/1");
+    assert_eq!(answer["schema"], "lowtide.plan/2");
     assert_eq!(
         (&answer["advice"]["k_packets"], &answer["advice"]["shift_g"]),
         (&12.into(), &4.into())
@@ -88,7 +88,7 @@ fn a_plan_gives_k_and_g_and_checks_them() {
             assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
         }
     }
-    let output = run(&["--no-check", "--bursts", "40pkt"]);
+    let output = run(&["--no-check", "--burst-packets", "40pkt"]);
     let shown = text(&output.stdout);
     for wanted in ["52 packets", "eq. 13 and 40 packets", "buffer to reserve"] {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
@@ -112,7 +112,7 @@ fn a_scenario_is_compared_with_its_changed_self() {
     let output = compare(&[&changed[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = json(&output);
-    assert_eq!(answer["schema"], "lowtide.compare/1");
+    assert_eq!(answer["schema"], "lowtide.compare/2");
     assert_eq!((&answer["pairs"], &answer["identical"]), (&6.into(), &0.into()));
     let rows = answer["rows"].as_array().expect("rows");
     let queue = rows.iter().find(|r| r["metric"] == "mean_packets" && r["scheme"] == "dctcp");

@@ -156,7 +156,7 @@ pub(crate) fn two_kernels_communicate_until_a_signal_ends_it() {
         hosts.transfer(2_000_000);
         let (code, result) = ended(child, signal);
         assert_eq!(code, Some(0), "{result}");
-        assert_eq!(result["schema"], "lowtide.bottleneck/1");
+        assert_eq!(result["schema"], "lowtide.bottleneck/2");
         let queue = |name: &str| {
             let all = result["queues"].as_array().unwrap();
             all.iter().find(|q| q["queue"] == name).unwrap()["bytes"].as_u64().unwrap()

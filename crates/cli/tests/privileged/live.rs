@@ -38,7 +38,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
         (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
-        (&["server", "--most", "0"], "1..=100000"),
+        (&["server", "--max-connections", "0"], "1..=100000"),
         (&["server", "--memory", "3"], "expected 1M to 1024G"),
         (&["proxy"], "ROUTE"),
         (&["proxy", "80=10.0.0.1:80"], "kernel:ADDRESS:PORT=ADDRESS:PORT"),
@@ -67,16 +67,25 @@ pub(crate) fn transfers_are_reported_and_their_recordings_replay() {
     for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
     {
         let mut args = vec!["live", role, "--peer", "kernel", "-n", "2M", "-P", "2", "-J"];
-        args.extend(["--scheme", "dctcp", "-i", "0.05", "--kernel-ecn", "on", "--tape", recording]);
+        args.extend([
+            "--scheme",
+            "dctcp",
+            "-i",
+            "0.05",
+            "--kernel-ecn",
+            "on",
+            "--record",
+            recording,
+        ]);
         if way == "down" {
             args.push("-R");
         }
         let output = lowtide(&args);
         assert!(output.status.success(), "{role} {way}: {}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(result["schema"], "lowtide.live/1");
+        assert_eq!(result["schema"], "lowtide.live/2");
         assert_eq!(result["kernel"], serde_json::json!(["reno", "1"]));
-        assert_eq!((&result["way"], &result["checksums_agree"]), (&way.into(), &true.into()));
+        assert_eq!((&result["direction"], &result["checksums_agree"]), (&way.into(), &true.into()));
         assert_eq!(result["bytes"], 2 * (2 << 20));
         let ours = if role == "client" { &result["streams"] } else { &result["served"] };
         assert_eq!(ours.as_array().unwrap().len(), 2);
@@ -210,7 +219,7 @@ pub(crate) fn silent_clients_are_reset_for_new_ones_and_do_not_block_sigterm() {
     let test = std::thread::spawn(|| {
         netns::enter_new().unwrap();
         let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
-        let mut server = server_with(&["--most", "2"]);
+        let mut server = server_with(&["--max-connections", "2"]);
         let connect = || {
             // The reset may arrive before the call returns.
             let stream = TcpStream::connect(to).ok()?;
@@ -286,7 +295,7 @@ pub(crate) fn a_relay_resets_unreachable_targets_and_ends_on_sigterm() {
         let output = relay.wait_with_output().unwrap();
         assert!(output.status.success());
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(result["schema"], "lowtide.live-proxy/1");
+        assert_eq!(result["schema"], "lowtide.live-proxy/2");
         assert_eq!(result["routes"], serde_json::json!(["lowtide:80=10.77.0.3:81"]));
         assert_eq!((&result["accepted"], &result["timed_out"]), (&1.into(), &1.into()), "{result}");
     });

@@ -29,7 +29,8 @@ fn run(name: &str, args: &[&str]) -> AnalyzedRun {
     assert_eq!(result["checksums_agree"], true, "{name}");
     let queues = result["network"]["queues"].as_array().unwrap().iter();
     assert!(queues.map(|q| q["marks"].as_u64().unwrap()).sum::<u64>() > 0, "{name}");
-    let gone = result["network"]["hosts"].as_array().unwrap().iter().any(|h| !h["gone"].is_null());
+    let gone =
+        result["network"]["hosts"].as_array().unwrap().iter().any(|h| !h["device_error"].is_null());
     assert!(!gone, "{name}: {}", result["network"]["complaints"]);
     let output = lowtide(&["analyze", capture, "--json"]);
     assert!(output.status.success(), "{name}: {}", stderr(&output));

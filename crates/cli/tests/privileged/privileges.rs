@@ -44,7 +44,7 @@ pub(crate) fn no_thread_of_a_client_keeps_a_capability() {
     let none = "0000000000000000";
     for (args, user) in [
         (&["-p", "80"] as &[&str], "0"),
-        (&["--user", "54321:54322", "-p", "80", "--tape", recording], "54321"),
+        (&["--user", "54321:54322", "-p", "80", "--record", recording], "54321"),
         (&["--through", "--rate", "100Mbit/s", "--capture", capture], "0"),
         (
             &["--through", "--rate", "100Mbit/s", "--user", "54321:54322", "--capture", capture],

@@ -88,10 +88,10 @@ pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, 
     })?;
     let period = sizing.predicted.map_or(1.0, |p| p.period_rtts);
     // A steady-state queue makes RTTs longer.
-    let queue = (sizing.k_packets as f64 + f64::from(input.flows)) / sizing.path_packets;
+    let queue = (sizing.k_packets as f64 + f64::from(input.flows)) / sizing.bdp_packets;
     let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
     let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
-    let packets = (warmup + measured) * sizing.path_packets;
+    let packets = (warmup + measured) * sizing.bdp_packets;
     if packets > MAX_PACKETS {
         return Err(LabError::InvalidRequest {
             message: format!("the check would send {:.0} million packets a run", packets / 1e6),
@@ -243,7 +243,7 @@ fn remarks(input: &SizingInput, sizing: &Sizing, rows: &[CheckedQuantity]) -> Ve
         });
     }
     if let Some((p, m)) = both("queue_max") {
-        let crowded = 2.0 * f64::from(input.flows) > sizing.path_packets + sizing.k_packets as f64;
+        let crowded = 2.0 * f64::from(input.flows) > sizing.bdp_packets + sizing.k_packets as f64;
         out.push(if m > p && crowded {
             format!(
                 "the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments"

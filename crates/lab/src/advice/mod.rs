@@ -45,7 +45,7 @@ pub struct SizingInput {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sizing {
     /// C x RTT, including framing.
-    pub path_packets: f64,
+    pub bdp_packets: f64,
     /// Lower bound of K for a queue that never runs empty, for any number of flows (eq. 13).
     pub k_above_packets: f64,
     /// Lower bound of K for this number of flows (eq. 12).
@@ -137,7 +137,7 @@ pub fn recommend(input: &SizingInput) -> Result<Sizing, LabError> {
     let longest = (k as f64 + flows).max(floor);
     let buffer_packets = longest.ceil() as u64 + u64::from(input.burst_packets);
     Ok(Sizing {
-        path_packets: path,
+        bdp_packets: path,
         k_above_packets: k_above,
         k_above_for_flows_packets: k_above_for_flows,
         burst_packets: input.burst_packets,
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn the_sizing_respects_its_bounds() {
         let sizing = recommend(&input(10)).unwrap();
-        assert!((sizing.path_packets - 81.27).abs() < 0.01, "{}", sizing.path_packets);
+        assert!((sizing.bdp_packets - 81.27).abs() < 0.01, "{}", sizing.bdp_packets);
         assert_eq!((sizing.k_packets, sizing.shift_g), (12, 4));
         assert!(sizing.k_packets as f64 > sizing.k_above_packets && sizing.g < sizing.g_below);
         let predicted = sizing.predicted.unwrap();
@@ -269,7 +269,7 @@ mod tests {
         let sizing = recommend(&input(200)).unwrap();
         assert_eq!(sizing.predicted, None);
         assert!(sizing.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", sizing.notes);
-        assert!(sizing.buffer_packets as f64 >= 400.0 - sizing.path_packets);
+        assert!(sizing.buffer_packets as f64 >= 400.0 - sizing.bdp_packets);
         assert!(recommend(&input(0)).is_err());
     }
 }

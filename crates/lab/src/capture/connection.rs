@@ -29,7 +29,7 @@ pub(super) struct ConnectionReport {
     pub(super) syn_acks: u64,
     pub(super) handshake_ns: Option<u64>,
     /// Location of the capture: `client`, `server`, `between` or `unknown`.
-    pub(super) taken_at: &'static str,
+    pub(super) capture_location: &'static str,
     /// Minimum round-trip times from the capture to the client and to the server.
     pub(super) to_client_ns: Option<u64>,
     pub(super) to_server_ns: Option<u64>,
@@ -91,7 +91,7 @@ impl ConnectionReport {
             syns: opening.syns,
             syn_acks: opening.syn_acks,
             handshake_ns: opening.first_syn.zip(opening.acked).map(|(a, b)| b.saturating_sub(a)),
-            taken_at: match flow.capture_location() {
+            capture_location: match flow.capture_location() {
                 CaptureLocation::At(end) if end == client => "client",
                 CaptureLocation::At(_) => "server",
                 CaptureLocation::Between => "between",

@@ -49,7 +49,7 @@ pub(super) struct EchoEvidence {
     pub(super) cwr_and_earlier: u64,
     /// ACKs for which the two kinds of receivers would send different ECE, and those that fit RFC
     /// 3168 and DCTCP.
-    pub(super) telling_acks: u64,
+    pub(super) distinguishing_acks: u64,
     pub(super) as_rfc3168: u64,
     pub(super) as_dctcp: u64,
 }
@@ -232,7 +232,7 @@ impl EcnTracker {
             self.arrivals.pop_front();
         }
         if let Some(echoes) = self.expected_on_ack.filter(|e| clear && e.rfc3168 != e.dctcp) {
-            self.evidence.telling_acks += 1;
+            self.evidence.distinguishing_acks += 1;
             self.evidence.as_rfc3168 += u64::from(echo == echoes.rfc3168);
             self.evidence.as_dctcp += u64::from(echo == echoes.dctcp);
         }

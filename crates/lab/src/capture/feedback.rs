@@ -113,16 +113,16 @@ pub(super) fn decide(mode: NegotiatedEcn, echo: &EcnTracker, collapsed: bool) ->
         return without_ece(mode, echo);
     }
     let of = &echo.evidence;
-    if of.telling_acks >= MIN_DISTINGUISHING_ACKS {
+    if of.distinguishing_acks >= MIN_DISTINGUISHING_ACKS {
         let counts = format!(
             "of {} ACKs for which the two echoes differ, {} fit RFC 3168 and \
              {} fit DCTCP",
-            of.telling_acks, of.as_rfc3168, of.as_dctcp
+            of.distinguishing_acks, of.as_rfc3168, of.as_dctcp
         );
-        if nearly(of.as_rfc3168, of.telling_acks) {
+        if nearly(of.as_rfc3168, of.distinguishing_acks) {
             return FeedbackVerdict::new(FeedbackKind::Rfc3168, true, counts);
         }
-        if nearly(of.as_dctcp, of.telling_acks) {
+        if nearly(of.as_dctcp, of.distinguishing_acks) {
             return dctcp_or_odctcp(of, true, counts);
         }
         return FeedbackVerdict::new(FeedbackKind::Undecided, false, counts);

@@ -13,7 +13,7 @@ pub(super) enum Severity {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FlowFinding {
-    pub(super) weight: Severity,
+    pub(super) severity: Severity,
     pub(super) kind: &'static str,
     /// Sender of the data concerned; `None` if the finding is about the connection.
     pub(super) from: Option<String>,

@@ -19,7 +19,7 @@ struct FindingCollector<'a> {
 impl FindingCollector<'_> {
     fn add(
         &mut self,
-        weight: Severity,
+        severity: Severity,
         kind: &'static str,
         at: Option<(u64, u64)>,
         what: String,
@@ -27,7 +27,7 @@ impl FindingCollector<'_> {
     ) {
         let (from_ns, to_ns) = at.unwrap_or(self.whole);
         let from = self.from.map(str::to_owned);
-        self.found.push(FlowFinding { weight, kind, from, from_ns, to_ns, what, means });
+        self.found.push(FlowFinding { severity, kind, from, from_ns, to_ns, what, means });
     }
 }
 
@@ -51,9 +51,9 @@ pub(super) fn of(c: &ConnectionReport, facts: &CaptureFacts) -> Vec<FlowFinding>
     }
     // A collapse explains the stuck ECE that comes with it.
     let rank = |f: &FlowFinding| f.kind != "window-collapse";
-    draft
-        .found
-        .sort_by_key(|f| (f.weight, rank(f), std::cmp::Reverse(f.to_ns.saturating_sub(f.from_ns))));
+    draft.found.sort_by_key(|f| {
+        (f.severity, rank(f), std::cmp::Reverse(f.to_ns.saturating_sub(f.from_ns)))
+    });
     draft.found
 }
 
@@ -183,7 +183,8 @@ fn capture_point(c: &ConnectionReport, out: &mut FindingCollector<'_>) {
         );
     }
     if v.packets_elsewhere > 0 {
-        let selected = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
+        let selected =
+            v.interfaces.iter().find(|i| i.selected).map_or("one interface", |i| &i.name);
         out.add(
             Severity::Remark,
             "several-interfaces",
@@ -306,14 +307,14 @@ fn losses_without_marks(c: &ConnectionReport, d: &DirectionReport, out: &mut Fin
     let first_time = d.segments.saturating_sub(d.retransmitted_segments);
     let nearly_all = capable.saturating_mul(10) >= first_time.saturating_mul(9);
     let unmarked = m.ce == 0 && m.ece_acks == 0 && m.ce_by_ace == 0;
-    let needless = d.dsacks.max(d.needless_bytes.div_ceil(u64::from(d.mss_bytes.max(1))));
+    let needless = d.dsacks.max(d.spurious_bytes.div_ceil(u64::from(d.mss_bytes.max(1))));
     let lost = d.retransmitted_segments.saturating_sub(needless);
     if !(agreed && d.acks_seen && capable >= 10 && nearly_all && unmarked && lost > 0) {
         return;
     }
-    let weight = if lost >= 3 { Severity::Notable } else { Severity::Remark };
+    let severity = if lost >= 3 { Severity::Notable } else { Severity::Remark };
     out.add(
-        weight,
+        severity,
         "losses-without-marks",
         None,
         format!(
@@ -413,13 +414,13 @@ fn times(n: u64) -> String {
 fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     let again = d.retransmitted_segments;
     if again > 0 {
-        let weight = if again * 100 >= d.segments { Severity::Notable } else { Severity::Remark };
-        let needless = match d.needless_bytes {
+        let severity = if again * 100 >= d.segments { Severity::Notable } else { Severity::Remark };
+        let needless = match d.spurious_bytes {
             0 => String::new(),
             n => format!("; {} of it had been acknowledged already", bytes(n)),
         };
         out.add(
-            weight,
+            severity,
             "retransmissions",
             None,
             format!(
@@ -443,10 +444,10 @@ fn losses(d: &DirectionReport, out: &mut FindingCollector<'_>) {
     }
     if d.reordered > 0 {
         let far = d.reordering_packets.map_or(0, |s| s.max);
-        let weight =
+        let severity =
             if d.reordered * 100 >= d.packets { Severity::Notable } else { Severity::Remark };
         out.add(
-            weight,
+            severity,
             "reordering",
             None,
             format!("{} out of order, {far} late at most", count(d.reordered, "packet")),

@@ -118,7 +118,9 @@ impl Analysis {
             return Err(LabError::NotFound { message, help: Some(help) });
         }
         // The most severe first, then the largest.
-        flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
+        flows.sort_by_key(|c| {
+            (c.findings.first().map(|f| f.severity), u64::MAX - c.bytes(), c.flow)
+        });
         flows.sort_by_key(|c| c.findings.is_empty());
         let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
         Ok(Self { file, contents, gain, rto_min_ns, connections, flows })

@@ -99,7 +99,7 @@ fn section(c: &ConnectionReport, figures: Vec<Value>) -> Value {
         .map(|f| {
             let both = c.directions.len() > 1;
             context! {
-                weight => text::severity(f.weight),
+                severity => text::severity(f.severity),
                 from => f.from.as_deref().filter(|_| both),
                 what => f.what.as_str(),
                 means => f.means,

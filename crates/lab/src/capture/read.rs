@@ -51,7 +51,7 @@ pub struct Contents {
     #[serde(skip)]
     pub(super) file_interfaces: Vec<Interface>,
     /// Frames captured without their end.
-    pub cut: u64,
+    pub truncated: u64,
     /// Frames that were not analysed.
     pub skipped: Skipped,
     /// Malformed pcapng blocks that were skipped.
@@ -78,7 +78,7 @@ pub struct Skipped {
     /// Unknown link type.
     pub unknown_link: u64,
     /// Packets of connections beyond the limit of 100000.
-    pub beyond: u64,
+    pub untracked: u64,
 }
 
 impl Skipped {
@@ -102,7 +102,7 @@ impl Skipped {
             (self.short, "cut before the end of their headers"),
             (self.malformed, "malformed"),
             (self.unknown_link, "of an unknown link type"),
-            (self.beyond, "of more connections than are followed"),
+            (self.untracked, "of more connections than are followed"),
         ];
         let some = named.into_iter().filter(|(n, _)| *n > 0);
         some.map(|(n, what)| format!("{} {what}", super::format::grouped(n))).collect()
@@ -132,7 +132,7 @@ pub(super) fn read_into(
             contents.first_ns = frame.time_ns;
         }
         contents.packets += 1;
-        contents.cut += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
+        contents.truncated += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
         let time = frame.time_ns.saturating_sub(contents.first_ns);
         contents.span_ns = contents.span_ns.max(time);
         links.insert(frame.link_type);
@@ -150,7 +150,7 @@ pub(super) fn read_into(
         }
     }
     table.finish();
-    contents.skipped.beyond = table.untracked;
+    contents.skipped.untracked = table.untracked;
     contents.segments -= table.untracked;
     contents.links = links.iter().map(|link| link.name()).collect();
     contents.file_interfaces = reader.interfaces().to_vec();

@@ -89,10 +89,10 @@ impl Analysis {
             let named = named.collect::<Vec<_>>().join("; ");
             out.push((false, format!("Segments by interface: {named}{more}.")));
         }
-        if c.cut > 0 {
+        if c.truncated > 0 {
             let line = format!(
                 "{} captured without their last bytes, which are not needed.",
-                count(c.cut, "packet")
+                count(c.truncated, "packet")
             );
             out.push((false, line));
         }
@@ -123,7 +123,7 @@ fn opened(c: &ConnectionReport) -> String {
         "reset" => "reset",
         _ => "open at the end of the capture",
     };
-    let at = match c.taken_at {
+    let at = match c.capture_location {
         "client" => "captured at the client",
         "server" => "captured at the server",
         "between" => "captured between the two",
@@ -170,7 +170,7 @@ pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
     let v = &c.visible;
     if v.interfaces.len() > 1 {
         let names: Vec<&str> =
-            v.interfaces.iter().filter(|i| i.told).map(|i| i.name.as_str()).collect();
+            v.interfaces.iter().filter(|i| i.selected).map(|i| i.name.as_str()).collect();
         out.push(("interface", names.join("; ")));
     }
     let routers =
@@ -346,7 +346,7 @@ fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
             Some(from) if both => format!(" (data of {from})"),
             _ => String::new(),
         };
-        wrapped(out, severity(f.weight), &format!("{}{of}", f.what))?;
+        wrapped(out, severity(f.severity), &format!("{}{of}", f.what))?;
         wrapped(out, "", &format!("Usually: {}.", f.means))?;
     }
     if let Some((label, line)) = verdict(c) {

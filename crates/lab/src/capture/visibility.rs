@@ -54,7 +54,7 @@ pub(super) struct InterfacePackets {
     pub(super) name: String,
     pub(super) packets: u64,
     /// Whether the report is based on this interface.
-    pub(super) told: bool,
+    pub(super) selected: bool,
 }
 
 /// Returns the name of a point.
@@ -95,9 +95,9 @@ impl Visibility {
         let merged = points.len() > 1 && chosen.point.is_none();
         let interfaces: Vec<InterfacePackets> = points
             .into_iter()
-            .map(|(point, packets, told)| {
+            .map(|(point, packets, selected)| {
                 let name = point_name(point, &facts.interfaces);
-                InterfacePackets { name, packets, told }
+                InterfacePackets { name, packets, selected }
             })
             .collect();
         let from_handshake = flow.handshake.syns + flow.handshake.syn_acks > 0;

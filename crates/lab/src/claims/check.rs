@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_record::{
-    ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow,
+    BufferPoolRow, ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow,
     QueueRow, QueueSampleRow, Row as _, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
 };
 use lowtide_scenario::RunPlan;
@@ -164,10 +164,10 @@ impl<'a> ExperimentSchema<'a> {
             .map(String::as_str)
             .chain(rows.every.as_ref().map(|_| TIME));
         let unit = |name: &str| known.iter().find(|c| c.name == name).map(|c| c.unit);
-        if let Some(less) = &rows.less
-            && unit(less) != unit(&rows.column)
+        if let Some(minus) = &rows.minus
+            && unit(minus) != unit(&rows.column)
         {
-            return Err(format!("`{less}` is not in the unit of `{}`", rows.column));
+            return Err(format!("`{minus}` is not in the unit of `{}`", rows.column));
         }
         // Tables that do not name queues use another column.
         self.queue(rows.r#where.get("name").and_then(Filter::text))?;
@@ -201,7 +201,7 @@ fn columns(table: &str) -> Option<&'static [Column]> {
         (QueueRow::TABLE, QueueRow::COLUMNS),
         (LevelRow::TABLE, LevelRow::COLUMNS),
         (ClassRow::TABLE, ClassRow::COLUMNS),
-        (MemoryRow::TABLE, MemoryRow::COLUMNS),
+        (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
         (LinkRow::TABLE, LinkRow::COLUMNS),
         (ProbeRow::TABLE, ProbeRow::COLUMNS),
         (DelayRow::TABLE, DelayRow::COLUMNS),

@@ -1,7 +1,7 @@
 //! A paper's figure, drawn from our tables on the paper's axes; its description is data.
 //!
 //! Contract: a point over a swept key or a class is a measure as in claims: the mean over seeds
-//! with its interval. A distribution takes the values of all seeds; a trace, a plane and a cloud
+//! with its interval. A distribution takes the values of all seeds; a trace, a plane and a scatter plot
 //! those of the first. Curves of an analysis appear only beside measured ones.
 
 mod dots;
@@ -57,7 +57,7 @@ pub(super) enum FigureKind {
     /// A measure for each class, as a bar chart of a paper.
     Classes,
     /// Congestion signal of the senders in a window over the true queue, of the first seed.
-    Cloud,
+    Scatter,
 }
 
 impl FigureKind {
@@ -68,7 +68,7 @@ impl FigureKind {
             Self::Trace => "trace",
             Self::Plane => "plane",
             Self::Classes => "classes",
-            Self::Cloud => "cloud",
+            Self::Scatter => "scatter",
         }
     }
 }
@@ -114,7 +114,7 @@ struct ReferenceLineSpec {
     label: String,
     at: f64,
     #[serde(default)]
-    upright: bool,
+    vertical: bool,
 }
 
 impl PaperFigure {
@@ -173,10 +173,10 @@ impl PaperFigure {
             let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
             return names.measure(&measure.with(key, value));
         }
-        if self.kind == FigureKind::Cloud {
+        if self.kind == FigureKind::Scatter {
             return match measure {
                 ClaimMeasure::Windows(_) => names.measure(measure),
-                _ => Err("a cloud takes `windows`".to_owned()),
+                _ => Err("a scatter plot takes `windows`".to_owned()),
             };
         }
         for measure in std::iter::once(measure).chain(&curve.across) {
@@ -208,7 +208,8 @@ impl PaperFigure {
         }
         let legend = series.iter().map(|s| (s.scheme.clone(), s.style)).collect();
         let xs = series.iter().flat_map(|s| &s.points).map(|p| p.x);
-        let rules = |upright| self.mark.iter().filter(move |m| m.upright == upright).map(|m| m.at);
+        let rules =
+            |vertical| self.mark.iter().filter(move |m| m.vertical == vertical).map(|m| m.at);
         let panel = Panel {
             title: String::new(),
             x: if self.kind == FigureKind::Classes {
@@ -257,8 +258,8 @@ impl PaperFigure {
                 dots.retain(|dot| self.x.contains(dot.x) && self.y.contains(dot.y));
                 Some((SeriesKind::Trace, dots))
             }
-            (FigureKind::Cloud, ClaimMeasure::Windows(windows), None) => {
-                Some((SeriesKind::Cloud, dots::scatter(windows, of)?))
+            (FigureKind::Scatter, ClaimMeasure::Windows(windows), None) => {
+                Some((SeriesKind::Scatter, dots::scatter(windows, of)?))
             }
             (FigureKind::Trace, ClaimMeasure::Rows(rows), None) => {
                 Some((SeriesKind::Trace, dots::trace(rows, of)?))
@@ -324,7 +325,7 @@ impl AxisSpec {
 
 impl ReferenceLineSpec {
     fn rule(&self) -> GuideLine {
-        GuideLine { label: self.label.clone(), at: self.at, vertical: self.upright }
+        GuideLine { label: self.label.clone(), at: self.at, vertical: self.vertical }
     }
 }
 
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_have_a_measure_each_and_a_cloud_has_windows() {
+    fn classes_have_a_measure_each_and_a_scatter_plot_has_windows() {
         let both = format!("{ROWS}, {ROWS}");
         assert_eq!(classes_error("", &both, ""), Ok(()));
         let wrong = ROWS.replace("cwnd_bytes", "cwnd_apples");
@@ -398,7 +399,7 @@ mod tests {
         for (kind, curve, says) in [
             ("classes", measure.as_str(), "`classes` goes with"),
             ("trace", &format!("measures = [{ROWS}]"), "as many `measures`"),
-            ("cloud", &measure, "takes `windows`"),
+            ("scatter", &measure, "takes `windows`"),
         ] {
             let error = figure_error(kind, &[curve]).unwrap_err();
             assert!(error.contains(says), "{kind} {curve}: {error}");
@@ -408,7 +409,7 @@ mod tests {
         assert!(error.contains("no `over` and no `weight`"), "{error}");
         let windows = "measure = { windows = \"rmse\", feedback = \"marked\", queue = \"switch0->senders.1\", \
                        full = 100, packet = \"12 us\", from = \"1 ms\", scheme = \"dctcp\" }";
-        assert_eq!(figure_error("cloud", &[windows, "theory = { is = \"truth\" }"]), Ok(()));
+        assert_eq!(figure_error("scatter", &[windows, "theory = { is = \"truth\" }"]), Ok(()));
         let error = figure_error("trace", &[windows]).unwrap_err();
         assert!(error.contains("rows of a table"), "{error}");
     }

@@ -38,7 +38,7 @@ pub struct ClaimResult {
     /// Verdict of the last full run that was reviewed; null if there was none.
     pub recorded: Option<ClaimVerdict>,
     /// Whether it is recorded as `reproduced` and no longer is.
-    pub lost: bool,
+    pub regressed: bool,
     /// Whether a parameter was fitted to it, so that it is not counted.
     pub calibrated: bool,
 }
@@ -91,7 +91,7 @@ fn claim_result(
     };
     let recorded = claim.recorded.map(|r| r.verdict);
     // A small sample may look better or worse than a large one. It never contradicts the full form,
-    // except that a reproduced claim is reported as lost.
+    // except that a reproduced claim is reported as a regression.
     if let Some(full) = recorded.filter(|full| reduced && *full != ClaimVerdict::Reproduced)
         && ![full, ClaimVerdict::Undecided].contains(&verdict)
     {
@@ -99,7 +99,7 @@ fn claim_result(
         let known = claim.reason.as_deref().unwrap_or_default();
         reason = Some(format!("the verdict of the full form is `{}`: {known}", full.name()));
     }
-    let lost = recorded == Some(ClaimVerdict::Reproduced)
+    let regressed = recorded == Some(ClaimVerdict::Reproduced)
         && verdict != ClaimVerdict::Reproduced
         && !(reduced && verdict == ClaimVerdict::Undecided);
     ClaimResult {
@@ -116,7 +116,7 @@ fn claim_result(
         verdict,
         reason,
         recorded,
-        lost,
+        regressed,
         calibrated: claim.calibrated,
     }
 }
@@ -264,7 +264,7 @@ mod tests {
         let of = |values: &[f64], reduced| {
             let values: Vec<_> = values.iter().copied().map(Some).collect();
             let judged = judge("p-fig1", &zero, &values, None, reduced);
-            (judged.verdict, judged.lost)
+            (judged.verdict, judged.regressed)
         };
         assert_eq!(of(&[0.0, 0.0], false), (ClaimVerdict::Reproduced, false));
         assert_eq!(of(&[1.0, 1.0], true), (ClaimVerdict::NotReproduced, true));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(of(&[0.0, 1.0], true), (ClaimVerdict::Undecided, false));
         let open = undecided("p-fig1", &zero, 2, "too short");
         assert_eq!(
-            (open.verdict, open.lost, open.reason.as_deref()),
+            (open.verdict, open.regressed, open.reason.as_deref()),
             (ClaimVerdict::Undecided, false, Some("too short"))
         );
     }
@@ -287,7 +287,7 @@ mod tests {
             "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"not-reproduced\" }",
         );
         let of = |reduced| judge("p-fig1", &zero, &[Some(0.0); 2], None, reduced);
-        assert_eq!((of(true).verdict, of(true).lost), (ClaimVerdict::Undecided, false));
+        assert_eq!((of(true).verdict, of(true).regressed), (ClaimVerdict::Undecided, false));
         assert!(of(true).reason.is_some_and(|r| r.contains("`not-reproduced`: known")));
         assert_eq!(of(false).verdict, ClaimVerdict::Reproduced);
         let right_way =

@@ -38,7 +38,7 @@ struct ClaimLine {
     holds: String,
     verdict: &'static str,
     recorded: &'static str,
-    lost: bool,
+    regressed: bool,
     calibrated: bool,
     reason: String,
 }
@@ -172,7 +172,7 @@ impl ClaimLine {
             holds: claim.band_text(),
             verdict: claim.verdict.name(),
             recorded: claim.recorded.map_or("", ClaimVerdict::name),
-            lost: claim.lost,
+            regressed: claim.regressed,
             calibrated: claim.calibrated,
             reason: claim.reason.clone().unwrap_or_default(),
         }

@@ -58,7 +58,7 @@ impl TheoryCurve {
             Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => {
                 FigureKind::Plane
             }
-            Self::Truth {} => FigureKind::Cloud,
+            Self::Truth {} => FigureKind::Scatter,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));

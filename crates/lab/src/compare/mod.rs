@@ -32,7 +32,7 @@ pub struct CompareOptions {
     /// Names of queues; if empty, the one with the greatest mean length in A.
     pub queues: Vec<String>,
     /// Names of shared buffer pools; if empty, the one with the greatest mean occupancy in A.
-    pub memories: Vec<String>,
+    pub buffer_pools: Vec<String>,
     /// A scheme of A and the scheme of B that it is paired with, if their names differ.
     pub schemes: Vec<(String, String)>,
     /// A relative difference whose whole interval is within this on both sides of zero is `same`.
@@ -155,18 +155,22 @@ fn check_metrics(names: &[String]) -> Result<(), LabError> {
 /// The queues and buffer pools that are compared.
 struct Selection {
     queues: Vec<String>,
-    memories: Vec<String>,
+    buffer_pools: Vec<String>,
 }
 
 impl Selection {
     /// The named ones, else the longest queue and the fullest pool of `runs`.
     fn new(runs: &[RunFacts], wanted: &CompareOptions) -> Result<Self, LabError> {
         let queues = runs.iter().flat_map(|r| &r.queues).map(|q| (q.name.as_str(), q.mean_packets));
-        let memories = runs.iter().flat_map(|r| &r.memories);
-        let memories = memories.map(|m| (m.name.as_str(), m.peak_fraction()));
+        let buffer_pools = runs.iter().flat_map(|r| &r.buffer_pools);
+        let buffer_pools = buffer_pools.map(|m| (m.name.as_str(), m.peak_fraction()));
         Ok(Self {
             queues: choose("queue", &queues.collect::<Vec<_>>(), &wanted.queues)?,
-            memories: choose("memory", &memories.collect::<Vec<_>>(), &wanted.memories)?,
+            buffer_pools: choose(
+                "buffer pool",
+                &buffer_pools.collect::<Vec<_>>(),
+                &wanted.buffer_pools,
+            )?,
         })
     }
 }

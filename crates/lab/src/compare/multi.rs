@@ -122,7 +122,7 @@ fn measured<'a>(
 /// Reports that the bottleneck fell behind schedule.
 fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<String>) {
     let runs: Vec<&TimingReport> = measured(other, scheme).collect();
-    let share = |m: &&&TimingReport| m.behind as f64 > LATE_FRACTION * m.packets as f64;
+    let share = |m: &&&TimingReport| m.late_packets as f64 > LATE_FRACTION * m.packets as f64;
     let behind = runs.iter().filter(share).count();
     let worst = runs.iter().map(|m| m.late_max_us).max_by(f64::total_cmp);
     if let Some(worst) = worst.filter(|_| behind > 0) {
@@ -132,10 +132,10 @@ fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<Str
              {p99:.0} us",
             runs.len()
         ));
-        let stolen: f64 = runs.iter().map(|m| m.stolen_ms).sum();
-        if stolen > 0.0 {
+        let steal: f64 = runs.iter().map(|m| m.steal_ms).sum();
+        if steal > 0.0 {
             out.push(format!(
-                "the hypervisor stole {stolen:.0} ms of CPU time in these {} runs",
+                "the hypervisor stole {steal:.0} ms of CPU time in these {} runs",
                 runs.len()
             ));
         }

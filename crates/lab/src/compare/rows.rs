@@ -24,7 +24,7 @@ const DEFAULT_QUEUE_CLASS: [&str; 3] = ["mean_packets", "p99_packets", "drops"];
 /// Default metrics of a buffer pool.
 const DEFAULT_MEMORY: [&str; 1] = ["peak_fraction"];
 /// Default metrics of the whole run; both are non-zero only if links fail.
-const DEFAULT_RUN: [&str; 2] = ["cut", "unrouted"];
+const DEFAULT_RUN: [&str; 2] = ["link_down_drops", "no_route_drops"];
 
 /// All rows of one scheme and point.
 pub(super) fn rows_of_point(
@@ -64,14 +64,14 @@ pub(super) fn rows_of_point(
             rows.extend(all.into_iter().map(of_class));
         }
     }
-    for name in chosen.memories.iter().filter(|name| first.buffer_pool(name).is_some()) {
+    for name in chosen.buffer_pools.iter().filter(|name| first.buffer_pool(name).is_some()) {
         let all =
             metric_rows(pairs, BUFFER_POOL, &DEFAULT_MEMORY, wanted, &|run| run.buffer_pool(name));
         rows.extend(
-            all.into_iter().map(|row| with_subject(row, |a| a.memory = Some(name.clone()))),
+            all.into_iter().map(|row| with_subject(row, |a| a.buffer_pool = Some(name.clone()))),
         );
     }
-    let fails = |run: &RunFacts| run.cut + run.unrouted > 0;
+    let fails = |run: &RunFacts| run.link_down_drops + run.no_route_drops > 0;
     if !wanted.metrics.is_empty() || pairs.iter().any(|(a, b)| fails(a) || fails(b)) {
         rows.extend(metric_rows(pairs, RUN, &DEFAULT_RUN, wanted, &|run| Some(run)));
     }

@@ -32,13 +32,13 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
             marker: None,
             never_marked: false,
             lost: 0,
-            cut: 0,
+            link_down_drops: 0,
             utilisation: Some(used),
             classes: Vec::new(),
         }],
-        memories: Vec::new(),
-        cut: 0,
-        unrouted: 0,
+        buffer_pools: Vec::new(),
+        link_down_drops: 0,
+        no_route_drops: 0,
         hops: 0,
     }
 }
@@ -201,8 +201,8 @@ fn whole(fast: f64, peak: u64, cut: u64) -> Results {
     let of = |seed| {
         let mut run = run("dctcp", None, seed, 10.0, 0.5);
         run.queues[0].classes = vec![class("fast", fast, 0), class("rest", 9.0, 3)];
-        run.memories = vec![memory("switch0.0", peak), memory("switch1.0", 100)];
-        (run.cut, run.unrouted) = (cut, 7);
+        run.buffer_pools = vec![memory("switch0.0", peak), memory("switch1.0", 100)];
+        (run.link_down_drops, run.no_route_drops) = (cut, 7);
         run
     };
     Results::new(vec![of(1), of(2)])
@@ -215,7 +215,7 @@ fn classes_pools_and_the_run_have_separate_rows() {
     let row = |class: Option<&str>, memory: Option<&str>, metric: &str| {
         let of = |r: &&ComparedMetric| {
             r.subject.class.as_deref() == class
-                && r.subject.memory.as_deref() == memory
+                && r.subject.buffer_pool.as_deref() == memory
                 && r.subject.queue.is_some() == (class.is_some() || metric == "utilisation")
                 && r.subject.metric == metric
         };
@@ -231,11 +231,17 @@ fn classes_pools_and_the_run_have_separate_rows() {
     let memory = row(None, Some("switch0.0"), "peak_fraction");
     assert_eq!(memory, (Some(0.5), Some(0.25), DifferenceVerdict::Lower, false));
     assert!(
-        found.rows.iter().all(|r| r.subject.memory.as_deref() != Some("switch1.0")),
+        found.rows.iter().all(|r| r.subject.buffer_pool.as_deref() != Some("switch1.0")),
         "the fullest"
     );
-    assert_eq!(row(None, None, "cut"), (Some(20.0), Some(30.0), DifferenceVerdict::Higher, true));
-    assert_eq!(row(None, None, "unrouted"), (Some(7.0), Some(7.0), DifferenceVerdict::Same, false));
+    assert_eq!(
+        row(None, None, "link_down_drops"),
+        (Some(20.0), Some(30.0), DifferenceVerdict::Higher, true)
+    );
+    assert_eq!(
+        row(None, None, "no_route_drops"),
+        (Some(7.0), Some(7.0), DifferenceVerdict::Same, false)
+    );
 }
 
 #[test]
@@ -246,13 +252,14 @@ fn zero_loss_metrics_are_listed_only_on_request() {
         rows.iter().filter(|r| r.subject.group.is_none() && r.subject.queue.is_none()).count()
     };
     assert_eq!(of_run(&CompareOptions::default()), 0);
-    assert_eq!(of_run(&wanted("unrouted")), 1);
+    assert_eq!(of_run(&wanted("no_route_drops")), 1);
     let other =
-        CompareOptions { memories: vec!["switch1.0".to_owned()], ..CompareOptions::default() };
+        CompareOptions { buffer_pools: vec!["switch1.0".to_owned()], ..CompareOptions::default() };
     let rows = compare(&whole(4.0, 500, 0), &whole(4.0, 500, 0), &other).expect("pairs").rows;
-    let named = rows.iter().filter_map(|r| r.subject.memory.as_deref()).collect::<Vec<_>>();
+    let named = rows.iter().filter_map(|r| r.subject.buffer_pool.as_deref()).collect::<Vec<_>>();
     assert_eq!(named, ["switch1.0"]);
-    let typo = CompareOptions { memories: vec!["switch9".to_owned()], ..CompareOptions::default() };
+    let typo =
+        CompareOptions { buffer_pools: vec!["switch9".to_owned()], ..CompareOptions::default() };
     let error = compare(&whole(4.0, 1, 0), &whole(4.0, 1, 0), &typo).expect_err("none").to_string();
-    assert!(error.contains("no memory `switch9`"), "{error}");
+    assert!(error.contains("no buffer pool `switch9`"), "{error}");
 }

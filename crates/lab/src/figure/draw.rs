@@ -227,7 +227,7 @@ fn draw_series(
     let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
     match series.kind {
         SeriesKind::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
-        SeriesKind::Dots | SeriesKind::Cloud => {}
+        SeriesKind::Dots | SeriesKind::Scatter => {}
         SeriesKind::Trace => stroke(root, points.clone(), color, 1.5, None)?,
         SeriesKind::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
         SeriesKind::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
@@ -249,7 +249,7 @@ fn draw_series(
             let first = (every * (1 + 2 * (number % 4)) / 8).min(points.len().saturating_sub(1));
             points.into_iter().skip(first).step_by(every).collect()
         }
-        SeriesKind::Cloud => {
+        SeriesKind::Scatter => {
             let small = [5 * SUBPIXELS / 2, 2 * SUBPIXELS];
             return points.into_iter().try_for_each(|at| draw_marker_sized(root, at, look, small));
         }

@@ -101,7 +101,7 @@ pub(crate) enum SeriesKind {
     /// Markers and intervals without a line: horizontal values are unordered.
     Dots,
     /// Many small markers without a line.
-    Cloud,
+    Scatter,
     /// Many points over time: solid line, few markers.
     Trace,
     /// A thin line next to a trace.

@@ -74,13 +74,13 @@ pub enum FlowEventKind {
         /// `buffer` or `marker`.
         by: &'static str,
         /// The retransmission of its bytes, if any.
-        again: Option<Retransmission>,
+        retransmission: Option<Retransmission>,
     },
     /// The sender changed its window for another reason than a mark above: `cut`,
     /// `fast-retransmit`, `rto`, `undo`, `loss-probe`.
     Sender {
         /// Kind of change.
-        did: String,
+        action: String,
         /// The change.
         #[serde(flatten)]
         cut: CwndChange,
@@ -182,7 +182,7 @@ pub(super) fn events(traced: &FlowTrace) -> Vec<FlowEvent> {
             .collect();
         if !parts.is_empty() {
             let ack = row.cause.and_then(|c| index.received.get(&c)).and_then(|r| r.ack_bytes);
-            let what = FlowEventKind::Sender { did: parts.join(", "), cut: index.cut(i), ack };
+            let what = FlowEventKind::Sender { action: parts.join(", "), cut: index.cut(i), ack };
             out.push(FlowEvent { time_ps: row.time_ps, kind: what });
         }
     }
@@ -270,7 +270,8 @@ impl EventIndex<'_> {
             queue_packets: hop.queue_packets,
             queue_bytes: hop.queue_bytes,
             by,
-            again: again.map(|r| Retransmission { time_ps: r.time_ps, trigger: r.trigger.clone() }),
+            retransmission: again
+                .map(|r| Retransmission { time_ps: r.time_ps, trigger: r.trigger.clone() }),
         })
     }
 }

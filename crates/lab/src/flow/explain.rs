@@ -37,7 +37,7 @@ pub struct Explanation {
     /// Congestion control that was effective.
     pub cc_used: String,
     /// Setting `ecn` of the end that opened the connection.
-    pub ecn_wish: String,
+    pub ecn_requested: String,
     /// ECN mode that was negotiated.
     pub ecn_mode: String,
     /// Time the application opened the connection, picoseconds.
@@ -50,7 +50,7 @@ pub struct Explanation {
     /// Time by the limit of the sender, as in `trace_senders`; adds up to the total too.
     pub limits: Vec<LimitShare>,
     /// Segments with ECE that the sender received.
-    pub echoes: usize,
+    pub ece_acks: usize,
     /// ACKs that the receiver's delayed-ACK timer released.
     pub delayed_acks: usize,
     /// Marks, losses and reductions in order of time.
@@ -176,13 +176,13 @@ impl Explanation {
             status: flow.status.clone(),
             cc: flow.cc.clone(),
             cc_used: flow.cc_used.clone(),
-            ecn_wish: flow.ecn_wish.clone(),
+            ecn_requested: flow.ecn_requested.clone(),
             ecn_mode: flow.ecn_mode.clone(),
             start_ps: flow.start_ps,
             total_ps,
             shares: shares.collect(),
             limits: limits(&traced.tables.senders, flow.start_ps, flow.start_ps + total_ps),
-            echoes: rows.iter().filter(echo).filter(|r| !r.flags.contains('S')).count(),
+            ece_acks: rows.iter().filter(echo).filter(|r| !r.flags.contains('S')).count(),
             delayed_acks: rows
                 .iter()
                 .filter(|r| r.event == "sent" && r.trigger == "delayed-ack")
@@ -224,7 +224,7 @@ impl Explanation {
         writeln!(
             out,
             "congestion control {} (asked for: {}), ECN {} (asked for: {})\n",
-            self.cc_used, self.cc, self.ecn_mode, self.ecn_wish
+            self.cc_used, self.cc, self.ecn_mode, self.ecn_requested
         )?;
         if self.total_ps == 0 {
             return writeln!(out, "no data came in");
@@ -236,7 +236,7 @@ impl Explanation {
         writeln!(
             out,
             "\n{} ACKs came with ECE, {} were released by the delayed-ACK timer, {} events:",
-            self.echoes,
+            self.ece_acks,
             self.delayed_acks,
             self.events.len()
         )?;
@@ -301,7 +301,14 @@ impl Explanation {
                 }
                 text
             }
-            FlowEventKind::Loss { segment, queue, queue_packets, queue_bytes, by, again } => {
+            FlowEventKind::Loss {
+                segment,
+                queue,
+                queue_packets,
+                queue_bytes,
+                by,
+                retransmission,
+            } => {
                 let why = match *by {
                     "buffer" => "no room".to_owned(),
                     _ => "by the marker".to_owned(),
@@ -310,21 +317,21 @@ impl Explanation {
                 let mut text = format!(
                     "{segment} dropped at {queue} ({why}, queue {queue_packets} pkt, {kb})"
                 );
-                if let Some(again) = again {
-                    let why = match again.trigger.as_str() {
+                if let Some(sent) = retransmission {
+                    let why = match sent.trigger.as_str() {
                         "segment" => "an ACK",
                         "rto" => "the retransmission timer",
                         "loss-probe" => "the loss probe timer",
                         "reordering" => "the reordering timer",
                         _ => "a timer",
                     };
-                    let _ = write!(text, "; sent again at {} ms after {why}", ms(again.time_ps));
+                    let _ = write!(text, "; sent again at {} ms after {why}", ms(sent.time_ps));
                 }
                 text
             }
-            FlowEventKind::Sender { did, cut, ack } => {
+            FlowEventKind::Sender { action, cut, ack } => {
                 let on = ack.map_or_else(String::new, |a| format!(" on ACK {a}"));
-                format!("{did}{on}: {cut}")
+                format!("{action}{on}: {cut}")
             }
         }
     }

@@ -45,7 +45,7 @@ pub struct FlowStats {
     /// Its share of the goodput of pair and neighbour.
     pub goodput_share: Option<f64>,
     /// Its share of the link divided by the fair share; 1 is fair on a fully used link.
-    pub of_fair: Option<f64>,
+    pub fair_share_ratio: Option<f64>,
     /// Jain's index over its flows.
     pub jain: Option<f64>,
     /// Fraction of its bytes that were retransmitted, over the whole run.
@@ -59,7 +59,7 @@ pub struct FlowStats {
     /// Fraction of its data segments that arrived with CE.
     pub marked: Option<f64>,
     /// Bytes that its senders counted as marked, divided by the marked bytes; over the whole run.
-    pub heard: Option<f64>,
+    pub echo_ratio: Option<f64>,
     /// Fraction of the ACKs that reached its senders with ECE. Null if any of its flows negotiated
     /// Accurate ECN, whose ACKs carry a counter there.
     pub ece: Option<f64>,
@@ -140,7 +140,8 @@ impl MatrixCell {
         for class in std::iter::once(&mut self.pair).chain(&mut self.neighbour_flows) {
             let share = class.goodput_mbps.filter(|_| total > 0.0).map(|g| g / total);
             class.goodput_share = share;
-            class.of_fair = share.zip(self.queue.utilisation).map(|(s, u)| s * u * classes);
+            class.fair_share_ratio =
+                share.zip(self.queue.utilisation).map(|(s, u)| s * u * classes);
         }
     }
 }
@@ -198,14 +199,14 @@ impl FlowStats {
         Self {
             goodput_mbps: of(|g| g.goodput_mbps),
             goodput_share: None,
-            of_fair: None,
+            fair_share_ratio: None,
             jain: of(|g| g.jain),
             retransmitted: ratio(again, signals.received_bytes + again),
             rto_count: groups.iter().filter_map(|g| g.rto_count).sum(),
             window_segments: median.zip(mss).map(|(w, mss)| *w as f64 / f64::from(mss)),
             ect: ratio(signals.ect_segments, signals.data_segments),
-            marked: ratio(signals.marked_segments, signals.arrived_segments),
-            heard: ratio(signals.heard_ce_bytes, signals.marked_bytes),
+            marked: ratio(signals.received_ce_segments, signals.arrived_segments),
+            echo_ratio: ratio(signals.delivered_ce_bytes, signals.received_ce_bytes),
             ece: ratio(signals.ece_acks, signals.acks).filter(|_| signals.accecn_flows == 0),
             signals,
         }

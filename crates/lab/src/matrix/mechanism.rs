@@ -114,7 +114,7 @@ fn never_cleared(class: &FlowStats, t: &Thresholds) -> bool {
 }
 
 fn receives_feedback(class: &FlowStats, t: &Thresholds) -> bool {
-    above(class.heard, t.blind_to_congestion.heard)
+    above(class.echo_ratio, t.blind_to_congestion.echo_ratio)
 }
 
 /// Explains why the window of the pair is at its minimum.
@@ -130,20 +130,20 @@ pub(crate) fn explain_collapse(cell: &MatrixCell, t: &Thresholds) -> (Mechanism,
         Mechanism::EceLatched
     } else if pair.rto_count > pair.signals.ecn_reductions {
         Mechanism::Timeouts
-    } else if above(again, t.mechanism.again) {
+    } else if above(again, t.mechanism.cuts_per_ece_ack) {
         Mechanism::CutsOnEveryMark
-    } else if above(pair.heard, t.mechanism.overstated) {
+    } else if above(pair.echo_ratio, t.mechanism.overstated) {
         Mechanism::EchoOverstates
     } else {
         Mechanism::Unexplained
     };
     let mut evidence = VerdictEvidence::new();
     note(&mut evidence, "window_segments", pair.window_segments);
-    note(&mut evidence, "goodput_of_fair", pair.of_fair);
+    note(&mut evidence, "fair_share_ratio", pair.fair_share_ratio);
     note(&mut evidence, "ece_ack_share", pair.ece);
     note(&mut evidence, "cwr_segments", pair.cwr_segments().map(|n| n as f64));
     note(&mut evidence, "marked_share", pair.marked);
-    note(&mut evidence, "heard_over_marked", pair.heard);
+    note(&mut evidence, "echo_ratio", pair.echo_ratio);
     note(&mut evidence, "ecn_reductions", Some(cuts));
     note(&mut evidence, "rto_count", Some(pair.rto_count as f64));
     (mechanism, evidence)
@@ -158,7 +158,7 @@ pub(crate) fn explain_blindness(
     let signals = &pair.signals;
     let mechanism = if below(pair.ect, t.mechanism.ect) {
         Mechanism::NoEct
-    } else if signals.marked_bytes == 0 {
+    } else if signals.received_ce_bytes == 0 {
         return None;
     } else if !receives_feedback(pair, t) {
         match pair.ece_acks() {
@@ -176,7 +176,7 @@ pub(crate) fn explain_blindness(
     note(&mut evidence, "ect_share", pair.ect);
     note(&mut evidence, "ecn_flows", Some(signals.ecn_flows as f64));
     note(&mut evidence, "marked_share", pair.marked);
-    note(&mut evidence, "heard_over_marked", pair.heard);
+    note(&mut evidence, "echo_ratio", pair.echo_ratio);
     note(&mut evidence, "ece_ack_share", pair.ece);
     note(&mut evidence, "ecn_reductions", Some(signals.ecn_reductions as f64));
     note(&mut evidence, "drops", Some(cell.queue.drops as f64));
@@ -198,13 +198,13 @@ pub(crate) fn explain_starvation(
 ) -> (Mechanism, VerdictEvidence) {
     let unmarked = |class: &FlowStats| below(class.ect, t.mechanism.ect);
     let alike = winner.marked.zip(loser.marked).is_some_and(|(w, l)| {
-        w > 0.0 && l > 0.0 && w / l < t.mechanism.alike && l / w < t.mechanism.alike
+        w > 0.0 && l > 0.0 && w / l < t.mechanism.marked_ratio && l / w < t.mechanism.marked_ratio
     });
     let mechanism = if never_cleared(loser, t) {
         Mechanism::EceNeverCleared
     } else if unmarked(winner) && above(loser.marked, t.mechanism.marked) {
         Mechanism::UnmarkedHoldsQueue
-    } else if winner.signals.marked_bytes > 0 && !receives_feedback(winner, t) {
+    } else if winner.signals.received_ce_bytes > 0 && !receives_feedback(winner, t) {
         Mechanism::UnheardHoldsQueue
     } else if reacts_to_delay(loser) && !reacts_to_delay(winner) {
         Mechanism::YieldsToDelay
@@ -212,7 +212,8 @@ pub(crate) fn explain_starvation(
         Mechanism::DroppedNotMarked
     } else if alike && receives_feedback(winner, t) && receives_feedback(loser, t) {
         Mechanism::CutsLess
-    } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
+    } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.marked_ratio)
+    {
         Mechanism::MarkedMore
     } else if loser.rto_count > winner.rto_count || loser.signals.data_segments == 0 {
         // A side that sends nothing after the warm-up waits for a timer that exceeds the run.

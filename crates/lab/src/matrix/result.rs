@@ -19,7 +19,7 @@ use crate::results::Results;
 /// The result of a matrix.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MatrixResult {
-    /// `lowtide.matrix/1`.
+    /// `lowtide.matrix/2`.
     pub schema: &'static str,
     /// Version of the tool.
     pub version: String,
@@ -140,7 +140,7 @@ pub(crate) fn judge_cells(
         rows.push(PairRow::new(cell, request.k, &request.thresholds));
     }
     Ok(MatrixResult {
-        schema: "lowtide.matrix/1",
+        schema: "lowtide.matrix/2",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),

@@ -106,7 +106,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
     }
     let mut evidence = VerdictEvidence::new();
     let numbers = [
-        ("goodput_of_fair", cell.pair.of_fair),
+        ("fair_share_ratio", cell.pair.fair_share_ratio),
         ("window_segments", cell.pair.window_segments),
         ("queue_p50_packets", cell.queue.p50_packets),
         ("marked_share", cell.pair.marked),
@@ -118,7 +118,7 @@ pub fn judge(cell: &MatrixCell, k: Option<f64>, t: &Thresholds) -> PairFinding {
 fn collapsed(cell: &MatrixCell, t: &Thresholds) -> bool {
     let small = |w: f64| w <= t.collapsed_window.window;
     cell.pair.window_segments.is_some_and(small)
-        && cell.pair.of_fair.is_some_and(|g| g < t.collapsed_window.goodput)
+        && cell.pair.fair_share_ratio.is_some_and(|g| g < t.collapsed_window.goodput)
 }
 
 #[cfg(test)]
@@ -132,17 +132,17 @@ mod tests {
         FlowStats {
             goodput_mbps: Some(470.0),
             goodput_share: Some(0.5),
-            of_fair: Some(1.0),
+            fair_share_ratio: Some(1.0),
             window_segments: Some(8.0),
             ect: Some(1.0),
             marked: Some(0.2),
-            heard: Some(1.0),
+            echo_ratio: Some(1.0),
             ece: Some(0.2),
             signals: SignalFacts {
                 cc: Some("dctcp".into()),
                 data_segments: 9000,
                 cwr_segments: 900,
-                marked_bytes: 1_000_000,
+                received_ce_bytes: 1_000_000,
                 ece_acks: 3000,
                 ecn_reductions: 900,
                 ..SignalFacts::default()
@@ -175,7 +175,7 @@ mod tests {
 
     fn collapsed(change: fn(&mut FlowStats)) -> Mechanism {
         let mut pair = FlowStats {
-            of_fair: Some(0.4),
+            fair_share_ratio: Some(0.4),
             window_segments: Some(2.0),
             goodput_share: Some(1.0),
             ..class()
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(always, Mechanism::AlwaysMarked);
         assert_eq!(collapsed(|p| p.rto_count = 1000), Mechanism::Timeouts);
         assert_eq!(collapsed(|p| p.signals.ece_acks = 1000), Mechanism::CutsOnEveryMark);
-        assert_eq!(collapsed(|p| p.heard = Some(10.0)), Mechanism::EchoOverstates);
+        assert_eq!(collapsed(|p| p.echo_ratio = Some(10.0)), Mechanism::EchoOverstates);
         assert_eq!(collapsed(|_| {}), Mechanism::Unexplained);
     }
 
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn blindness_is_explained_by_where_the_mark_is_lost() {
         assert_eq!(blind(|p| p.ect = Some(0.0)), Some(Mechanism::NoEct));
-        let no_echo = |p: &mut FlowStats| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
+        let no_echo = |p: &mut FlowStats| (p.echo_ratio, p.signals.ece_acks) = (Some(0.0), 0);
         assert_eq!(blind(no_echo), Some(Mechanism::NoEcho));
-        assert_eq!(blind(|p| p.heard = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
+        assert_eq!(blind(|p| p.echo_ratio = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
         assert_eq!(blind(|p| p.signals.ecn_reductions = 0), Some(Mechanism::MarksIgnored));
         assert_eq!(blind(|_| {}), None, "it receives marks and reduces: others build the queue");
         let low =
@@ -229,8 +229,10 @@ mod tests {
 
     /// The mechanism for a pair with 90 % of the goodput, checked from both sides.
     fn starved(change: fn(&mut FlowStats, &mut FlowStats)) -> Mechanism {
-        let mut winner = FlowStats { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
-        let mut loser = FlowStats { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
+        let mut winner =
+            FlowStats { goodput_share: Some(0.9), fair_share_ratio: Some(1.8), ..class() };
+        let mut loser =
+            FlowStats { goodput_share: Some(0.1), fair_share_ratio: Some(0.2), ..class() };
         change(&mut winner, &mut loser);
         let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
         assert_eq!(verdict, PairVerdict::StarvesNeighbour);
@@ -244,18 +246,18 @@ mod tests {
         let unmarked =
             starved(|w, l| (w.ect, w.marked, l.marked) = (Some(0.0), Some(0.0), Some(1.0)));
         assert_eq!(unmarked, Mechanism::UnmarkedHoldsQueue);
-        assert_eq!(starved(|w, _| w.heard = Some(0.0)), Mechanism::UnheardHoldsQueue);
+        assert_eq!(starved(|w, _| w.echo_ratio = Some(0.0)), Mechanism::UnheardHoldsQueue);
         assert_eq!(starved(|_, _| {}), Mechanism::CutsLess);
         assert_eq!(starved(|_, l| l.marked = Some(0.6)), Mechanism::MarkedMore);
         assert_eq!(starved(|w, l| (w.marked, l.rto_count) = (Some(0.6), 2)), Mechanism::Timeouts);
         let none = |c: &mut FlowStats| {
-            (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
-            c.signals.marked_bytes = 0;
+            (c.ect, c.marked, c.echo_ratio) = (Some(0.0), Some(0.0), None);
+            c.signals.received_ce_bytes = 0;
         };
         let losses = starved(|w, l| {
             for c in [w, l] {
-                (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
-                c.signals.marked_bytes = 0;
+                (c.ect, c.marked, c.echo_ratio) = (Some(0.0), Some(0.0), None);
+                c.signals.received_ce_bytes = 0;
             }
         });
         assert_eq!(losses, Mechanism::OutgrowsAfterLoss);
@@ -276,7 +278,8 @@ mod tests {
     #[test]
     fn no_echo_is_read_from_the_bits_of_a_counter() {
         let with = |change: fn(&mut FlowStats)| {
-            let mut pair = FlowStats { of_fair: Some(0.4), window_segments: Some(2.0), ..class() };
+            let mut pair =
+                FlowStats { fair_share_ratio: Some(0.4), window_segments: Some(2.0), ..class() };
             change(&mut pair);
             (pair.ece, pair.signals.accecn_flows) = (None, 1);
             judge(&cell(pair, None, 0.0), Some(20.0), &Thresholds::built_in().unwrap())
@@ -287,14 +290,14 @@ mod tests {
         assert!(never.evidence.iter().all(|(name, _)| !unread.contains(name)));
         let per_ack = with(|p| p.signals.ece_acks = 1000);
         assert_eq!(per_ack.mechanism, Some(Mechanism::Unexplained), "not a cut per ACK with ECE");
-        let overstated = with(|p| p.heard = Some(10.0));
+        let overstated = with(|p| p.echo_ratio = Some(10.0));
         assert_eq!(
             overstated.mechanism,
             Some(Mechanism::EchoOverstates),
             "the decoder's own count"
         );
         let deaf = |p: &mut FlowStats| {
-            (p.heard, p.ece) = (Some(0.0), None);
+            (p.echo_ratio, p.ece) = (Some(0.0), None);
             (p.signals.ece_acks, p.signals.accecn_flows) = (0, 1);
         };
         assert_eq!(blind(deaf), Some(Mechanism::Unexplained), "the counter may have said so");
@@ -324,7 +327,7 @@ mod tests {
     fn a_window_limited_by_the_neighbour_is_not_a_collapse() {
         let victim = FlowStats {
             goodput_share: Some(0.02),
-            of_fair: Some(0.04),
+            fair_share_ratio: Some(0.04),
             window_segments: Some(2.0),
             marked: Some(1.0),
             ece: Some(1.0),

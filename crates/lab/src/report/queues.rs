@@ -39,7 +39,7 @@ fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
         ("drops", "dropped for lack of memory"),
         ("aqm_drops", "dropped by the marker"),
         ("lost", "lost at random"),
-        ("cut", "lost with the link"),
+        ("link_down_drops", "lost with the link"),
     ];
     // Counts that are zero for all queues are not in the summary.
     let some = |metric: &str| {
@@ -126,7 +126,8 @@ fn cell(queues: &[&QueueFacts]) -> String {
     };
     let Some(length) = mean(|q| q.mean_packets) else { return dash() };
     let shown = |value: Option<f64>| value.map_or_else(dash, number);
-    let dropped = |q: &QueueFacts| Some((q.drops + q.aqm_drops + q.lost + q.cut) as f64);
+    let dropped =
+        |q: &QueueFacts| Some((q.drops + q.aqm_drops + q.lost + q.link_down_drops) as f64);
     format!(
         "{}; {}; {} %; {} / {}",
         shown(Some((length * 1000.0).round() / 1000.0)),
@@ -140,9 +141,9 @@ fn cell(queues: &[&QueueFacts]) -> String {
 /// Returns a table of the peak use of shared buffer pools, the fullest first.
 fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
-    for memory in source.at_point().flat_map(|run| &run.memories) {
-        let peak = peaks.entry(&memory.name).or_default();
-        *peak = memory.peak_bytes.max(*peak);
+    for pool in source.at_point().flat_map(|run| &run.buffer_pools) {
+        let peak = peaks.entry(&pool.name).or_default();
+        *peak = pool.peak_bytes.max(*peak);
     }
     let all = peaks.len();
     let mut peaks: Vec<(&str, u64)> = peaks.into_iter().collect();
@@ -151,7 +152,7 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     let first = source.at_point().next()?;
     let row = |(name, _): &(&str, u64)| {
         let of = |r: &SummaryRow| {
-            r.subject.memory.as_deref() == Some(name) && r.subject.metric == "peak_bytes"
+            r.subject.buffer_pool.as_deref() == Some(name) && r.subject.metric == "peak_bytes"
         };
         let size = first.buffer_pool(name).map_or(0, |m| m.size_bytes);
         at_point(source, format!("{name}, of {size} B"), &of)
@@ -159,7 +160,7 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     let rows: Vec<Vec<String>> = peaks.iter().map(row).collect();
     let title = if all > rows.len() {
         format!(
-            "The {} fullest of {all} memories that queues share, most bytes held; the table memories has all",
+            "The {} fullest of {all} buffer pools that queues share, most bytes held; the table buffer_pools has all",
             rows.len()
         )
     } else {
@@ -170,8 +171,10 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
 
 /// Returns a table of packets lost to link failures, if there are any.
 fn link_failures(source: PlotInput<'_>) -> Option<HtmlTable> {
-    const METRICS: [(&str, &str); 2] =
-        [("cut", "lost with their link"), ("unrouted", "dropped for lack of a path")];
+    const METRICS: [(&str, &str); 2] = [
+        ("link_down_drops", "lost with their link"),
+        ("no_route_drops", "dropped for lack of a path"),
+    ];
     let of = |r: &SummaryRow, metric: &str| r.subject.is_run_metric(metric);
     let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
     let rows = METRICS.iter().map(|(metric, name)| {

@@ -87,11 +87,11 @@ fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
                 f.bytes_retrans.map(|n| n > 0)
             );
             assert_eq!(d["timeouts"]["count"], f.rto_count.expect(KNOWN), "{place}");
-            assert_eq!(m["cwr"], f.warm_cwr_segs_out.expect(KNOWN), "{place}");
+            assert_eq!(m["cwr"], f.cwr_segs_out_after_warmup.expect(KNOWN), "{place}");
             assert_eq!(m["ce"], 0, "{place}");
-            assert_eq!(m["ect0"], f.warm_ect_segs_out.expect(KNOWN), "{place}");
+            assert_eq!(m["ect0"], f.ect_segs_out_after_warmup.expect(KNOWN), "{place}");
         }
-        _ => assert_eq!(m["ce"], f.warm_ce_segs_in.expect(KNOWN), "{place}"),
+        _ => assert_eq!(m["ce"], f.ce_segs_in_after_warmup.expect(KNOWN), "{place}"),
     }
     // An ACK in flight at the end of the run is seen at one end only.
     let (place_of, event) = match vantage {
@@ -126,7 +126,7 @@ fn mode_feedback_and_counts_are_those_of_the_run() {
             };
             assert_eq!(d["feedback"]["kind"], spoken, "{place}");
             assert_eq!(d["feedback"]["certain"], true, "{place}");
-            assert_eq!(c["taken_at"], at, "{place}");
+            assert_eq!(c["capture_location"], at, "{place}");
             // The run ends with the last byte, perhaps before the sender receives its ACK.
             let ended = c["ended"].as_str().unwrap_or_default();
             assert!(c["opened"] == "handshake" && ended.ends_with("closed"), "{place}");
@@ -137,7 +137,7 @@ fn mode_feedback_and_counts_are_those_of_the_run() {
             if traced.flow.ecn_mode == "accecn" {
                 assert_eq!(
                     d["marks"]["ce_by_ace"],
-                    traced.flow.warm_ce_segs_in.unwrap(),
+                    traced.flow.ce_segs_in_after_warmup.unwrap(),
                     "{place}"
                 );
             }
@@ -199,7 +199,7 @@ fn timeouts_of_incast_are_all_found() {
         for traced in all(temp.path(), server) {
             let (c, d) = counts(&traced, Vantage::Sender);
             timeouts += traced.flow.rto_count.unwrap();
-            assert_eq!(c["taken_at"], "server", "the answers are the data");
+            assert_eq!(c["capture_location"], "server", "the answers are the data");
             let listed = d["timeouts"]["listed"].as_array().expect("a list");
             let long = |l: &Value| {
                 l[1].as_u64().zip(l[0].as_u64()).is_some_and(|(b, a)| b - a > 9_000_000)

@@ -99,7 +99,7 @@ fn directions_and_the_capture_point() {
     let report = analyze(&file(&exchange(CLIENT, 0)), &[]).expect("one connection");
     let flow = &report["flows"][0];
     assert_eq!(flow["client"], "10.0.0.1:40000");
-    assert_eq!(flow["taken_at"], "client", "the client answers at once");
+    assert_eq!(flow["capture_location"], "client", "the client answers at once");
     assert_eq!((&flow["handshake_ns"], &flow["to_server_ns"]), (&210_000.into(), &200_000.into()));
     let bytes: Vec<u64> = flow["directions"]
         .as_array()

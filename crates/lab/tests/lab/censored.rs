@@ -82,7 +82,7 @@ fn a_censored_flow_reports_what_it_waited_for() {
     {
         let facts = run.group(group).expect("the group");
         let stopped: Vec<(&str, usize)> =
-            facts.stopped.iter().map(|(what, n)| (what.as_str(), *n)).collect();
+            facts.blocked_on.iter().map(|(what, n)| (what.as_str(), *n)).collect();
         assert_eq!((facts.unfinished, stopped), (1, vec![(what, 1)]), "{group}");
         let from = if group == "cut" { 85.0 } else { 100.0 };
         assert_eq!((facts.fct_ms.mean, facts.fct_ms.mean_at_least), (None, Some(from)), "{group}");
@@ -93,7 +93,7 @@ fn a_censored_flow_reports_what_it_waited_for() {
         assert!(found.sentence().starts_with(&says), "{}", found.sentence());
     }
     let short = run.group("short").expect("the group");
-    assert!(short.stopped.is_empty() && short.fct_ms.mean == short.fct_ms.mean_at_least);
+    assert!(short.blocked_on.is_empty() && short.fct_ms.mean == short.fct_ms.mean_at_least);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn one_censored_flow_leaves_the_percentiles_it_cannot_change() {
         assert!(report.contains(said), "{said}");
     }
     let summary = fs::read_to_string(temp.path().join("summary.json")).unwrap();
-    for said in ["\"findings\"", "\"stopped\"", "\"handshake\"", "\"mean_at_least\""] {
+    for said in ["\"findings\"", "\"blocked_on\"", "\"handshake\"", "\"mean_at_least\""] {
         assert!(summary.contains(said), "{said}");
     }
 }

@@ -30,10 +30,10 @@ fn results_are_compared_to_the_first_and_causes_have_numbers() {
     for run in &mut other.manifest.runs {
         run.measured = Some(TimingReport {
             packets: 1000,
-            behind: 11,
+            late_packets: 11,
             late_p99_us: 300.0,
             late_max_us: 4000.0,
-            stolen_ms: 10.0,
+            steal_ms: 10.0,
             refused: 2,
             differences: vec!["`delack-timer` is 1 ms in the scenario".to_owned()],
             ..TimingReport::default()

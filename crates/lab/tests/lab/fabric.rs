@@ -46,7 +46,7 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
     assert_eq!(mean("timeout_fraction"), queries.timeout_fraction);
     assert_eq!(mean("deadline_fraction"), queries.deadline_fraction);
 
-    assert_eq!(run.memories.len(), 8, "one for each leaf and each spine");
+    assert_eq!(run.buffer_pools.len(), 8, "one for each leaf and each spine");
     let leaf = run.buffer_pool("leaf0.0").unwrap();
     assert!(leaf.peak_bytes > 0 && leaf.peak_bytes <= leaf.size_bytes, "{leaf:?}");
     assert_eq!(leaf.size_bytes, 4_000_000);
@@ -67,7 +67,7 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
     }
     let (dir, _) = RunDir::open(temp.path()).unwrap();
     let rows = |table: &str| read_table(&dir.table(table).unwrap()).unwrap().count();
-    assert_eq!((rows("queries"), rows("memories")), (20, 8));
+    assert_eq!((rows("queries"), rows("buffer_pools")), (20, 8));
     let none = dir.table("queue_classes").unwrap_err().to_string();
     assert!(none.contains("the switches have no classes"), "{none}");
 }
@@ -106,14 +106,17 @@ fn classes_and_link_down_drops_are_counted() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, MORE), temp.path());
     let run = &done.results.runs[0];
-    assert!(run.cut > 0);
-    let of_queues: u64 = run.queues.iter().map(|q| q.cut).sum();
-    assert!(of_queues > 0 && of_queues <= run.cut, "hosts' own ports have links too");
+    assert!(run.link_down_drops > 0);
+    let of_queues: u64 = run.queues.iter().map(|q| q.link_down_drops).sum();
+    assert!(of_queues > 0 && of_queues <= run.link_down_drops, "hosts' own ports have links too");
     let row = |metric: &str| {
         let of_run = |r: &&lowtide_lab::SummaryRow| r.subject.is_run_metric(metric);
         done.results.summary.iter().find(of_run).and_then(|r| r.mean)
     };
-    assert_eq!((row("cut"), row("unrouted")), (Some(run.cut as f64), Some(run.unrouted as f64)));
+    assert_eq!(
+        (row("link_down_drops"), row("no_route_drops")),
+        (Some(run.link_down_drops as f64), Some(run.no_route_drops as f64))
+    );
     let (dir, _) = RunDir::open(temp.path()).unwrap();
     let classes = read_table(&dir.table("queue_classes").unwrap()).unwrap().count();
     let queues = read_table(&dir.table("queues").unwrap()).unwrap().count();

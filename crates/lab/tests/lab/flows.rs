@@ -131,9 +131,9 @@ fn segment_events_agree_with_the_counters() {
         explanation.events.iter().filter(|e| matches!(e.kind, FlowEventKind::Loss { .. })).count();
     assert!(lost > 0 && row.bytes_retrans.unwrap() > 0);
     for event in &explanation.events {
-        if let FlowEventKind::Loss { by, queue, again, .. } = &event.kind {
+        if let FlowEventKind::Loss { by, queue, retransmission, .. } = &event.kind {
             assert_eq!((*by, queue.as_str()), ("buffer", "switch0->receivers.0"));
-            assert!(again.as_ref().unwrap().time_ps > event.time_ps);
+            assert!(retransmission.as_ref().unwrap().time_ps > event.time_ps);
         }
     }
     let temp = tempfile::tempdir().unwrap();
@@ -152,12 +152,14 @@ fn segment_events_agree_with_the_counters() {
                 }
                 cuts += u64::from(cut.is_some());
             }
-            FlowEventKind::Sender { did, .. } => cuts += u64::from(did.contains("cut")),
+            FlowEventKind::Sender { action, .. } => cuts += u64::from(action.contains("cut")),
             FlowEventKind::Loss { .. } => {}
         }
     }
     assert_eq!(cuts, row.ecn_reductions.unwrap());
-    assert!(row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.marked_bytes.unwrap() / 1448);
+    assert!(
+        row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.received_ce_bytes.unwrap() / 1448
+    );
     assert!(
         explanation.text(3).contains(&format!("and {} more (--all)", explanation.events.len() - 3))
     );

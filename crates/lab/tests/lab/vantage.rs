@@ -113,7 +113,7 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
                 .as_array()
                 .expect("interfaces")
                 .iter()
-                .map(|i| (i["name"].as_str().expect("a name"), i["told"] == true))
+                .map(|i| (i["name"].as_str().expect("a name"), i["selected"] == true))
                 .collect();
             assert_eq!(reported_at.len(), 2, "{place}");
             assert!(reported_at.contains(&(name, true)), "the sender's side: {place}");
@@ -366,7 +366,7 @@ fn losses_without_marks_blame_the_bottleneck() {
     let report = flow(&bytes);
     let found = report["findings"].as_array().expect("findings");
     let found = found.iter().find(|f| f["kind"] == "losses-without-marks").expect("it is found");
-    assert_eq!(found["weight"], "notable");
+    assert_eq!(found["severity"], "notable");
     let what = found["what"].as_str().expect("text");
     assert!(what.starts_with("4 segments lost, and not one of 154 "), "{what}");
     // With one mark echoed, without ECN, without ECT, without loss: no such finding.

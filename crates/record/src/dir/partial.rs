@@ -17,8 +17,9 @@ use crate::files::{sync_directory, temp_path};
 use crate::key::{RunKey, SweepPoint};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
+use crate::renamed::old_table;
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
@@ -148,7 +149,7 @@ impl RunDir {
         self.merge_table::<QueueSampleRow>(&parts)?;
         self.merge_table::<QueryRow>(&parts)?;
         self.merge_table::<ClassRow>(&parts)?;
-        self.merge_table::<MemoryRow>(&parts)?;
+        self.merge_table::<BufferPoolRow>(&parts)?;
         self.merge_table::<TraceSegmentRow>(&parts)?;
         self.merge_table::<TraceHopRow>(&parts)?;
         self.merge_table::<TraceSenderRow>(&parts)
@@ -159,7 +160,11 @@ impl RunDir {
     fn merge_table<R: Row>(&self, parts: &[(RunKey, Self)]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
         let place = self.root.join(&name);
-        let with: Vec<_> = parts.iter().filter(|(_, part)| part.exists(&name)).collect();
+        let with: Vec<_> =
+            parts.iter().filter(|(_, part)| part.exists(&part.file_of(R::TABLE))).collect();
+        if let Some(old) = old_table(R::TABLE) {
+            files::remove(&self.root.join(format!("{old}.parquet")))?;
+        }
         if with.is_empty() && !TABLES.contains(&R::TABLE) {
             return files::remove(&place);
         }
@@ -167,8 +172,8 @@ impl RunDir {
         let point = with.first().map_or(&none, |(key, _)| &key.point);
         let mut writer = TableWriter::create(&place, table::schema::<R>(point))?;
         for (key, part) in with {
-            let path = part.root.join(&name);
-            for batch in parquet::batches((&path, part.checksums.open(&part.root, &name)?), None)? {
+            let (path, file) = part.open_table::<R>()?;
+            for batch in parquet::batches((&path, file), None)? {
                 let batch = batch
                     .and_then(|b| table::renumbered(&b, key.run))
                     .map_err(|e| RecordError::table(&path, &e))?;
@@ -199,7 +204,7 @@ fn write_partial(
     ];
     files.extend(write_optional(staging, key, &tables.queries)?);
     files.extend(write_optional(staging, key, &tables.classes)?);
-    files.extend(write_optional(staging, key, &tables.memories)?);
+    files.extend(write_optional(staging, key, &tables.buffer_pools)?);
     files.extend(tables.trace.write(staging, key)?);
     Ok(files)
 }

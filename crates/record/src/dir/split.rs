@@ -9,7 +9,7 @@ use crate::files::{FileEntry, make_directory, remove_directory, temp_path};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::rows::{
-    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
@@ -57,7 +57,7 @@ impl RunDir {
         self.split::<QueueSampleRow>(parts)?;
         self.split::<QueryRow>(parts)?;
         self.split::<ClassRow>(parts)?;
-        self.split::<MemoryRow>(parts)?;
+        self.split::<BufferPoolRow>(parts)?;
         self.split::<TraceSegmentRow>(parts)?;
         self.split::<TraceHopRow>(parts)?;
         self.split::<TraceSenderRow>(parts)?;
@@ -70,7 +70,7 @@ impl RunDir {
     /// Splits one table, whose rows are grouped by run, into those of the runs.
     fn split<R: Row>(&self, parts: &mut [SplitRun<'_>]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
-        if self.exists(&name) {
+        if self.exists(&self.file_of(R::TABLE)) {
             let (path, file) = self.open_table::<R>()?;
             split_file((&path, file), &name, parts)?;
         }

@@ -131,7 +131,7 @@ fn directories_of_earlier_versions_open_and_are_checked() {
     let path = temp.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     let (text, _) = text.rsplit_once(",\n  \"blake3\"").unwrap();
-    let old = text.replace("lowtide.manifest/2", "lowtide.manifest/1") + "\n}\n";
+    let old = text.replace("lowtide.manifest/3", "lowtide.manifest/1") + "\n}\n";
     fs::write(&path, old).unwrap();
     let (dir, found) = RunDir::open(temp.path()).unwrap();
     assert_eq!(found.schema, "lowtide.manifest/1");
@@ -189,4 +189,15 @@ fn a_damaged_partial_run_counts_as_absent_and_can_be_saved_again() {
     }
     let other = common::key(2, "cubic", "10 kB", 3);
     assert!(!dir.is_run_intact(&other, &run.hash));
+}
+
+#[test]
+fn a_directory_of_an_unknown_version_is_an_error_that_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let manifest = "{\"schema\": \"lowtide.manifest/99\", \"a\": \"field of that version\"}\n";
+    fs::write(temp.path().join("manifest.json"), manifest).unwrap();
+    let said = RunDir::open(temp.path()).unwrap_err().to_string();
+    for part in ["manifest.json", "`lowtide.manifest/99`", "`lowtide.manifest/3`"] {
+        assert!(said.contains(part), "{said}");
+    }
 }

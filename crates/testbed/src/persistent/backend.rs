@@ -87,23 +87,23 @@ impl PersistentBackend {
         let before = before.unwrap_or_else(|| after.clone());
         let queues: Vec<QueueRecord> = after.since(&before);
         let plans = plan::hosts(setup, &self.choice).unwrap_or_default();
-        let unrouted = after.unrouted - before.unrouted.min(after.unrouted);
+        let no_route_drops = after.no_route_drops - before.no_route_drops.min(after.no_route_drops);
         let seen =
-            Observations { apps, queues, queue_samples: Vec::new(), unrouted, ended, reason };
+            Observations { apps, queues, queue_samples: Vec::new(), no_route_drops, ended, reason };
         let mut all = plan::differences(setup);
         all.extend(differences);
         all.push("queues over time are not recorded in a persistent testbed".to_owned());
         let us = |ns: u64| ns as f64 / 1e3;
         let measured = TimingReport {
             differences: all,
-            packets: after.late_packets - before.late_packets,
-            behind: after.behind - before.behind,
+            packets: after.packets - before.packets,
+            late_packets: after.late_packets - before.late_packets,
             tolerance_us: us(after.tolerance_ns),
             late_mean_us: us(after.late_mean_ns),
             late_p50_us: us(after.late_p50_ns),
             late_p99_us: us(after.late_p99_ns),
             late_max_us: us(after.late_max_ns),
-            stolen_ms: us(after.stolen_ns.saturating_sub(before.stolen_ns)) / 1e3,
+            steal_ms: us(after.steal_ns.saturating_sub(before.steal_ns)) / 1e3,
             refused: after.refused - before.refused,
             strays: after.strays - before.strays,
             remarks: vec![

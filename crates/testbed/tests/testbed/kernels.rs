@@ -13,7 +13,7 @@ pub(crate) fn kernel_stacks_run_the_scenario_and_report_counters() {
         assert!(flow.ecn && flow.ecn_mode == "rfc3168", "{flow:?}");
         assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.bytes_retrans.is_some());
         assert_eq!(
-            (flow.ecn_reductions, flow.delack_timeouts, flow.marked_bytes),
+            (flow.ecn_reductions, flow.delack_timeouts, flow.received_ce_bytes),
             (None, None, None)
         );
     }
@@ -41,7 +41,7 @@ pub(crate) fn mixed_stacks_interoperate() {
         for flow in &made.tables.flows {
             assert!(flow.ecn, "{flow:?}");
             assert_eq!(flow.ecn_reductions.is_some(), ours, "of the sender: {flow:?}");
-            assert_eq!(flow.marked_bytes.is_some(), !ours, "of the receiver: {flow:?}");
+            assert_eq!(flow.received_ce_bytes.is_some(), !ours, "of the receiver: {flow:?}");
         }
     }
 }

@@ -13,11 +13,11 @@ pub(crate) fn flows_arrive_and_known_values_are_reported() {
         assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.rto_count.is_some());
         assert_eq!(flow.received_bytes.unwrap(), 300_000 + flow.bytes_retrans.unwrap());
         // Packets are not inspected one by one.
-        assert_eq!((flow.warm_ce_segs_in, flow.warm_acks_in), (None, None));
+        assert_eq!((flow.ce_segs_in_after_warmup, flow.acks_in_after_warmup), (None, None));
     }
     let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
     assert!(queue.marks > 0 && queue.drops == 0 && queue.max_packets.unwrap() > 10, "{queue:?}");
-    let marked: u64 = tables.flows.iter().map(|f| f.marked_bytes.unwrap()).sum();
+    let marked: u64 = tables.flows.iter().map(|f| f.received_ce_bytes.unwrap()).sum();
     assert!(marked >= queue.marks * 1000, "{marked} bytes of {} marks", queue.marks);
     assert!(!tables.queue_samples.is_empty() && !tables.probes.is_empty());
     let measured = made.measured.unwrap();

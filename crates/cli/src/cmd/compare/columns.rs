@@ -65,7 +65,7 @@ pub(super) fn compare(
             }
         });
         return out.json(&ColumnsOutput {
-            schema: "lowtide.columns/1",
+            schema: "lowtide.columns/2",
             version: env!("CARGO_PKG_VERSION"),
             columns: columns.collect(),
             same_within: args.same,
@@ -195,7 +195,7 @@ fn show(
 
 fn row(line: &MetricRow, transports: &[Transports]) -> Vec<String> {
     let about = &line.subject;
-    let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
+    let of = about.group.as_ref().or(about.queue.as_ref()).or(about.buffer_pool.as_ref());
     let mut cells = vec![
         labels(transports.iter().map(|t| t.label(&about.scheme))),
         if about.point.is_empty() { "–".to_owned() } else { about.point.to_string() },

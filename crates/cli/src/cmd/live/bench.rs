@@ -65,12 +65,12 @@ fn name(whose: TcpStack) -> &'static str {
 }
 
 pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandError> {
-    let processors = match args.processors[..] {
+    let processors = match args.cpus[..] {
         [one] => [one, one],
         [a, b] => [a, b],
         _ => {
-            let help = "for instance `--processors 0,1`, or `0` for one that both share".to_owned();
-            let message = "--processors takes one or two CPUs".to_owned();
+            let help = "for instance `--cpus 0,1`, or `0` for one that both share".to_owned();
+            let message = "--cpus takes one or two CPUs".to_owned();
             return Err(CommandError::Usage(message, Some(help)));
         }
     };

@@ -19,7 +19,7 @@ struct QueueRow {
     drops: u64,
     aqm_drops: u64,
     lost: u64,
-    cut: u64,
+    link_down_drops: u64,
     utilisation: f64,
     mean_packets: f64,
     max_packets: u32,
@@ -39,14 +39,14 @@ struct LatencySummary {
 struct HostRow {
     host: String,
     attached: bool,
-    gone: Option<String>,
+    device_error: Option<String>,
     sent_packets: u64,
     sent_bytes: u64,
     delivered_packets: u64,
     delivered_bytes: u64,
     /// Queueing delay at switches of the packets that it received.
-    waited: LatencySummary,
-    refused: u64,
+    queueing_delay: LatencySummary,
+    device_drops: u64,
     reordered: u64,
     duplicated: u64,
     corrupted: u64,
@@ -59,16 +59,16 @@ struct Timing {
     /// Delay from the time a packet was due at its host until the device had it.
     late: LatencySummary,
     tolerance_us: f64,
-    behind_packets: u64,
-    unfinished_packets: u64,
+    late_packets: u64,
+    checksum_partial_packets: u64,
     /// Packets read in one loop iteration.
     batch_mean: u64,
     batch_max: u64,
-    turn: LatencySummary,
+    loop_iteration: LatencySummary,
     scheduling: String,
     cpu_seconds: f64,
     /// CPU steal of all CPUs.
-    stolen_seconds: f64,
+    steal_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -88,8 +88,8 @@ pub(super) struct NetworkReport {
     malformed: u64,
     unknown: u64,
     multicast: u64,
-    nowhere: u64,
-    unrouted: u64,
+    no_device_drops: u64,
+    no_route_drops: u64,
     timing: Timing,
     /// Warnings.
     complaints: Vec<String>,
@@ -133,7 +133,7 @@ fn queue(p: &PortReport) -> QueueRow {
         drops: s.drops,
         aqm_drops: s.aqm_drops,
         lost: s.lost,
-        cut: s.link_down_drops,
+        link_down_drops: s.link_down_drops,
         utilisation: s.busy.as_ps() as f64 / observed.max(1) as f64,
         mean_packets: p.queue_mean(),
         max_packets: p.queue_max(),
@@ -145,13 +145,13 @@ fn host(h: &HostReport) -> HostRow {
     HostRow {
         host: h.name.clone(),
         attached: h.attached,
-        gone: h.device_error.clone(),
+        device_error: h.device_error.clone(),
         sent_packets: h.sent,
         sent_bytes: h.sent_bytes,
         delivered_packets: h.delivered,
         delivered_bytes: h.delivered_bytes,
-        waited: spread(&h.queueing_delay),
-        refused: h.device_drops,
+        queueing_delay: spread(&h.queueing_delay),
+        device_drops: h.device_drops,
         reordered: h.faults.reordered,
         duplicated: h.faults.duplicated,
         corrupted: h.faults.corrupted,
@@ -164,14 +164,14 @@ fn timing(f: &Fidelity) -> Timing {
     Timing {
         late: spread(&f.lateness),
         tolerance_us: micros(f.tolerance.as_ns()),
-        behind_packets: f.late_packets,
-        unfinished_packets: f.checksum_partial,
+        late_packets: f.late_packets,
+        checksum_partial_packets: f.checksum_partial,
         batch_mean: f.batch_size.mean(),
         batch_max: f.batch_size.max(),
-        turn: spread(&f.loop_iteration),
+        loop_iteration: spread(&f.loop_iteration),
         scheduling: f.scheduling.clone(),
         cpu_seconds: f.cpu.as_secs_f64(),
-        stolen_seconds: f.steal.as_secs_f64(),
+        steal_seconds: f.steal.as_secs_f64(),
     }
 }
 
@@ -189,8 +189,8 @@ pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
         malformed: report.ingress_drops.malformed,
         unknown: report.ingress_drops.unknown_destination,
         multicast: report.ingress_drops.multicast,
-        nowhere: report.no_device_drops,
-        unrouted: report.no_route_drops,
+        no_device_drops: report.no_device_drops,
+        no_route_drops: report.no_route_drops,
         timing: timing(&report.fidelity),
         complaints: report.warnings(),
         samples: report.samples.iter().map(sample).collect(),
@@ -201,7 +201,7 @@ pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
 pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
-        let (schema, version) = ("lowtide.bottleneck/1", env!("CARGO_PKG_VERSION"));
+        let (schema, version) = ("lowtide.bottleneck/2", env!("CARGO_PKG_VERSION"));
         return out.json(&BottleneckOutput { schema, version, rows: &rows });
     }
     text(&rows, out)
@@ -209,7 +209,8 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
 
 /// Prints the report as text.
 pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError> {
-    let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
+    let busy =
+        rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.link_down_drops > 0);
     let line = |q: &QueueRow| {
         vec![
             q.queue.clone(),
@@ -236,7 +237,7 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
             (h.corrupted, "corrupted"),
             (h.ce_set, "with CE set"),
             (h.bleached, "bleached"),
-            (h.refused, "dropped by its device"),
+            (h.device_drops, "dropped by its device"),
         ];
         let counts: Vec<String> =
             faults.iter().filter(|f| f.0 > 0).map(|(n, fault)| format!("{n} {fault}")).collect();
@@ -247,8 +248,8 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
     let drops = [
         (rows.malformed, "not an IP packet"),
         (rows.unknown, "unknown destination address"),
-        (rows.nowhere, "host without a device"),
-        (rows.unrouted, "no route"),
+        (rows.no_device_drops, "host without a device"),
+        (rows.no_route_drops, "no route"),
     ];
     for (n, reason) in drops.iter().filter(|s| s.0 > 0) {
         out.text(&format!("{n} packets dropped: {reason}"))?;
@@ -259,8 +260,8 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
          {:.2} s of CPU",
         t.late.mean_us, t.late.p99_us, t.late.max_us, t.batch_max, t.scheduling, t.cpu_seconds
     ))?;
-    if t.stolen_seconds > 0.0 {
-        out.text(&format!("CPU steal: {:.2} s", t.stolen_seconds))?;
+    if t.steal_seconds > 0.0 {
+        out.text(&format!("CPU steal: {:.2} s", t.steal_seconds))?;
     }
     for warning in &rows.complaints {
         out.text(&format!("! {warning}"))?;

@@ -44,7 +44,7 @@ pub(crate) fn live(command: &LiveCommand, out: Output) -> Result<(), CommandErro
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { tape } => replay_recording(tape, out),
+        LiveCommand::Replay { recording } => replay_recording(recording, out),
     }
 }
 
@@ -117,9 +117,9 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     })
     .map_err(failed("our server"))?;
     if shed > 0 {
-        let most = args.most;
+        let most = args.max_connections;
         out.note(&format!(
-            "{shed} connections were reset: more than --most {most}, or no thread for them"
+            "{shed} connections were reset: more than --max-connections {most}, or no thread for them"
         ));
     }
     drop(listener);
@@ -135,7 +135,7 @@ fn limits(args: &LiveServerArgs) -> ServeLimits {
     let idle = Duration::from_micros(args.idle.as_us());
     let request = default.timeouts.request.min(idle);
     ServeLimits {
-        max_connections: args.most as usize,
+        max_connections: args.max_connections as usize,
         timeouts: ServerTimeouts { request, idle },
         ..default
     }

@@ -35,13 +35,13 @@ struct ProxyOutput {
     timed_out: u64,
     reset: u64,
     idle: u64,
-    ended: u64,
+    reset_at_shutdown: u64,
     at_limit: u64,
-    not_accepted: u64,
+    accept_errors: u64,
     bytes_to_targets: u64,
     bytes_from_targets: u64,
     most_open: usize,
-    most_waiting_bytes: usize,
+    max_buffered_bytes: usize,
     driver_cpu_seconds: f64,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     let host = LiveHost::in_current_netns(&args.own)?;
     let live = host.start(&[RetainedCapability::LowPorts])?;
     let plan = RelayPlan {
-        max_connections: args.most as usize,
+        max_connections: args.max_connections as usize,
         buffer_size: usize::try_from(args.buffer).unwrap_or(usize::MAX),
         connect_timeout: std(args.connect),
         idle_timeout: args.idle.map(std),
@@ -94,7 +94,7 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         return out.text(&line(&stats));
     }
     out.json(&ProxyOutput {
-        schema: "lowtide.live-proxy/1",
+        schema: "lowtide.live-proxy/2",
         version: env!("CARGO_PKG_VERSION"),
         transport: host.requested,
         routes: args.routes.iter().map(ToString::to_string).collect(),
@@ -105,13 +105,13 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         timed_out: stats.timed_out,
         reset: stats.reset,
         idle: stats.idle,
-        ended: stats.reset_at_shutdown,
+        reset_at_shutdown: stats.reset_at_shutdown,
         at_limit: stats.at_limit,
-        not_accepted: stats.accept_errors,
+        accept_errors: stats.accept_errors,
         bytes_to_targets: stats.bytes_to_targets,
         bytes_from_targets: stats.bytes_from_targets,
         most_open: stats.max_open,
-        most_waiting_bytes: stats.max_buffered_bytes,
+        max_buffered_bytes: stats.max_buffered_bytes,
         driver_cpu_seconds: driver.cpu.as_secs_f64(),
     })
 }

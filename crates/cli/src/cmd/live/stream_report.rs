@@ -30,7 +30,7 @@ struct Transport {
     /// Segments that the peer reported as marked.
     delivered_ce_segs: u64,
     /// Payload bytes received with CE.
-    marked_bytes: u64,
+    received_ce_bytes: u64,
     data_segs_out: u64,
     bytes_retrans: u64,
     fast_retransmits: u64,
@@ -63,7 +63,7 @@ fn transport(info: &ConnInfo) -> Transport {
         rto_us: micros(t.rto),
         alpha: alpha(info),
         delivered_ce_segs: t.counters.delivered_ce_segs,
-        marked_bytes: t.marked_bytes,
+        received_ce_bytes: t.received_ce_bytes,
         data_segs_out: t.counters.data_segs_out,
         bytes_retrans: t.counters.bytes_retrans,
         fast_retransmits: t.counters.fast_retransmits,
@@ -77,8 +77,8 @@ fn transport(info: &ConnInfo) -> Transport {
 struct StreamRow {
     stream: usize,
     peer: Option<String>,
-    /// Direction, as in [`Report::way`]; `null` if the connection was not established.
-    way: Option<&'static str>,
+    /// Direction, as in [`Report::direction`]; `null` if the connection was not established.
+    direction: Option<&'static str>,
     /// Time of the opening since the start of the client.
     start_seconds: f64,
     bytes: u64,
@@ -116,10 +116,10 @@ struct Driver {
     /// Packets from addresses that no other host has.
     martians: u64,
     /// Packets for broadcast and multicast addresses.
-    groups: u64,
+    multicast: u64,
     unsent: u64,
     /// Packets whose offloaded checksum or segmentation was completed here.
-    unfinished: u64,
+    checksum_partial: u64,
     backlog_full: u64,
     /// SYNs beyond the limit of half-open connections that were answered with cookies.
     cookies_sent: u64,
@@ -140,7 +140,7 @@ struct Report {
     /// The kernel's congestion control and `tcp_ecn`, if this command created the namespace.
     kernel: Option<[String; 2]>,
     /// `up`: the client sends; `down`: the server sends; `both`: connections differ.
-    way: &'static str,
+    direction: &'static str,
     bytes: u64,
     seconds: f64,
     bits_per_second: f64,
@@ -162,8 +162,8 @@ fn rate(bytes: u64, took: Duration) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
-const fn name(way: TransferDirection) -> &'static str {
-    match way {
+const fn name(direction: TransferDirection) -> &'static str {
+    match direction {
         TransferDirection::Up => "up",
         TransferDirection::Down => "down",
     }
@@ -182,7 +182,7 @@ fn stream_row(s: &StreamReport) -> StreamRow {
     StreamRow {
         stream: s.number,
         peer: s.peer.map(|p| p.to_string()),
-        way: s.direction.map(name),
+        direction: s.direction.map(name),
         start_seconds: s.start.as_secs_f64(),
         bytes: s.bytes,
         seconds: s.took.as_secs_f64(),
@@ -213,7 +213,7 @@ fn facts(info: Option<&ConnInfo>, sends: bool) -> String {
     let Some(info) = info else { return String::new() };
     let t = &info.tcp;
     if !sends {
-        return format!("  marked {} kB  ecn {:?}", t.marked_bytes / 1000, t.ecn);
+        return format!("  marked {} kB  ecn {:?}", t.received_ce_bytes / 1000, t.ecn);
     }
     let srtt = t.srtt.map_or_else(|| "-".to_owned(), |d| format!("{:.3} ms", micros(d) / 1e3));
     let alpha = alpha(info).map_or_else(String::new, |a| format!("  alpha {a:.3}"));
@@ -320,14 +320,14 @@ pub(super) fn report(
     if out.json {
         let side = |s: &lowtide_live::DeviceNetwork| format!("{}/{}", s.local, s.prefix);
         return out.json(&Report {
-            schema: "lowtide.live/1",
+            schema: "lowtide.live/2",
             version: env!("CARGO_PKG_VERSION"),
             device: host.plan.name.clone(),
             addresses: host.plan.networks.iter().map(side).collect(),
             mtu: host.plan.mtu,
             tcp: host.requested.clone(),
             kernel: host.kernel.clone(),
-            way: direction(load),
+            direction: direction(load),
             bytes,
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),
@@ -342,9 +342,9 @@ pub(super) fn report(
                 bad_checksum: packets.bad_checksum,
                 fragments: packets.fragments,
                 martians: packets.martians,
-                groups: packets.multicast,
+                multicast: packets.multicast,
                 unsent: packets.unsent,
-                unfinished: packets.checksum_partial,
+                checksum_partial: packets.checksum_partial,
                 backlog_full: packets.backlog_full,
                 cookies_sent: packets.cookies_sent,
                 cookies_accepted: packets.cookies_accepted,

@@ -11,7 +11,7 @@ use crate::figure::{Dot, thinned};
 use crate::interval::OverSeeds;
 use crate::plots::axis_position;
 
-/// Maximum number of points of a trace, a distribution or a cloud.
+/// Maximum number of points of a trace, a distribution or a scatter plot.
 const MAX_POINTS: usize = 1200;
 
 /// A measure over a swept key, whose values are divided by `per`; an omitted point is skipped.

@@ -27,8 +27,8 @@ pub struct MetricMeasure {
     pub queue: Option<String>,
     /// The shared buffer pool, such as `switch0.0`. Without group, queue and pool the metric is of
     /// the run.
-    #[serde(default)]
-    pub memory: Option<String>,
+    #[serde(default, rename = "buffer-pool", alias = "buffer-pool")]
+    pub buffer_pool: Option<String>,
     /// The scheme; optional if there is only one.
     #[serde(default)]
     pub scheme: Option<String>,
@@ -44,7 +44,7 @@ impl MetricMeasure {
             known.iter().find(|m| m.name == name).map(|m| m.unit)
         }
         let name = self.name.as_str();
-        let found = match (&self.group, &self.queue, &self.memory) {
+        let found = match (&self.group, &self.queue, &self.buffer_pool) {
             (Some(_), ..) if self.class.is_some() => of(SIZE_CLASS, name),
             (Some(_), ..) => of(GROUP, name).or_else(|| of(QUERY, name)),
             (_, Some(_), _) if self.class.is_some() => of(QUEUE_CLASS, name),
@@ -58,7 +58,7 @@ impl MetricMeasure {
 
     pub(super) fn check(&self) -> Result<(), String> {
         let class = self.class.is_some();
-        let known: Vec<&str> = match (&self.group, &self.queue, &self.memory) {
+        let known: Vec<&str> = match (&self.group, &self.queue, &self.buffer_pool) {
             (Some(_), None, None) if class => SIZE_CLASS.iter().map(|m| m.name).collect(),
             (Some(_), None, None) => {
                 GROUP.iter().map(|m| m.name).chain(QUERY.iter().map(|m| m.name)).collect()
@@ -70,7 +70,7 @@ impl MetricMeasure {
                 return Ok(());
             }
             _ => {
-                let of = "of a `group`, of a `queue` or of a `memory`";
+                let of = "of a `group`, of a `queue` or of a `buffer-pool`";
                 return Err(format!("`{}` is {of}", self.name));
             }
         };
@@ -83,14 +83,14 @@ impl MetricMeasure {
     pub(super) fn values(&self, of: RunData<'_>) -> Result<Vec<Option<f64>>, String> {
         let runs =
             of.run_of_each_seed(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
-        let value = |run: &RunFacts| match (&self.group, &self.queue, &self.memory) {
+        let value = |run: &RunFacts| match (&self.group, &self.queue, &self.buffer_pool) {
             (Some(name), _, _) => self.of_group(run, name),
             (None, Some(name), _) => self.of_queue(run, name),
             (None, None, Some(name)) => {
-                let memory = run.buffer_pool(name).ok_or_else(|| {
-                    missing("memory", name, run.memories.iter().map(|m| m.name.as_str()))
+                let pool = run.buffer_pool(name).ok_or_else(|| {
+                    missing("buffer-pool", name, run.buffer_pools.iter().map(|m| m.name.as_str()))
                 })?;
-                Ok(BUFFER_POOL.iter().find(|m| m.name == self.name).and_then(|m| m.of(memory)))
+                Ok(BUFFER_POOL.iter().find(|m| m.name == self.name).and_then(|m| m.of(pool)))
             }
             (None, None, None) => {
                 Ok(RUN.iter().find(|m| m.name == self.name).and_then(|m| m.of(run)))

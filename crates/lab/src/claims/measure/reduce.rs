@@ -41,14 +41,14 @@ pub enum Reduce {
     /// The largest row-to-row increase.
     MaxRise,
     /// Sum of the absolute row-to-row differences.
-    Travel,
+    TotalVariation,
 }
 
 impl Reduce {
     /// Whether adding a constant to each value adds it to the result.
     pub(super) const fn is_location_statistic(self) -> bool {
-        use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, Travel};
-        !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | Travel)
+        use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, TotalVariation};
+        !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | TotalVariation)
     }
     /// `None` without values, except for a count, which is zero.
     pub(super) fn of(self, mut values: Vec<f64>) -> Option<f64> {
@@ -66,7 +66,7 @@ impl Reduce {
             Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
             Self::Sd => std_dev(&values),
             Self::StepSd => std_dev(&differences(&values)),
-            Self::Travel => differences(&values).into_iter().map(f64::abs).sum(),
+            Self::TotalVariation => differences(&values).into_iter().map(f64::abs).sum(),
             Self::MaxRise => differences(&values).into_iter().fold(0.0, f64::max),
             Self::Count => n,
             Self::Min

@@ -27,10 +27,10 @@ pub struct RowsMeasure {
     /// without value if it is null or zero.
     #[serde(default)]
     pub over: Option<String>,
-    /// Subtracts another column of the same unit, row by row: `computed_ns` less `actual_ns` is the
+    /// Subtracts another column of the same unit, row by row: `computed_ns` minus `actual_ns` is the
     /// error.
     #[serde(default)]
-    pub less: Option<String>,
+    pub minus: Option<String>,
     /// Weight of each row in a mean or a deviation: for a histogram its column of counts.
     #[serde(default)]
     pub weight: Option<String>,
@@ -72,7 +72,7 @@ impl RowsMeasure {
 
     /// The columns that it uses beside `column`.
     pub(in crate::claims) fn other_columns(&self) -> impl Iterator<Item = &String> {
-        self.over.iter().chain(&self.less).chain(&self.weight)
+        self.over.iter().chain(&self.minus).chain(&self.weight)
     }
 
     /// Checks for contradictory options.
@@ -110,16 +110,14 @@ impl RowsMeasure {
         let numbers = |name: &str| numbers(&frame, name);
         let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
         let xs = x.map(numbers).transpose()?;
-        let less = self.less.as_deref().map(numbers).transpose()?;
+        let minus = self.minus.as_deref().map(numbers).transpose()?;
         let wanted = |i: &usize| {
             keep[*i]
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
         let cut = censored::lower_bounds(&frame, &self.table, &self.column, |_| 0.0)?;
         let was_cut = |i: usize| cut.as_ref()?[i].map(|_| f64::INFINITY);
-        let y = |i: usize| {
-            Some(ys[i].or_else(|| was_cut(i))? - less.map_or(Some(0.0), |less| less[i])?)
-        };
+        let y = |i: usize| Some(ys[i].or_else(|| was_cut(i))? - minus.map_or(Some(0.0), |m| m[i])?);
         let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per + self.plus));
         Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
     }
@@ -170,8 +168,8 @@ impl RowsMeasure {
     ) -> Result<impl Fn(usize) -> Option<CensoredValue> + use<'f>, String> {
         let numbers = |name: &str| numbers(frame, name);
         let beside = |name: &Option<String>| name.as_deref().map(numbers).transpose();
-        let (over, less, weight) =
-            (beside(&self.over)?, beside(&self.less)?, beside(&self.weight)?);
+        let (over, minus, weight) =
+            (beside(&self.over)?, beside(&self.minus)?, beside(&self.weight)?);
         let runs = numbers("run")?;
         let least = |name: &String| {
             censored::lower_bounds(frame, &self.table, name, |i| ended(ends, runs[i]))
@@ -187,8 +185,8 @@ impl RowsMeasure {
                 Some(value) => (value, value),
                 None => (least()?, f64::INFINITY),
             };
-            let less = less.map_or(Some(0.0), |less| less[i])?;
-            let (least, most) = (least - less, most - less);
+            let minus = minus.map_or(Some(0.0), |m| m[i])?;
+            let (least, most) = (least - minus, most - minus);
             let (least, most) = match over.map(|over| over[i]) {
                 None => (least, most),
                 Some(Some(over)) if over.abs() > 0.0 => (least / over, most / over),

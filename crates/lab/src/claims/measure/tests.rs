@@ -147,16 +147,16 @@ fn a_class_and_queries_are_metrics_of_a_group() {
 }
 
 #[test]
-fn classes_of_queues_memories_and_runs_have_metrics() {
+fn classes_of_queues_buffer_pools_and_runs_have_metrics() {
     let of = |more: &str| measure(&format!("{{ {more} }}"));
-    assert!(of("metric = \"cut\", queue = \"a->b\"").is_ok());
+    assert!(of("metric = \"link_down_drops\", queue = \"a->b\"").is_ok());
     assert!(of("metric = \"p99_packets\", queue = \"a->b\", class = \"urgent\"").is_ok());
-    assert!(of("metric = \"cut\", queue = \"a->b\", class = \"urgent\"").is_err());
-    assert!(of("metric = \"peak_fraction\", memory = \"leaf0.0\"").is_ok());
-    assert!(of("metric = \"unrouted\"").is_ok());
-    assert!(of("metric = \"unrouted\", group = \"web\"").is_err());
-    let two = of("metric = \"marks\", queue = \"a->b\", memory = \"leaf0.0\"").unwrap_err();
-    assert!(two.contains("of a `memory`"), "{two}");
+    assert!(of("metric = \"link_down_drops\", queue = \"a->b\", class = \"urgent\"").is_err());
+    assert!(of("metric = \"peak_fraction\", buffer-pool = \"leaf0.0\"").is_ok());
+    assert!(of("metric = \"no_route_drops\"").is_ok());
+    assert!(of("metric = \"no_route_drops\", group = \"web\"").is_err());
+    let two = of("metric = \"marks\", queue = \"a->b\", buffer-pool = \"leaf0.0\"").unwrap_err();
+    assert!(two.contains("of a `buffer-pool`"), "{two}");
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn any_percentile_is_available() {
 
 #[test]
 fn a_column_is_subtracted_row_by_row() {
-    let text = "{ table = \"probes\", column = \"cwnd\", less = \"time_ps\", per = 1, reduce = \"last\", \
+    let text = "{ table = \"probes\", column = \"cwnd\", minus = \"time_ps\", per = 1, reduce = \"last\", \
                 where = { scheme = \"b\" } }";
     assert_eq!(rows(text).of_frame(&frame(), &RunEnds::new(), &[1]).unwrap(), [Some(7.0 - 1e12)]);
-    let error = measure(&text.replace("less = ", "weight = ")).unwrap_err();
+    let error = measure(&text.replace("minus = ", "weight = ")).unwrap_err();
     assert!(error.contains("`weight` goes with"), "{error}");
 }
 
@@ -198,7 +198,7 @@ fn a_histogram_is_weighted_by_its_counts() {
     // 1, 1, 2 and 4: the squares add up to 6.
     assert_eq!(of(Reduce::Sd), Some(2.0_f64.sqrt()));
     assert_eq!(Reduce::Mean.weighted(&[1.0], &[0.0]), None);
-    assert_eq!(Reduce::Travel.of(vec![3.0, 5.0, 4.0, 4.0]), Some(3.0));
+    assert_eq!(Reduce::TotalVariation.of(vec![3.0, 5.0, 4.0, 4.0]), Some(3.0));
 }
 
 /// Nine flows that took 1 to 9 ms, and one censored at 100 ms that began `begun_ms` after the

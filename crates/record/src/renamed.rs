@@ -1,0 +1,88 @@
+//! Tables and columns that had another name up to `lowtide.manifest/2`.
+//!
+//! Contract: readers give the present names, so that result directories of the version before
+//! still open. No present table or column has an old name, so files need no mark of their version.
+
+/// Old and present names of tables.
+const TABLES: &[(&str, &str)] = &[("memories", "buffer_pools")];
+
+/// Old and present names of columns. The summary has the same names for the same counts.
+const COLUMNS: &[(&str, &str)] = &[
+    ("cut", "link_down_drops"),
+    ("unrouted", "no_route_drops"),
+    ("delack_found", "delack_detected"),
+    ("delack_imagined", "delack_false_positives"),
+    ("heard_ce_bytes", "delivered_ce_bytes"),
+    ("warm_data_segs_out", "data_segs_out_after_warmup"),
+    ("warm_ect_segs_out", "ect_segs_out_after_warmup"),
+    ("warm_cwr_segs_out", "cwr_segs_out_after_warmup"),
+    ("warm_data_segs_in", "data_segs_in_after_warmup"),
+    ("warm_ce_segs_in", "ce_segs_in_after_warmup"),
+    ("warm_acks_in", "acks_in_after_warmup"),
+    ("warm_ece_acks_in", "ece_acks_in_after_warmup"),
+    ("marked_bytes", "received_ce_bytes"),
+    ("srtt_shown_ns", "srtt_quantised_ns"),
+    ("ecn_wish", "ecn_requested"),
+    ("stopped", "blocked_on"),
+    ("asker", "query_client"),
+    ("memory", "buffer_pool"),
+];
+
+fn present(names: &'static [(&str, &str)], name: &str) -> Option<&'static str> {
+    names.iter().find(|(old, _)| *old == name).map(|(_, new)| *new)
+}
+
+/// The present name of a renamed table; `None` if it was not renamed.
+pub fn renamed_table(name: &str) -> Option<&'static str> {
+    present(TABLES, name)
+}
+
+/// The present name of a renamed column or metric; `None` if it was not renamed.
+pub fn renamed_column(name: &str) -> Option<&'static str> {
+    present(COLUMNS, name)
+}
+
+/// The old name of a table; `None` if it was not renamed.
+pub(crate) fn old_table(name: &str) -> Option<&'static str> {
+    TABLES.iter().find(|(_, new)| *new == name).map(|(old, _)| *old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{
+        BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow,
+        QueueRow, QueueSampleRow, RunRow,
+    };
+    use crate::table::{Column, Row};
+    use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+
+    const PRESENT: [(&str, &[Column]); 14] = [
+        (RunRow::TABLE, RunRow::COLUMNS),
+        (FlowRow::TABLE, FlowRow::COLUMNS),
+        (QueryRow::TABLE, QueryRow::COLUMNS),
+        (QueueRow::TABLE, QueueRow::COLUMNS),
+        (LevelRow::TABLE, LevelRow::COLUMNS),
+        (ClassRow::TABLE, ClassRow::COLUMNS),
+        (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
+        (LinkRow::TABLE, LinkRow::COLUMNS),
+        (ProbeRow::TABLE, ProbeRow::COLUMNS),
+        (DelayRow::TABLE, DelayRow::COLUMNS),
+        (QueueSampleRow::TABLE, QueueSampleRow::COLUMNS),
+        (TraceSegmentRow::TABLE, TraceSegmentRow::COLUMNS),
+        (TraceHopRow::TABLE, TraceHopRow::COLUMNS),
+        (TraceSenderRow::TABLE, TraceSenderRow::COLUMNS),
+    ];
+
+    #[test]
+    fn new_names_exist_and_old_names_do_not() {
+        let table = |name: &str| PRESENT.iter().any(|(table, _)| *table == name);
+        for (old, new) in TABLES {
+            assert!(table(new) && !table(old), "{old} {new}");
+        }
+        let column = |name: &str| PRESENT.iter().any(|(_, all)| all.iter().any(|c| c.name == name));
+        for (old, new) in COLUMNS {
+            assert!(column(new) && !column(old), "{old} {new}");
+        }
+    }
+}
