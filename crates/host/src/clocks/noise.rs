@@ -7,7 +7,7 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::timestamp_points::TxTimes;
+use super::timestamp_points::TxTimes;
 
 /// The error distribution of stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -114,7 +114,7 @@ impl Noise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{Clock, ClockSpec, RxTimes, TimestampPoint};
+    use crate::clocks::clock::{Clock, ClockSpec, RxTimes, TimestampPoint};
 
     fn clock(noise: NoiseSpec, host: u64) -> Clock {
         Clock::new(&ClockSpec { noise, ..ClockSpec::IDEAL }, 1, host)

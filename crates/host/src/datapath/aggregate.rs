@@ -16,7 +16,7 @@ use lowtide_net::Packet;
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::{DelayStamps, Ecn, Flags, Segment};
 
-use crate::nic::AggregationSpec;
+use super::nic::AggregationSpec;
 
 /// Flags that exclude a segment from merging.
 const ALONE: Flags = Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::CWR);

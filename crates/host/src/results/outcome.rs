@@ -3,8 +3,8 @@
 use lowtide_tcp::{Info, LimitedBy};
 use lowtide_units::{Duration, Instant};
 
-use crate::ecn_counters::EcnCounters;
-use crate::trace::Trace;
+use super::ecn_counters::EcnCounters;
+use super::trace::Trace;
 
 /// The reason why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use lowtide_tcp::delay::Spacing;
 use lowtide_units::{Duration, HostStamp};
 
-use crate::clock::ClockSpec;
+use super::clock::ClockSpec;
 
 /// Separates stamps that are closer than the line allows, per direction; or does nothing.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ use lowtide_sim::{Entity, Rng, Seed};
 use lowtide_traffic::{QueryClientSpec, QuerySchedule};
 use lowtide_units::{Duration, Instant};
 
+use super::exchange::Exchange;
+use super::query::{Query, query_count, response_size};
 use crate::app::ConnProgress;
 use crate::error::RunError;
-use crate::exchange::Exchange;
-use crate::query::{Query, query_count, response_size};
 use crate::setup::Setup;
 
 /// All query clients of a run.

@@ -4,7 +4,7 @@ use lowtide_tcp::{CloseReason, Counters, Info};
 use lowtide_traffic::QueryClientSpec;
 use lowtide_units::{Bytes, Instant};
 
-use crate::outcome::{FlowStatus, QueryRecord};
+use crate::results::outcome::{FlowStatus, QueryRecord};
 
 /// The cost of a connection, both sides together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -9,15 +9,15 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
 
+use super::bucket::DelayedPacket;
+use super::steps::{enqueue_delayed, send};
+use super::tsq::Tsq;
 use crate::app::{ConnHandle, ConnSide};
-use crate::bucket::DelayedPacket;
-use crate::datapath::{enqueue_delayed, send};
-use crate::timer_tick::TimerTick;
-use crate::trace::Tracer;
-use crate::transfer::poll_flow_events;
-use crate::tsq::Tsq;
+use crate::applications::transfer::poll_flow_events;
+use crate::applications::writer::Writer;
+use crate::clocks::timer_tick::TimerTick;
+use crate::results::trace::Tracer;
 use crate::world::{TIMER, WRITE, World};
-use crate::writer::Writer;
 
 impl World<'_> {
     /// Processes a change of connection `id` of a side.

@@ -4,9 +4,9 @@ use lowtide_net::Network;
 use lowtide_tcp::Connection;
 use lowtide_units::Instant;
 
-use crate::alpha::alpha;
+use super::alpha::alpha;
+use super::outcome::{ProbeRow, QueueSample};
 use crate::app::{ConnProgress, ConnSide};
-use crate::outcome::{ProbeRow, QueueSample};
 use crate::setup::ProbePlan;
 
 /// The sampled flows and ports, and the samples.

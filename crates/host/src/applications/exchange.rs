@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use lowtide_units::Bytes;
 
+use super::query::QueryCost;
 use crate::event_key::EventKey;
-use crate::query::QueryCost;
 
 /// A request that is sent and not fully answered.
 #[derive(Clone, Copy, Debug)]

@@ -5,12 +5,12 @@ use lowtide_sim::Digest;
 use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
-use crate::app::ConnProgress;
-use crate::node::Node;
-use crate::outcome::{
+use super::outcome::{
     BufferPoolRecord, ClassRecord, EndReason, FlowRecord, FlowStatus, Outcome, QueueLevel,
     QueueRecord, StallReason,
 };
+use crate::app::ConnProgress;
+use crate::node::Node;
 use crate::world::World;
 
 /// Returns the rows of a run after [`lowtide_net::Network::finish`].

@@ -10,7 +10,7 @@ use lowtide_units::{Duration, Instant};
 use super::run_shard::RunShard;
 use super::split::ShardedRun;
 use crate::app::ConnSide;
-use crate::probe::Sampler;
+use crate::results::probe::Sampler;
 use crate::world::PROBE;
 
 pub(super) struct GlobalEvents {

@@ -8,11 +8,11 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Duration, Instant};
 
+use super::exchange::Request;
+use super::query::{QueryCost, response_size};
+use super::query_clients::QueryClient;
 use crate::app::ConnSide;
-use crate::exchange::Request;
-use crate::outcome::QueryRecord;
-use crate::query::{QueryCost, response_size};
-use crate::query_clients::QueryClient;
+use crate::results::outcome::QueryRecord;
 use crate::world::{QUERY_CLIENT, World};
 
 impl World<'_> {

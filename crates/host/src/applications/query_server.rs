@@ -7,8 +7,8 @@
 
 use lowtide_tcp::ConnId;
 
+use super::query::response_size;
 use crate::app::ConnSide;
-use crate::query::response_size;
 use crate::world::World;
 
 impl World<'_> {

@@ -1,13 +1,13 @@
 //! Handling of connections whose other end is in another shard, and translation of global numbers
-//! in events ([`crate::shard`]). Unused if there is one shard.
+//! in events ([`crate::sharding::shard`]). Unused if there is one shard.
 
 use lowtide_tcp::ConnId;
 
+use super::shard::{CostClaim, CostSample, RemoteRequest};
 use crate::app::ConnSide;
+use crate::applications::exchange::Request;
+use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
-use crate::exchange::Request;
-use crate::query::QueryCost;
-use crate::shard::{CostClaim, CostSample, RemoteRequest};
 use crate::world::World;
 
 impl World<'_> {

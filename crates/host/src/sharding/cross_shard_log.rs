@@ -5,10 +5,10 @@ use std::mem;
 use lowtide_sim::Scheduler;
 use lowtide_tcp::CloseReason;
 
+use super::shard::{CostClaim, CostSample, Shard};
 use crate::app::{ConnProgress, ConnSide};
+use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
-use crate::query::QueryCost;
-use crate::shard::{CostClaim, CostSample, Shard};
 use crate::world::World;
 
 /// The records of all shards.

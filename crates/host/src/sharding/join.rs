@@ -6,12 +6,12 @@ use lowtide_net::Partition;
 use lowtide_units::Instant;
 
 use super::cross_shard_log::CrossShardLog;
+use super::shard::Shard;
 use super::split::ShardedRun;
 use crate::app::{ConnHandle, ConnProgress, ConnSide};
-use crate::exchange::Exchange;
+use crate::applications::exchange::Exchange;
+use crate::applications::query_clients::QueryClient;
 use crate::node::Node;
-use crate::query_clients::QueryClient;
-use crate::shard::Shard;
 use crate::world::World;
 
 /// A finished shard.

@@ -11,17 +11,17 @@ use lowtide_tcp::Transmit;
 use lowtide_units::Instant;
 
 use super::run_shard::RunShard;
+use super::shard::{Shard, ShardMap};
 use super::termination_check::TerminationCheck;
 use crate::app::{ConnHandle, ConnProgress};
-use crate::delay_comparison::DelayComparison;
+use crate::applications::exchange::Exchange;
+use crate::applications::query_clients::QueryClients;
 use crate::event_key::EventKey;
-use crate::exchange::Exchange;
 use crate::node::Node;
-use crate::outcome::RunCounts;
-use crate::probe::Sampler;
-use crate::query_clients::QueryClients;
+use crate::results::delay_comparison::DelayComparison;
+use crate::results::outcome::RunCounts;
+use crate::results::probe::Sampler;
 use crate::run::scheduler;
-use crate::shard::{Shard, ShardMap};
 use crate::world::{FLOW_START, PROBE, QUERY_CLIENT, World};
 
 /// A run split into shards.

@@ -10,8 +10,8 @@ use lowtide_tcp::Connection;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
+use super::outcome::DelayRow;
 use crate::app::ConnSide;
-use crate::outcome::DelayRow;
 
 /// The compared flows.
 #[derive(Debug, Default)]

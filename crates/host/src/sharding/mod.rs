@@ -6,10 +6,12 @@
 //! [`ThreadUsage`] gives the reason.
 
 mod cost_model;
+mod cross_shard;
 mod cross_shard_log;
 mod global_events;
 mod join;
 mod run_shard;
+pub(crate) mod shard;
 mod split;
 mod termination_check;
 mod threads;
@@ -22,8 +24,8 @@ use lowtide_units::Instant;
 use self::global_events::GlobalEvents;
 pub use self::threads::{ThreadLimit, ThreadUsage, Threads};
 use crate::error::RunError;
-use crate::outcome::Outcome;
 use crate::results;
+use crate::results::outcome::Outcome;
 use crate::run::{begin, end_reason};
 use crate::setup::Setup;
 use crate::world::World;

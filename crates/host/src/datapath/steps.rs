@@ -1,4 +1,4 @@
-//! The path of a packet through its host: from TCP to the line and back. [`crate::nic`] describes
+//! The path of a packet through its host: from TCP to the line and back. [`super::nic`] describes
 //! the stages.
 
 use std::hint::cold_path;
@@ -10,12 +10,12 @@ use lowtide_tcp::Arrival;
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::Segment;
 
+use super::bucket::{DelayedPacket, Pacer};
+use super::stack::DelayLine;
 use crate::app::{ConnHandle, ConnSide};
-use crate::bucket::{DelayedPacket, Pacer};
-use crate::calibration::Calibration;
-use crate::clock::{Clock, RxTimes, TxTimes};
+use crate::clocks::calibration::Calibration;
+use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, packet};
-use crate::stack::DelayLine;
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {

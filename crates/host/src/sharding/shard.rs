@@ -1,4 +1,4 @@
-//! The state of a world that is one shard of a run (`parallel/`).
+//! The state of a world that is one shard of a run (`sharding/`).
 //!
 //! Contract: a world without shards has none of this, and checks for it only on rare paths.
 //! Connections and hosts are renumbered in each shard, in order; events, digests and results have
@@ -9,8 +9,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
-use crate::query::QueryCost;
 
 /// A cost record of the server's end of a connection across shards.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use lowtide_sim::partition::ShardWorld;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
+use super::shard::RemoteRequest;
 use super::termination_check::TerminationCheck;
 use crate::event_key::EventKey;
-use crate::shard::RemoteRequest;
 use crate::world::World;
 
 /// Several racks and their hosts.

@@ -17,9 +17,9 @@ pub use rows::{
     SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };
 
-use crate::alpha::alpha;
 use crate::app::{ConnProgress, ConnSide};
 use crate::node::address;
+use crate::results::alpha::alpha;
 
 /// The trace state of one side.
 #[derive(Clone, Copy, Debug, Default)]

@@ -20,8 +20,8 @@
 use lowtide_sim::Seed;
 use lowtide_units::{Duration, Fraction, HostStamp, Instant};
 
-use crate::noise::{Noise, NoiseSpec};
-pub use crate::timestamp_points::{RxTimes, TimestampPoint, TxTimes};
+use super::noise::{Noise, NoiseSpec};
+pub use super::timestamp_points::{RxTimes, TimestampPoint, TxTimes};
 
 /// The clock of a host. The default is perfect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

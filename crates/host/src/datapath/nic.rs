@@ -10,8 +10,8 @@
 use lowtide_net::Delivery;
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::bucket::BucketSpec;
-use crate::stack::StackSpec;
+use super::bucket::BucketSpec;
+use super::stack::StackSpec;
 
 /// Receive aggregation, like LRO and GRO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
