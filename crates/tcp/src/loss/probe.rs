@@ -8,10 +8,10 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
+use super::detection::AckSummary;
+use super::recovery::{ProbeAck, RecoveryPhase, TxSegment};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::loss_detection::AckSummary;
-use crate::recovery::{ProbeAck, RecoveryPhase, TxSegment};
 use crate::transmit::Transmit;
 
 /// The data of a probe.

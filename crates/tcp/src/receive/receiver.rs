@@ -10,8 +10,8 @@ use core::ops::Range;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
+use super::reassembly::Reassembly;
 use crate::ack::{AckAction, AckPolicy, CeSample, RxSample};
-use crate::reassembly::Reassembly;
 
 mod blocks;
 

@@ -5,7 +5,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use crate::config::{Config, RtoMinApplies};
+use crate::settings::config::{Config, RtoMinApplies};
 
 /// SRTT, RTTVAR and the timeout computed from them.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::overdue::OverdueLosses;
 use super::*;
-use crate::recovery::Rack;
+use crate::loss::recovery::Rack;
 
 const MSS: u32 = 100;
 const MIN_RTT: u64 = 80;

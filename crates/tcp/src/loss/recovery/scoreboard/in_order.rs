@@ -2,10 +2,10 @@
 //! order, so an ACK only removes the first segments.
 //!
 //! Contract: the results equal those of [`Scoreboard::ack`] and
-//! [`RackSample`](crate::recovery::RackSample) segment by segment.
+//! [`RackSample`](crate::loss::recovery::RackSample) segment by segment.
 
 use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
-use crate::recovery::SendOrder;
+use crate::loss::recovery::SendOrder;
 
 /// Segments that one ACK acknowledged in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,7 @@ mod tests {
     use lowtide_units::{Duration, Instant};
 
     use super::*;
-    use crate::recovery::Rack;
+    use crate::loss::recovery::Rack;
 
     fn at(us: u64) -> Instant {
         Instant::ZERO + Duration::from_us(us)

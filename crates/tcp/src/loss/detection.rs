@@ -4,10 +4,10 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
+use super::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 use crate::cc::CongestionEvent;
-use crate::config::{RecoveryRule, Reduction};
 use crate::connection::Connection;
-use crate::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
+use crate::settings::config::{RecoveryRule, Reduction};
 
 /// Duplicate ACKs that indicate a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;

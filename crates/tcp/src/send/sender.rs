@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use lowtide_units::Instant;
 use lowtide_wire::SeqNum;
 
-use crate::config::{Config, RecoveryRule, Reduction};
-use crate::recovery::{Eifel, Episode, Prr, Rack, Scoreboard, Tlp};
+use crate::loss::recovery::{Eifel, Episode, Prr, Rack, Scoreboard, Tlp};
+use crate::settings::config::{Config, RecoveryRule, Reduction};
 
 /// Reason why the sender stopped at its last attempt to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,8 @@
 
 use lowtide_units::{Bytes, Duration};
 
+use super::params::Params;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::params::Params;
 
 /// Negotiation of ECN (RFC 3168 §6.1.1, RFC 9768 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

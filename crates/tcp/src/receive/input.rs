@@ -3,12 +3,12 @@
 use lowtide_units::Instant;
 use lowtide_wire::{Ecn, Flags, Segment};
 
+use super::receiver::Accepted;
 use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::event::{CloseReason, EventKind, SegmentError};
-use crate::receiver::Accepted;
 use crate::state::State;
-use crate::timers::Timers;
+use crate::timers::deadlines::Timers;
 
 /// Flags that do not decide whether a segment is accepted.
 const IGNORED_FLAGS: Flags =

@@ -5,7 +5,7 @@ use lowtide_units::Instant;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::loss_detection::LossDetector;
+use crate::loss::detection::LossDetector;
 use crate::state::State;
 
 impl Connection {

@@ -2,8 +2,8 @@
 
 use lowtide_units::Instant;
 
+use super::sender::{LimitedBy, QuotaCheck};
 use crate::connection::Connection;
-use crate::sender::{LimitedBy, QuotaCheck};
 
 impl Connection {
     /// True if no ACK is due and nothing can be sent: no data, as at a receiver between its ACKs,

@@ -13,7 +13,7 @@
 use lowtide_units::Instant;
 
 use crate::connection::Connection;
-use crate::recovery::RecoveryPhase;
+use crate::loss::recovery::RecoveryPhase;
 
 /// New data that may be sent now.
 #[derive(Clone, Copy, Debug)]

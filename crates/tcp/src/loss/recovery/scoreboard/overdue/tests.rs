@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 use super::*;
-use crate::recovery::{Acked, Rack, ReoWndInput};
+use crate::loss::recovery::{Acked, Rack, ReoWndInput};
 
 const MSS: u32 = 1000;
 

@@ -5,15 +5,15 @@ use core::hint::cold_path;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
+use super::sender::{LimitedBy, RecoveryExt};
 use crate::cc::{AckSample, CongestionEvent, Reaction};
-use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::{EventKind, SegmentError};
 use crate::feedback::{AckView, CeFeedback};
-use crate::loss_detection::{AckSummary, LossDetector};
-use crate::recovery::{Acked, EifelAck, is_dsack};
-use crate::rtt::{elapsed_ticks, round_to_ticks};
-use crate::sender::{LimitedBy, RecoveryExt};
+use crate::loss::detection::{AckSummary, LossDetector};
+use crate::loss::recovery::{Acked, EifelAck, is_dsack};
+use crate::settings::config::UndoRule;
+use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `newer_timestamp`: its

@@ -11,10 +11,10 @@
 
 use lowtide_units::{Bytes, Instant, Rate};
 
+use super::sender::{LimitedBy, SendQuota};
 use crate::cc::per_round_trip;
-use crate::config::PacingRule;
 use crate::connection::Connection;
-use crate::sender::{LimitedBy, SendQuota};
+use crate::settings::config::PacingRule;
 
 /// Pacing rate in percent of one window per round trip, early in slow start. The window may double
 /// within a round trip, and pacing must not prevent it (Linux `tcp_pacing_ss_ratio`).

@@ -6,16 +6,16 @@ use core::hint::cold_path;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Flags;
 
+use super::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
+use super::tso_defer::SendOpportunity;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
-use crate::loss_detection::LossDetector;
-use crate::loss_probe::LossProbe;
-use crate::recovery::{RecoveryPhase, TxSegment};
-use crate::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
+use crate::loss::detection::LossDetector;
+use crate::loss::probe::LossProbe;
+use crate::loss::recovery::{RecoveryPhase, TxSegment};
 use crate::state::State;
 use crate::transmit::Transmit;
-use crate::tso_defer::SendOpportunity;
 
 /// One send decision: sequence range and kind of transmission.
 #[derive(Clone, Copy, Debug)]

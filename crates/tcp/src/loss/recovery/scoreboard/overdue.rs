@@ -8,7 +8,7 @@ use lowtide_units::{Duration, Instant};
 
 use super::visits::count_visit;
 use super::{AMBIGUOUS, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
-use crate::recovery::SendOrder;
+use crate::loss::recovery::SendOrder;
 
 /// Entries of [`SendOrderIndex::retransmitted`] below which stale entries are not removed.
 const COMPACT_FROM: usize = 16;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use lowtide_units::Duration;
 
-use crate::value::{Value, ValueKind};
+use super::value::{Value, ValueKind};
 
 /// Declaration of one parameter.
 #[derive(Clone, Copy, Debug)]
