@@ -3,7 +3,7 @@
 //! Each connection has two sides with fixed numbers. A packet carries both as steering hints, so no
 //! host needs a table of the others. Flows come first ([`lowtide_traffic::Flow`]): the client sends
 //! the flow's bytes and closes, the server reads everything. Connections of query clients follow
-//! ([`crate::applications::query_client`]): the client sends requests, and the server answers.
+//! (`applications/query_client.rs`): the client sends requests, and the server answers.
 
 use std::hint::cold_path;
 
