@@ -3,15 +3,15 @@
 //! Each connection has two sides with fixed numbers. A packet carries both as steering hints, so no
 //! host needs a table of the others. Flows come first ([`lowtide_traffic::Flow`]): the client sends
 //! the flow's bytes and closes, the server reads everything. Connections of query clients follow
-//! ([`crate::query_client`]): the client sends requests, and the server answers.
+//! (`applications/query_client.rs`): the client sends requests, and the server answers.
 
 use std::hint::cold_path;
 
 use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
-use crate::ecn_counters::EcnCounters;
-use crate::tsq::Tsq;
+use crate::datapath::tsq::Tsq;
+use crate::results::ecn_counters::EcnCounters;
 
 /// The port on which every host listens.
 pub(crate) const SERVER_PORT: u16 = 5001;

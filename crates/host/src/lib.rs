@@ -5,61 +5,40 @@
 //! and do not see switch internals. Applications are bound to one host and communicate only by
 //! packets.
 
-mod aggregate;
-mod alpha;
 mod app;
-mod bucket;
-mod calibration;
-pub mod clock;
-mod cross_shard;
+mod applications;
+mod clocks;
 mod datapath;
-mod delay_comparison;
-mod drive;
-mod ecn_counters;
 mod error;
 mod event_key;
-mod exchange;
-mod nic;
 mod node;
-mod noise;
-mod outcome;
-mod parallel;
-mod probe;
 mod profile;
-mod query;
-mod query_client;
-mod query_clients;
-mod query_server;
 mod results;
 mod run;
 mod setup;
-mod shard;
-mod stack;
+mod sharding;
 mod stepped_run;
-mod timer_tick;
-mod timestamp_points;
-mod trace;
-mod transfer;
-mod tsq;
 mod world;
-mod writer;
 
-pub use bucket::BucketSpec;
-pub use clock::{Clock, ClockSpec};
-pub use ecn_counters::EcnCounters;
+pub use clocks::clock;
+pub use clocks::clock::{Clock, ClockSpec};
+pub use clocks::noise::{
+    DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST,
+};
+pub use datapath::bucket::BucketSpec;
+pub use datapath::nic::{AggregationSpec, NicSpec};
+pub use datapath::stack::{StackDelay, StackJitter, StackSpec};
 pub use error::RunError;
-pub use nic::{AggregationSpec, NicSpec};
-pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
-pub use outcome::{
+pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
+pub use results::ecn_counters::EcnCounters;
+pub use results::outcome::{
     BufferPoolRecord, ClassRecord, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow,
     QueryRecord, QueueLevel, QueueRecord, QueueSample, RunCounts, StallReason,
 };
-pub use parallel::{ThreadLimit, ThreadUsage, Threads, run_on};
-pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
-pub use run::run;
-pub use setup::{Disturbance, EndCondition, HostSetup, ProbePlan, Setup};
-pub use stack::{StackDelay, StackJitter, StackSpec};
-pub use stepped_run::{EntityName, SteppedRun};
-pub use trace::{
+pub use results::trace::{
     SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };
+pub use run::run;
+pub use setup::{Disturbance, EndCondition, HostSetup, ProbePlan, Setup};
+pub use sharding::{ThreadLimit, ThreadUsage, Threads, run_on};
+pub use stepped_run::{EntityName, SteppedRun};

@@ -9,15 +9,15 @@ use lowtide_tcp::{Config, Endpoint};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Segment;
 
-use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
-use crate::bucket::{DelayedPacket, Pacer};
-use crate::calibration::Calibration;
-use crate::clock::Clock;
-use crate::nic::InterruptCoalescer;
+use crate::clocks::calibration::Calibration;
+use crate::clocks::clock::Clock;
+use crate::clocks::timer_tick::TimerTick;
+use crate::datapath::aggregate::Aggregator;
+use crate::datapath::bucket::{DelayedPacket, Pacer};
+use crate::datapath::nic::InterruptCoalescer;
+use crate::datapath::stack::DelayLine;
 use crate::setup::HostSetup;
-use crate::stack::DelayLine;
-use crate::timer_tick::TimerTick;
 
 /// Event codes in a host's digest.
 const DELIVER: u64 = 1;

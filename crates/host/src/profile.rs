@@ -8,10 +8,10 @@ use lowtide_tcp::profile::Assignment;
 use lowtide_tcp::switches::{self, SwitchError};
 use lowtide_units::{Bytes, Duration};
 
-use crate::clock::ClockSpec;
-use crate::nic::{AggregationSpec, NicSpec};
+use crate::clocks::clock::ClockSpec;
+use crate::datapath::nic::{AggregationSpec, NicSpec};
+use crate::datapath::stack::{StackDelay, StackJitter, StackSpec};
 use crate::setup::HostSetup;
-use crate::stack::{StackDelay, StackJitter, StackSpec};
 
 /// A named kind of host.
 #[derive(Debug)]

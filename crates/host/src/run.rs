@@ -4,8 +4,8 @@ use lowtide_sim::{Scheduler, Seed, Stop};
 use lowtide_units::Instant;
 
 use crate::error::RunError;
-use crate::outcome::{EndReason, Outcome};
 use crate::results;
+use crate::results::outcome::{EndReason, Outcome};
 use crate::setup::Setup;
 use crate::world::World;
 

@@ -6,8 +6,8 @@ use lowtide_tcp::Config;
 use lowtide_traffic::{Flow, QueryClientSpec};
 use lowtide_units::{Duration, Instant};
 
-use crate::clock::ClockSpec;
-use crate::nic::NicSpec;
+use crate::clocks::clock::ClockSpec;
+use crate::datapath::nic::NicSpec;
 
 /// The end condition of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

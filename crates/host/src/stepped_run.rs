@@ -9,9 +9,9 @@ use lowtide_units::Instant;
 
 use crate::error::RunError;
 use crate::node::Node;
+use crate::results::trace::{Trace, Tracer};
 use crate::run::begin;
 use crate::setup::Setup;
-use crate::trace::{Trace, Tracer};
 use crate::world::World;
 
 /// An entity with its own digest.

@@ -8,16 +8,16 @@ use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnProgress, ConnSide, SERVER_PORT};
-use crate::delay_comparison::DelayComparison;
+use crate::applications::query_clients::QueryClients;
+use crate::applications::writer::Writer;
 use crate::error::RunError;
 use crate::node::{Node, address};
-use crate::outcome::RunCounts;
-use crate::probe::Sampler;
-use crate::query_clients::QueryClients;
+use crate::results::delay_comparison::DelayComparison;
+use crate::results::outcome::RunCounts;
+use crate::results::probe::Sampler;
+use crate::results::trace::Tracer;
 use crate::setup::{HostSetup, Setup};
-use crate::shard::Shard;
-use crate::trace::Tracer;
-use crate::writer::Writer;
+use crate::sharding::shard::Shard;
 
 /// Event kinds in addition to [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 pub(crate) const TIMER: u8 = 1;

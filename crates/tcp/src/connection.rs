@@ -9,7 +9,6 @@ use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
 
 use crate::cc::{self, CcEntry, CongestionControl};
-use crate::config::Config;
 use crate::defence::ChallengeAckLimiter;
 use crate::delay::{DelayMode, DelayState};
 use crate::ecn::EcnState;
@@ -18,12 +17,13 @@ use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
 use crate::ip::IpVersion;
-use crate::liveness::state::Liveness;
-use crate::receiver::{Accepted, Receiver};
-use crate::rtt::RttEstimator;
-use crate::sender::{SendQuota, Sender};
+use crate::receive::receiver::{Accepted, Receiver};
+use crate::send::sender::{SendQuota, Sender};
+use crate::settings::config::Config;
 use crate::state::State;
-use crate::timers::Timers;
+use crate::timers::deadlines::Timers;
+use crate::timers::liveness::state::Liveness;
+use crate::timers::rtt::RttEstimator;
 use crate::transmit::{Transmit, TransmitId};
 
 /// A TCP connection without I/O.
@@ -54,7 +54,7 @@ pub struct Connection {
     pub(crate) unanswered: u32,
     /// Sequence number of a RST to send.
     pub(crate) pending_rst: Option<SeqNum>,
-    pub(crate) ts: Option<crate::timestamps::TimestampState>,
+    pub(crate) ts: Option<crate::timers::timestamps::TimestampState>,
     pub(crate) rcv: Receiver,
     pub(crate) timers: Timers,
     pub(crate) liveness: Liveness,

@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
-use crate::config::{
+use crate::settings::config::{
     Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth,
 };
 use crate::{ack, feedback};

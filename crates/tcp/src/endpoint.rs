@@ -18,11 +18,11 @@ use core::net::IpAddr;
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
-use crate::config::Config;
 use crate::connection::Connection;
 use crate::event::{CloseReason, SegmentError};
 use crate::ip::IpVersion;
-use crate::receiver::Accepted;
+use crate::receive::receiver::Accepted;
+use crate::settings::config::Config;
 use crate::state::State;
 use listeners::{Admission, ListenerId, Listeners};
 use secrets::Secrets;

@@ -14,12 +14,12 @@ use lowtide_units::{Duration, Instant, Probe, Unit};
 use lowtide_wire::{Ecn, Segment, SeqNum};
 use proptest::prelude::*;
 
-use crate::config::Config;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::profile::PROFILES;
 use crate::scheme::{SCHEMES, apply};
-use crate::sender::SendQuota;
+use crate::send::sender::SendQuota;
+use crate::settings::config::Config;
 use crate::transmit::Transmit;
 
 /// An input to both pairs.

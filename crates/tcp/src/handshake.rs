@@ -14,16 +14,16 @@ use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
 use crate::cc::{self, CcSetup};
-use crate::config::{Config, HandshakeRtt};
 use crate::connection::Connection;
 use crate::delay::DelayState;
 use crate::ecn::PacketClass;
 use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
-use crate::receiver::{Accepted, Receiver};
-use crate::rtt::{elapsed_ticks, round_to_ticks};
+use crate::receive::receiver::{Accepted, Receiver};
+use crate::settings::config::{Config, HandshakeRtt};
 use crate::state::State;
-use crate::timestamps::{TimestampState, tick};
+use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
+use crate::timers::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
 use state::PeerOptions;
 

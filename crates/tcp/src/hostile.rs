@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
 
-use crate::config::Config;
 use crate::connection::Connection;
+use crate::loss::recovery::take_visits;
 use crate::profile::find_profile;
-use crate::recovery::take_visits;
-use crate::sender::Sender;
+use crate::send::sender::Sender;
+use crate::settings::config::Config;
 use crate::transmit::Transmit;
 
 const ISN: u32 = 1000;

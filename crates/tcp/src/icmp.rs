@@ -21,7 +21,7 @@ use lowtide_wire::{DelayStamps, SeqNum};
 use crate::connection::Connection;
 use crate::event::CloseReason;
 use crate::handshake::TIMESTAMPS_LEN;
-use crate::sender::{SendQuota, Sender};
+use crate::send::sender::{SendQuota, Sender};
 use crate::state::State;
 
 /// Minimum accepted MTU, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 that of Linux

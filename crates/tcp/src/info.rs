@@ -5,7 +5,7 @@ use lowtide_units::{Duration, HostStamp, Instant, Rate};
 use crate::cc::DelackDetection;
 use crate::delay::DelayMode;
 use crate::ecn::EcnMode;
-use crate::sender::LimitedBy;
+use crate::send::sender::LimitedBy;
 use crate::state::State;
 
 /// Counters since the connection was opened.

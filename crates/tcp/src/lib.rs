@@ -24,50 +24,27 @@ pub mod profile;
 pub mod scheme;
 pub mod switches;
 
-mod ack_processing;
-mod config;
 mod connection;
 mod defence;
 mod ecn;
 mod endpoint;
 mod event;
-mod expiry;
 #[cfg(test)]
 mod fast_path_equivalence;
 mod handshake;
-mod header;
 #[cfg(test)]
 mod hostile;
 mod icmp;
-mod idle;
 mod info;
-mod input;
 mod ip;
-mod liveness;
-mod loss_detection;
-mod loss_probe;
-mod memory;
-mod output;
-mod pacing;
-mod params;
-mod reassembly;
-mod receiver;
-mod recovery;
-mod registered;
-mod rtt;
-mod sender;
+mod loss;
+mod receive;
+mod send;
+mod settings;
 mod state;
 mod timers;
-mod timestamps;
 mod transmit;
-mod tso_defer;
-mod value;
 
-pub use config::{
-    Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth,
-    HandshakeRtt, InitialWindow, IsnRule, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
-    SynCookies, TimestampOffset, UndoRule,
-};
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 pub use delay::DelayMode;
@@ -77,11 +54,16 @@ pub use event::{CloseReason, Event, SegmentError};
 pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
 pub use ip::IpVersion;
-pub use memory::DataKind;
-pub use params::{Param, Params};
-pub use receiver::Accepted;
-pub use registered::NameTaken;
-pub use sender::LimitedBy;
+pub use receive::memory::DataKind;
+pub use receive::receiver::Accepted;
+pub use send::sender::LimitedBy;
+pub use settings::config::{
+    Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth,
+    HandshakeRtt, InitialWindow, IsnRule, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
+    SynCookies, TimestampOffset, UndoRule,
+};
+pub use settings::params::{Param, Params};
+pub use settings::registered::NameTaken;
+pub use settings::value::{Value, ValueError, ValueKind};
 pub use state::State;
 pub use transmit::{Transmit, TransmitId};
-pub use value::{Value, ValueError, ValueKind};

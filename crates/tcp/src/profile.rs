@@ -18,7 +18,7 @@ mod thesis;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::Config;
+use crate::settings::config::Config;
 use crate::switches::{self, SwitchError};
 
 /// One switch of a profile or scheme.

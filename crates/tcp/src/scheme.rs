@@ -6,8 +6,8 @@
 //! is three schemes, because its halves run on different hosts.
 //! halves go to different hosts.
 
-use crate::config::Config;
 use crate::profile::{Assignment, apply as apply_all};
+use crate::settings::config::Config;
 use crate::switches::SwitchError;
 
 /// A named bundle of switches.
@@ -224,8 +224,8 @@ pub fn apply(scheme: &Scheme, config: &mut Config) -> Result<(), SwitchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CwrRule, EcnNegotiation, EctClass, FreezeGrowth};
     use crate::profile::PROFILES;
+    use crate::settings::config::{CwrRule, EcnNegotiation, EctClass, FreezeGrowth};
     use crate::{feedback, switches};
 
     #[test]

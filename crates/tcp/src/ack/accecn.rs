@@ -22,8 +22,8 @@ use alloc::boxed::Box;
 use lowtide_units::Instant;
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeSample, DelayedAck, RxSample};
-use crate::params::{Param, Params};
-use crate::value::ValueKind;
+use crate::settings::params::{Param, Params};
+use crate::settings::value::ValueKind;
 
 const NAME: &str = "accecn";
 /// Minimum number of marks that is answered with no ACK pending for data. With fewer, two ends
@@ -89,7 +89,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::value::Value;
+    use crate::settings::value::Value;
 
     fn policy(params: &Params) -> Box<dyn AckPolicy> {
         build(params, &AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })

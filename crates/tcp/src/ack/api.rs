@@ -5,7 +5,7 @@ use core::fmt;
 
 use lowtide_units::{Duration, Instant};
 
-use crate::params::{Param, Params};
+use crate::settings::params::{Param, Params};
 
 /// Parameters of a policy at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]

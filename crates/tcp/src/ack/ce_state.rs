@@ -1,8 +1,8 @@
 //! CE state of a DCTCP receiver, and the rules for acknowledging its change.
 
 use super::{AckAction, AckSetup, DelayedAck, RxSample};
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 

@@ -1,8 +1,8 @@
 //! Parameter for immediate ACKs of segments with CWR.
 
 use super::{AckAction, RxSample};
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const ANSWERS: &[&str] = &["as-usual", "at-once"];
 

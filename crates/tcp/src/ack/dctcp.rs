@@ -31,7 +31,7 @@ use super::{
     AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, CeState, FLIP, RxSample,
     acks_cwr_at_once, expedite,
 };
-use crate::params::Params;
+use crate::settings::params::Params;
 
 const NAME: &str = "dctcp";
 
@@ -77,7 +77,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::value::Value;
+    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 

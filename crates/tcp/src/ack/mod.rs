@@ -20,7 +20,7 @@ pub use ce_state::{CeState, FLIP};
 pub use cwr::{CWR_ACK, acks_cwr_at_once, expedite};
 pub use delayed::DelayedAck;
 
-use crate::registered::{AppendList, NameTaken};
+use crate::settings::registered::{AppendList, NameTaken};
 
 /// All acknowledgement policies, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

@@ -26,7 +26,7 @@ use alloc::boxed::Box;
 use lowtide_units::Instant;
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
-use crate::params::Params;
+use crate::settings::params::Params;
 
 const NAME: &str = "odctcp";
 
@@ -68,7 +68,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::value::Value;
+    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 

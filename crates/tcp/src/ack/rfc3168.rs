@@ -24,8 +24,8 @@ use super::{
     AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, DelayedAck, RxSample,
     acks_cwr_at_once, expedite,
 };
-use crate::params::{Param, Params};
-use crate::value::ValueKind;
+use crate::settings::params::{Param, Params};
+use crate::settings::value::ValueKind;
 
 const NAME: &str = "rfc3168";
 
@@ -97,7 +97,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::value::Value;
+    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 

@@ -26,8 +26,8 @@ use alloc::boxed::Box;
 use lowtide_units::{Duration, Instant};
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
-use crate::params::{Param, Params};
-use crate::value::ValueKind;
+use crate::settings::params::{Param, Params};
+use crate::settings::value::ValueKind;
 
 const NAME: &str = "tdctcp";
 /// ln(100) in 32 fraction bits: the 99th percentile of the exponential distribution with rate one.
@@ -135,7 +135,7 @@ impl AckPolicy for Tdctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Value;
+    use crate::settings::value::Value;
 
     const LONGEST: Duration = Duration::from_ms(200);
 

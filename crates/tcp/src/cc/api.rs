@@ -6,7 +6,7 @@ use core::fmt;
 use lowtide_units::{Duration, Instant, Probe, Rate};
 
 use super::per_round_trip;
-use crate::params::{Param, Params};
+use crate::settings::params::{Param, Params};
 
 /// Parameters of the connection when it was established.
 #[derive(Clone, Copy, Debug)]

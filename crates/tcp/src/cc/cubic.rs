@@ -29,8 +29,8 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const NAME: &str = "cubic";
 

@@ -38,7 +38,7 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
-use crate::params::Params;
+use crate::settings::params::Params;
 
 mod settings;
 

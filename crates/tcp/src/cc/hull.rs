@@ -33,8 +33,8 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
     Requirements, Signal, per_round_trip,
 };
-use crate::params::{Param, Params};
-use crate::value::ValueKind;
+use crate::settings::params::{Param, Params};
+use crate::settings::value::ValueKind;
 
 const NAME: &str = "hull";
 const INTERVAL: Duration = Duration::from_us(64);

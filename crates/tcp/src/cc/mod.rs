@@ -30,7 +30,7 @@ pub use api::{
 pub use rate::per_round_trip;
 pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 
-use crate::registered::{AppendList, NameTaken};
+use crate::settings::registered::{AppendList, NameTaken};
 
 /// All congestion controls, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

@@ -23,7 +23,7 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, SLOW_START_END, Signal, overshoots,
 };
-use crate::params::Params;
+use crate::settings::params::Params;
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {

@@ -37,8 +37,8 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     DelackDetection, Exemption, Reaction, Requirements, Signal,
 };
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const NAME: &str = "tdctcp";
 const ORACLE: &str = "oracle";

@@ -33,8 +33,8 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
-use crate::params::{Param, Params};
-use crate::value::ValueKind;
+use crate::settings::params::{Param, Params};
+use crate::settings::value::ValueKind;
 
 const NAME: &str = "vegas";
 const MAX_SEGMENTS: u64 = 1000;

@@ -4,8 +4,8 @@
 //! depth of a reaction, growth beyond slow start) are a factor here or belong in their own file.
 
 use super::{AckSample, CcSetup, CongestionEvent};
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const ENDS: &[&str] = &["exact", "overshoot"];
 

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::cc::CcEntry;
-use crate::params::Params;
+use crate::settings::params::Params;
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Timestamps that a data receiver stores until it acknowledges.
 
-use crate::config::DelayEchoRule;
+use crate::settings::config::DelayEchoRule;
 
 /// The timestamps of arrived segments that are not acknowledged yet.
 #[derive(Clone, Debug)]

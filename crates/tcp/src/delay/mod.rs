@@ -34,7 +34,7 @@ pub(crate) use baseline::Baseline;
 pub(crate) use echoes::PendingEcho;
 pub use spacing::Spacing;
 
-use crate::config::Config;
+use crate::settings::config::Config;
 
 /// State of the delay option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

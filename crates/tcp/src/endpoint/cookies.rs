@@ -31,8 +31,8 @@ use siphasher::sip::SipHasher24;
 
 use super::secrets::{Secrets, SipKey, hash_four_tuple};
 use super::{Arrival, Endpoint, FourTuple};
-use crate::config::{Config, TimestampOffset};
 use crate::connection::Connection;
+use crate::settings::config::{Config, TimestampOffset};
 use crate::state::State;
 
 /// The clock step of cookies (RFC 4987, appendix A).

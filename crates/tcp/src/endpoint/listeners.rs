@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use lowtide_units::Instant;
 
 use super::ListenError;
-use crate::config::{Config, SynCookies};
+use crate::settings::config::{Config, SynCookies};
 
 /// Identifies a listener for the endpoint's lifetime, even if its port is listened on again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use lowtide_wire::SeqNum;
 use siphasher::sip::SipHasher24;
 
 use super::FourTuple;
-use crate::config::{Config, IsnRule, TimestampOffset};
+use crate::settings::config::{Config, IsnRule, TimestampOffset};
 
 /// A key of SipHash-2-4, 128 bits.
 pub(super) type SipKey = [u64; 2];

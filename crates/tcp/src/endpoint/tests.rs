@@ -9,9 +9,9 @@ use lowtide_units::Duration;
 use lowtide_wire::Timestamps;
 
 use super::*;
-use crate::config::IsnRule;
 use crate::defence::TimeWaitReset;
 use crate::event::Event;
+use crate::settings::config::IsnRule;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));

@@ -12,10 +12,10 @@ use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 use super::{Endpoint, FourTuple};
-use crate::config::Config;
 use crate::connection::Connection;
 use crate::defence::{AckThrottle, ChallengeAckLimiter, TimeWaitReset};
-use crate::timestamps::TimestampState;
+use crate::settings::config::Config;
+use crate::timers::timestamps::TimestampState;
 
 /// Maximum number of entries of one endpoint: four per port of a host.
 pub(super) const LIMIT: usize = 1 << 18;

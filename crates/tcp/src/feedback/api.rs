@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::params::{Param, Params};
+use crate::settings::params::{Param, Params};
 
 /// The part of one ACK that carries ECN feedback.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,8 +5,8 @@ use lowtide_units::{Duration, Instant};
 
 use super::{AckView, FeedbackDecoder};
 use crate::ack::{self, AckAction, AckSetup, RxSample};
-use crate::params::Params;
-use crate::value::Value;
+use crate::settings::params::Params;
+use crate::settings::value::Value;
 
 const MSS: u32 = 1000;
 const SEGMENTS: u32 = 12;

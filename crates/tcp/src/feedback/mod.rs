@@ -13,7 +13,7 @@ pub mod rfc3168;
 
 pub use api::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
 
-use crate::registered::{AppendList, NameTaken};
+use crate::settings::registered::{AppendList, NameTaken};
 
 /// All feedback decoders, sorted by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

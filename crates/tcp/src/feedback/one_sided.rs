@@ -22,8 +22,8 @@
 use alloc::boxed::Box;
 
 use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 const NAME: &str = "one-sided";
 const COUNTS: &[&str] = &["latched", "first"];

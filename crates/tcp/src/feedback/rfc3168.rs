@@ -16,7 +16,7 @@
 use alloc::boxed::Box;
 
 use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::params::Params;
+use crate::settings::params::Params;
 
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {

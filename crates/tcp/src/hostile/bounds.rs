@@ -4,9 +4,9 @@ use lowtide_units::{Bytes, Duration};
 use lowtide_wire::SeqNum;
 
 use super::{HostilePeer, ISN, profile};
-use crate::config::{Config, RecoveryRule, Reduction};
 use crate::icmp::IcmpReport;
-use crate::sender::Sender;
+use crate::send::sender::Sender;
+use crate::settings::config::{Config, RecoveryRule, Reduction};
 
 #[test]
 fn the_peer_cannot_make_segments_shorter_than_min_mss() {

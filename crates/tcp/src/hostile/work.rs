@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use lowtide_units::{Bytes, Duration};
 
 use super::{HostilePeer, VISITS_PER_ACK, profile};
-use crate::config::{Config, RecoveryRule, Reduction};
-use crate::recovery::MAX_VISITED;
+use crate::loss::recovery::MAX_VISITED;
+use crate::settings::config::{Config, RecoveryRule, Reduction};
 
 /// Loss detectors, each in the configuration that a hostile peer can exploit most.
 fn loss_detectors() -> Vec<(&'static str, Config)> {

@@ -6,8 +6,8 @@ use super::field::{
     Names, name_of, names, number, set_bool, set_count, set_duration, set_name, span,
 };
 use super::{Side, Switch, unavailable};
-use crate::config::EcnNegotiation;
-use crate::value::{Value, ValueKind};
+use crate::settings::config::EcnNegotiation;
+use crate::settings::value::{Value, ValueKind};
 
 const ECN: Names<EcnNegotiation> = &[
     ("off", EcnNegotiation::Off),

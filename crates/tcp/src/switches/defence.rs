@@ -4,9 +4,9 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_count, set_duration, set_name, span};
 use super::{Side, Switch};
-use crate::config::{IsnRule, SynCookies, TimestampOffset};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::value::{Value, ValueKind};
+use crate::settings::config::{IsnRule, SynCookies, TimestampOffset};
+use crate::settings::value::{Value, ValueKind};
 
 const ISN: Names<IsnRule> = &[("rfc6528", IsnRule::Rfc6528), ("random", IsnRule::Random)];
 const TIMESTAMP_OFFSET: Names<TimestampOffset> = &[

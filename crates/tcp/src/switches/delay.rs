@@ -4,8 +4,8 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_bool, set_duration, set_name, span};
 use super::{Side, Switch};
-use crate::config::DelayEchoRule;
-use crate::value::{Value, ValueKind};
+use crate::settings::config::DelayEchoRule;
+use crate::settings::value::{Value, ValueKind};
 
 const ECHO: Names<DelayEchoRule> =
     &[("mean", DelayEchoRule::Mean), ("newest", DelayEchoRule::Newest)];

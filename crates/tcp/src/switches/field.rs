@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use lowtide_units::{Bytes, Duration};
 
-use crate::value::{Value, ValueError, ValueKind};
+use crate::settings::value::{Value, ValueError, ValueKind};
 
 /// The names of the variants of one enum.
 pub(super) type Names<T> = &'static [(&'static str, T)];

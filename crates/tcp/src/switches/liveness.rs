@@ -4,7 +4,7 @@ use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_count, set_duration, span};
 use super::{Side, Switch, unavailable};
-use crate::value::{Value, ValueKind};
+use crate::settings::value::{Value, ValueKind};
 
 /// The maximum idle time and timeout: one week.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -22,9 +22,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::config::Config;
-use crate::params::Param;
-use crate::value::{Value, ValueError, ValueKind};
+use crate::settings::config::Config;
+use crate::settings::params::Param;
+use crate::settings::value::{Value, ValueError, ValueKind};
 use crate::{ack, cc, feedback};
 
 /// The end of a connection that a switch belongs to.

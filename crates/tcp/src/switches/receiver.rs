@@ -5,7 +5,7 @@ use lowtide_units::Duration;
 use super::field::{number, set_bool, set_bytes, set_count, set_duration, set_registered, span};
 use super::{Side, Switch};
 use crate::ack;
-use crate::value::{Value, ValueKind};
+use crate::settings::value::{Value, ValueKind};
 
 pub(super) const RECEIVER: [Switch; 5] = [
     Switch {

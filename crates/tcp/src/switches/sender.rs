@@ -7,11 +7,11 @@ use super::field::{
     set_registered, span,
 };
 use super::{Side, Switch};
-use crate::config::{
+use crate::settings::config::{
     CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
     RecoveryRule, Reduction, RtoMinApplies, UndoRule,
 };
-use crate::value::{Value, ValueKind};
+use crate::settings::value::{Value, ValueKind};
 use crate::{cc, feedback};
 
 const ECT: Names<EctClass> =

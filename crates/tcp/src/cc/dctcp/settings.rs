@@ -4,8 +4,8 @@ use crate::cc::alpha::{
     KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
 };
 use crate::cc::{SLOW_START_END, overshoots};
-use crate::params::{Param, Params};
-use crate::value::{Value, ValueKind};
+use crate::settings::params::{Param, Params};
+use crate::settings::value::{Value, ValueKind};
 
 /// The owner of the parameters.
 pub(super) const NAME: &str = "dctcp";

@@ -1,7 +1,7 @@
 use lowtide_units::{Duration, Instant};
 
 use super::*;
-use crate::value::Value;
+use crate::settings::value::Value;
 
 mod variants;
 mod vectors;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::value::Value;
+use crate::settings::value::Value;
 
 const MSS: u64 = 1000;
 const START: Instant = Instant::ZERO;

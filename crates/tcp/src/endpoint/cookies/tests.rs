@@ -6,9 +6,9 @@ use std::vec::Vec;
 use lowtide_units::Bytes;
 
 use super::*;
-use crate::config::{EcnNegotiation, SynCookies};
 use crate::ecn::EcnMode;
 use crate::endpoint::ConnId;
+use crate::settings::config::{EcnNegotiation, SynCookies};
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));

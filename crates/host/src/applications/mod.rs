@@ -1,0 +1,9 @@
+//! Applications, each bound to one end of a connection: those of flows, query clients and servers.
+
+pub(crate) mod exchange;
+pub(crate) mod query;
+mod query_client;
+pub(crate) mod query_clients;
+mod query_server;
+pub(crate) mod transfer;
+pub(crate) mod writer;

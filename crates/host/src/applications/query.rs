@@ -1,0 +1,130 @@
+//! Queries in progress, and their rows.
+
+use lowtide_tcp::{CloseReason, Counters, Info};
+use lowtide_traffic::QueryClientSpec;
+use lowtide_units::{Bytes, Instant};
+
+use crate::results::outcome::{FlowStatus, QueryRecord};
+
+/// The cost of a connection, both sides together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct QueryCost {
+    timeouts: u64,
+    retx_bytes: u64,
+}
+
+impl QueryCost {
+    pub(crate) const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
+
+    /// Returns the sum.
+    pub(crate) const fn and(self, more: Self) -> Self {
+        Self {
+            timeouts: self.timeouts + more.timeouts,
+            retx_bytes: self.retx_bytes + more.retx_bytes,
+        }
+    }
+
+    /// Adds the cost of one side.
+    pub(crate) const fn add(&mut self, side: &Info) {
+        self.count(&side.counters);
+    }
+
+    /// Adds the counters of one side.
+    pub(crate) const fn count(&mut self, counters: &Counters) {
+        self.timeouts += counters.rto_count;
+        self.retx_bytes += counters.bytes_retrans;
+    }
+
+    /// Returns the cost since `before`.
+    pub(crate) const fn since(self, before: Self) -> Self {
+        Self {
+            timeouts: self.timeouts.saturating_sub(before.timeouts),
+            retx_bytes: self.retx_bytes.saturating_sub(before.retx_bytes),
+        }
+    }
+}
+
+/// One query in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query {
+    start: Instant,
+    end: Option<Instant>,
+    /// Outstanding answers.
+    missing: u32,
+    cost: QueryCost,
+    failed: Option<CloseReason>,
+}
+
+impl Query {
+    pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
+        let cost = QueryCost::default();
+        Self { start, end: None, missing: fan_out, cost, failed: None }
+    }
+
+    /// Adds the cost of one of its requests so far.
+    pub(crate) const fn add_cost(&mut self, more: QueryCost) {
+        self.cost.timeouts += more.timeouts;
+        self.cost.retx_bytes += more.retx_bytes;
+    }
+
+    /// Records an answer at `now`, or its failure with a reason. Returns true if it was the last
+    /// one.
+    pub(crate) fn complete_one(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
+        self.failed = self.failed.or(lost);
+        self.missing = self.missing.saturating_sub(1);
+        let over = self.missing == 0;
+        if over && self.failed.is_none() {
+            self.end = Some(now);
+        }
+        over
+    }
+
+    /// Returns its row, given the end of the warm-up and the end of the run.
+    pub(crate) fn record(
+        &self,
+        spec: &QueryClientSpec,
+        (query_client, number): (u32, u32),
+        (warm, ended): (Instant, Instant),
+    ) -> QueryRecord {
+        let deadline_met = spec.deadline.and_then(|deadline| match self.end {
+            Some(end) => Some(end.saturating_since(self.start) <= deadline),
+            None if self.failed.is_some() => Some(false),
+            None => (ended.saturating_since(self.start) > deadline).then_some(false),
+        });
+        let status = match (self.end, self.failed) {
+            (Some(_), _) => FlowStatus::Complete,
+            (None, Some(_)) => FlowStatus::Failed,
+            (None, None) => FlowStatus::Unfinished,
+        };
+        QueryRecord {
+            group: spec.group,
+            query_client,
+            number,
+            client: spec.client,
+            fan_out: spec.fan_out,
+            start: self.start,
+            end: self.end,
+            bytes: response_size(spec, number).as_u64() * u64::from(spec.fan_out),
+            deadline_met,
+            timeouts: self.cost.timeouts,
+            retx_bytes: self.cost.retx_bytes,
+            status,
+            error: self.failed.map(CloseReason::name),
+            in_warmup: self.start < warm,
+        }
+    }
+}
+
+/// Returns the bytes of each answer of that query.
+pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
+    let turn = (query as usize).checked_rem(spec.response_sizes.len());
+    turn.and_then(|i| spec.response_sizes.get(i)).copied().unwrap_or_default()
+}
+
+/// Returns the total number of queries of a client.
+pub(crate) fn query_count(spec: &QueryClientSpec) -> usize {
+    match &spec.schedule {
+        lowtide_traffic::QuerySchedule::ClosedLoop { queries, .. } => *queries as usize,
+        lowtide_traffic::QuerySchedule::OpenLoop(times) => times.len(),
+    }
+}

@@ -1,0 +1,298 @@
+//! All query clients of a run and their state: next query, servers, connections.
+//!
+//! Contract: the connection numbers of a client are known before the run. With persistent
+//! connections there is one per entry of [`QueryClientSpec::servers`], in that order; otherwise
+//! `fan_out` per query, in query order. Random draws (servers, jitter) come from generators of this
+//! client alone.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lowtide_sim::{Entity, Rng, Seed};
+use lowtide_traffic::{QueryClientSpec, QuerySchedule};
+use lowtide_units::{Duration, Instant};
+
+use super::exchange::Exchange;
+use super::query::{Query, query_count, response_size};
+use crate::app::ConnProgress;
+use crate::error::RunError;
+use crate::setup::Setup;
+
+/// All query clients of a run.
+#[derive(Debug)]
+pub(crate) struct QueryClients {
+    pub(crate) list: Vec<QueryClient>,
+    /// By connection, from the first one of the first client.
+    pub(crate) exchanges: Vec<Exchange>,
+    /// The number of that connection.
+    pub(crate) first: usize,
+}
+
+/// The state of one query client.
+#[derive(Debug)]
+pub(crate) struct QueryClient {
+    /// Number of its first connection.
+    pub(crate) first: u32,
+    persistent: bool,
+    fan_out: u32,
+    /// Start time, jitter included.
+    start: Instant,
+    /// Shift of its queries by the start jitter.
+    shift: Duration,
+    /// Total number of its queries.
+    total: usize,
+    /// Started queries, by number.
+    pub(crate) queries: Vec<Query>,
+    /// Of these, incomplete queries.
+    pub(crate) outstanding: u32,
+    /// Start of the next query, if known.
+    pub(crate) next: Option<Instant>,
+    /// Its persistent connections are open.
+    pub(crate) connected: bool,
+    /// Server indices, shuffled as far as drawn; empty if a query goes to all.
+    order: Vec<u32>,
+    draw: Rng,
+    jitter: Rng,
+    /// Delayed requests: time, connection, query.
+    due: BinaryHeap<Reverse<(Instant, u32, u32)>>,
+}
+
+impl QueryClients {
+    /// Returns the query clients of `setup`; adds their connections to `flows`.
+    pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
+        let mut query_clients =
+            Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
+        for (spec, index) in setup.query_clients.iter().zip(0_u32..) {
+            let refuse = |problem| RunError::QueryClient { query_client: index as usize, problem };
+            check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
+            let mut query_client = QueryClient::new(setup, spec, index, flows.len() as u32);
+            let progress = |index: u32, size| {
+                let server = spec.servers.get(index as usize).copied().unwrap_or_default();
+                let plain = ConnProgress::new(spec.group, spec.client, server, size);
+                ConnProgress { server_sends: true, ..plain }
+            };
+            if spec.persistent {
+                flows.extend((0..spec.servers.len() as u32).map(|index| progress(index, None)));
+            } else {
+                for query in 0..query_client.total as u32 {
+                    query_client.shuffle();
+                    let indices = (0..spec.fan_out).map(|i| query_client.server_index(i));
+                    flows.extend(indices.map(|p| progress(p, Some(response_size(spec, query)))));
+                }
+            }
+            let here = flows.len() - query_clients.first;
+            query_clients.exchanges.resize_with(here, || Exchange::new(index));
+            query_clients.list.push(query_client);
+        }
+        Ok(query_clients)
+    }
+
+    /// No query clients.
+    pub(crate) const NONE: Self = Self { list: Vec::new(), exchanges: Vec::new(), first: 0 };
+
+    /// Returns the number of clients with queries left.
+    pub(crate) fn busy(&self) -> usize {
+        self.list.iter().filter(|a| !a.is_over()).count()
+    }
+
+    /// Returns the start time of each client.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> {
+        self.list.iter().map(|a| a.start)
+    }
+
+    /// Returns the exchange of a connection; `None` if it is not a query connection.
+    pub(crate) fn exchange(&mut self, connection: usize) -> Option<&mut Exchange> {
+        self.exchanges.get_mut(connection.checked_sub(self.first)?)
+    }
+
+    /// Returns the numbers of all query connections.
+    pub(crate) fn connections(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.exchanges.len()
+    }
+}
+
+impl QueryClient {
+    fn new(setup: &Setup, spec: &QueryClientSpec, index: u32, first: u32) -> Self {
+        let rng = |purpose| Seed::derive(setup.seed, "asker", u64::from(index), purpose).rng();
+        let shift = rng("start jitter").duration_below(setup.disturbance.start_jitter);
+        let some = (spec.fan_out as usize) < spec.servers.len();
+        let servers = if some { spec.servers.len() as u32 } else { 0 };
+        Self {
+            first,
+            persistent: spec.persistent,
+            fan_out: spec.fan_out,
+            start: spec.start + shift,
+            shift,
+            total: query_count(spec),
+            queries: Vec::new(),
+            outstanding: 0,
+            next: Some(Instant::ZERO),
+            connected: false,
+            order: (0..servers).collect(),
+            draw: rng("servers"),
+            jitter: rng("jitter"),
+            due: BinaryHeap::new(),
+        }
+        .planned(spec)
+    }
+
+    fn planned(mut self, spec: &QueryClientSpec) -> Self {
+        self.next = self.time(spec, 0);
+        self
+    }
+
+    /// Returns the start of query `number`, if it depends on no other query.
+    fn time(&self, spec: &QueryClientSpec, number: usize) -> Option<Instant> {
+        match &spec.schedule {
+            QuerySchedule::ClosedLoop { .. } => {
+                (number == 0 && self.total > 0).then_some(self.start)
+            }
+            QuerySchedule::OpenLoop(times) => {
+                times.get(number).map(|at| (*at + self.shift).max(self.start))
+            }
+        }
+    }
+
+    /// Returns true if all its queries are complete.
+    pub(crate) fn is_over(&self) -> bool {
+        self.outstanding == 0 && self.queries.len() == self.total
+    }
+
+    /// Returns true if a query remains that does not start before `until`, or not within `least`
+    /// after the completion of another.
+    pub(crate) fn cannot_finish_before(
+        &self,
+        spec: &QueryClientSpec,
+        until: Instant,
+        least: Duration,
+    ) -> bool {
+        let more = self.queries.len() < self.total;
+        let pauses =
+            matches!(spec.schedule, QuerySchedule::ClosedLoop { pause, .. } if pause >= least);
+        more && (self.next.is_some_and(|at| at >= until) || (pauses && self.outstanding > 0))
+    }
+
+    /// Returns a copy whose connections are numbered from `first`.
+    pub(crate) fn with_first(self, first: u32) -> Self {
+        Self { first, ..self }
+    }
+
+    /// Returns a client without queries, as a placeholder.
+    pub(crate) fn idle_copy(&self) -> Self {
+        Self {
+            total: 0,
+            queries: Vec::new(),
+            next: None,
+            order: Vec::new(),
+            due: BinaryHeap::new(),
+            draw: self.draw.clone(),
+            jitter: self.jitter.clone(),
+            ..*self
+        }
+    }
+
+    /// Returns the numbers of its persistent connections.
+    pub(crate) fn persistent_connections(&self, spec: &QueryClientSpec) -> std::ops::Range<u32> {
+        let n = if self.persistent { spec.servers.len() as u32 } else { 0 };
+        self.first..self.first + n
+    }
+
+    /// Starts a query if one is due. Returns its number.
+    pub(crate) fn begin(&mut self, now: Instant, spec: &QueryClientSpec) -> Option<u32> {
+        if self.next? > now {
+            return None;
+        }
+        let number = self.queries.len() as u32;
+        self.queries.push(Query::new(now, self.fan_out));
+        self.outstanding += 1;
+        self.next = self.time(spec, self.queries.len());
+        if self.persistent {
+            self.shuffle();
+        }
+        Some(number)
+    }
+
+    /// Records that a query is complete. Returns the start of the next one, if it waited for that.
+    pub(crate) fn on_query_completed(
+        &mut self,
+        now: Instant,
+        spec: &QueryClientSpec,
+    ) -> Option<Instant> {
+        self.outstanding -= 1;
+        let QuerySchedule::ClosedLoop { pause, .. } = spec.schedule else { return None };
+        self.next = (self.queries.len() < self.total).then(|| now + pause);
+        self.next
+    }
+
+    /// Draws the servers of a query (Fisher-Yates, as far as needed).
+    fn shuffle(&mut self) {
+        let n = self.order.len();
+        for i in 0..(self.fan_out as usize).min(n) {
+            let j = i + self.draw.below((n - i) as u64) as usize;
+            self.order.swap(i, j);
+        }
+    }
+
+    /// Returns the index of the `i`-th drawn server.
+    fn server_index(&self, i: u32) -> u32 {
+        self.order.get(i as usize).copied().unwrap_or(i)
+    }
+
+    /// Returns the connection of the `i`-th request of `query`, the query started last.
+    pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
+        self.first + if self.persistent { self.server_index(i) } else { query * self.fan_out + i }
+    }
+
+    /// Delays a request by up to `jitter`. Returns its time.
+    pub(crate) fn delay_request(
+        &mut self,
+        now: Instant,
+        jitter: Duration,
+        connection: u32,
+        query: u32,
+    ) -> Instant {
+        let at = now + self.jitter.duration_below(jitter);
+        self.due.push(Reverse((at, connection, query)));
+        at
+    }
+
+    /// Removes a request that is due: its connection and its query.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(u32, u32)> {
+        let Reverse((at, connection, query)) = *self.due.peek()?;
+        if at > now {
+            return None;
+        }
+        self.due.pop();
+        Some((connection, query))
+    }
+}
+
+fn check(spec: &QueryClientSpec, hosts: usize, connections: usize) -> Result<(), &'static str> {
+    let exists = |host: &u32| (*host as usize) < hosts;
+    let servers = spec.servers.len();
+    let more = if spec.persistent {
+        servers as u64
+    } else {
+        (query_count(spec) as u64).saturating_mul(u64::from(spec.fan_out))
+    };
+    let all = more.saturating_add(connections as u64).saturating_mul(2);
+    let falls = |times: &Vec<Instant>| times.windows(2).any(|w| w[0] > w[1]);
+    if !exists(&spec.client) || !spec.servers.iter().all(exists) {
+        Err("its client and its servers must be hosts of the network")
+    } else if spec.servers.contains(&spec.client) {
+        Err("its client cannot be among its servers")
+    } else if spec.fan_out == 0 || spec.fan_out as usize > servers {
+        Err("a query must go to at least one of its servers and at most to all")
+    } else if spec.request.as_u64() == 0 {
+        Err("a request must have at least one byte")
+    } else if spec.response_sizes.is_empty() || spec.response_sizes.iter().any(|a| a.as_u64() == 0)
+    {
+        Err("every answer must have at least one byte, and there must be one")
+    } else if matches!(&spec.schedule, QuerySchedule::OpenLoop(times) if falls(times)) {
+        Err("the times of its queries must not fall")
+    } else if all > u64::from(Entity::MAX_INDEX) {
+        Err("a run has at most 134 million connections")
+    } else {
+        Ok(())
+    }
+}

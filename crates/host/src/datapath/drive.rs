@@ -1,0 +1,193 @@
+//! Handling of a changed connection: events to its application, transmission, timer.
+//!
+//! Every segment takes this path, so host, connection and driver state are looked up once.
+
+use std::hint::cold_path;
+
+use lowtide_net::{Envelope, HostId, Network};
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::{ConnId, Connection, Transmit};
+use lowtide_units::Instant;
+
+use super::bucket::DelayedPacket;
+use super::steps::{enqueue_delayed, send};
+use super::tsq::Tsq;
+use crate::app::{ConnHandle, ConnSide};
+use crate::applications::transfer::poll_flow_events;
+use crate::applications::writer::Writer;
+use crate::clocks::timer_tick::TimerTick;
+use crate::results::trace::Tracer;
+use crate::world::{TIMER, WRITE, World};
+
+impl World<'_> {
+    /// Processes a change of connection `id` of a side.
+    pub(crate) fn drive_conn(
+        &mut self,
+        now: Instant,
+        side: ConnSide,
+        id: ConnId,
+        sched: &mut Scheduler,
+    ) {
+        let index = side.index() as usize;
+        let answers = self.flows.get(side.flow()).is_some_and(|p| p.server_sends);
+        let mut over = answers && self.poll_query_events(now, side, id, sched);
+
+        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
+        let peer = if side.is_client() { progress.server } else { progress.client };
+        let number = progress.number;
+        let Some(handle) = self.handles.get_mut(index) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        let mut ends = false;
+        if !answers {
+            let was_over = progress.is_over();
+            over = poll_flow_events(now, side, self.warmup_end, conn, progress);
+            ends = !was_over && progress.is_over();
+        }
+        if let Some(Some(writer)) = self.writers.get_mut(side.flow())
+            && side.is_client()
+        {
+            resume(now, progress.number, writer, conn, sched);
+        }
+
+        let sends = progress.sends(side) && now >= self.warmup_end;
+        let outgoing = &mut self.outgoing;
+        while conn.poll_transmit_into(now, outgoing) {
+            // Not on the wire; for schemes that request it explicitly.
+            outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
+            let mut stamp = None;
+            let mut i = 0;
+            loop {
+                let cut;
+                let segment = if outgoing.segments > 1 {
+                    cold_path();
+                    cut = outgoing.segment(i);
+                    &cut
+                } else {
+                    &outgoing.header
+                };
+                let envelope = Envelope {
+                    src: HostId(node.number),
+                    dst: HostId(peer),
+                    size: segment.ipv4_len(),
+                    src_conn: side.index(),
+                    dst_conn: side.peer().with_flow(progress.peer_index).index(),
+                    class: progress.class.unwrap_or(node.class),
+                };
+                if sends {
+                    progress.ecn_counters.on_data_sent(segment);
+                }
+                if node.delays_output {
+                    let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
+                    let waiting = DelayedPacket {
+                        packet: envelope.around(*segment),
+                        made: now,
+                        completes: ends,
+                    };
+                    let queues = (&mut node.stack_out, &mut node.pacer);
+                    enqueue_delayed(now, node.number, queues, waiting, i == 0, sched);
+                } else {
+                    let stamps = (&mut node.clock, &mut node.calibration);
+                    let parts = (segment, envelope);
+                    stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
+                    if let Some(tracer) = &mut self.tracer {
+                        tracer.sent(now, side, segment, self.net.last_trace_id());
+                    }
+                }
+                i += 1;
+                if i >= outgoing.segments {
+                    break;
+                }
+            }
+            if let Some(stamp) = stamp {
+                conn.on_transmitted(outgoing.id, stamp);
+            }
+            if let Some(limit) = node.tsq_limit {
+                let small = handle.tsq.get_or_insert_with(|| Tsq::boxed(limit));
+                apply_tsq(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+            }
+        }
+        if let Some(tracer) = &mut self.tracer {
+            trace_sender(now, side, tracer, conn);
+        }
+        if !over {
+            rearm(now, side.with_flow(number), (handle, node.timer_tick.as_deref()), conn, sched);
+        }
+        if answers {
+            self.record_cost(side, id);
+        }
+        if ends {
+            cold_path();
+            self.on_completed(Some(side));
+        }
+        if over {
+            cold_path();
+            self.release(now, side, id);
+        }
+    }
+}
+
+/// Applies TSQ: the transmission is in the host's queue, which limits the data of a connection.
+#[cold]
+#[inline(never)]
+fn apply_tsq(
+    now: Instant,
+    (net, host): (&Network, HostId),
+    outgoing: &Transmit,
+    small: &mut Tsq,
+    conn: &mut Connection,
+) {
+    let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
+    let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
+    if bytes > 0
+        && let Some(left) = net.drained_at(now, host)
+        && let Some(until) = small.add(now, left, bytes)
+    {
+        conn.hold_data_until(until);
+    }
+}
+
+/// Resumes a writer that waits for acknowledgements.
+#[cold]
+#[inline(never)]
+fn resume(
+    now: Instant,
+    number: u32,
+    writer: &mut Writer,
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
+    if let Some(next) = writer.acknowledged(now, conn) {
+        sched.at(next, Entity::new(WRITE, number));
+    }
+}
+
+/// Records the sender state of the connection.
+#[cold]
+#[inline(never)]
+fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
+    tracer.on_sender_state(now, side, conn);
+}
+
+/// Keeps one pending event per connection; a deadline that moved later needs no action.
+#[expect(clippy::inline_always, reason = "fast path of every segment")]
+#[inline(always)]
+fn rearm(
+    now: Instant,
+    side: ConnSide,
+    (handle, tick): (&mut ConnHandle, Option<&TimerTick>),
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
+    let deadline = match tick {
+        None => conn.poll_timeout(),
+        Some(tick) => tick.deadline(conn),
+    };
+    if let Some(at) = deadline
+        && at < handle.armed
+    {
+        cold_path();
+        handle.armed = at.max(now);
+        sched.at(handle.armed, Entity::new(TIMER, side.index()));
+    }
+}

@@ -1,0 +1,452 @@
+//! The path of a packet through its host: from TCP to the line and back. [`super::nic`] describes
+//! the stages.
+
+use std::hint::cold_path;
+use std::mem;
+
+use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::Arrival;
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::Segment;
+
+use super::bucket::{DelayedPacket, Pacer};
+use super::stack::DelayLine;
+use crate::app::{ConnHandle, ConnSide};
+use crate::clocks::calibration::Calibration;
+use crate::clocks::clock::{Clock, RxTimes, TxTimes};
+use crate::node::{Node, address, packet};
+use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
+
+impl World<'_> {
+    /// Releases packets from burst control.
+    #[inline(never)]
+    pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(pacer) = &mut node.pacer else { return };
+            let Some(waiting) = pacer.pop(now) else {
+                if let Some(next) = pacer.next(now) {
+                    sched.at(next, Entity::new(SEND, node.number));
+                }
+                return;
+            };
+            self.pass_to_nic(now, host, waiting, sched);
+        }
+    }
+
+    /// Takes outgoing packets of a host from its stack.
+    pub(crate) fn on_stack_out(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(delay_line) = &mut node.stack_out else { return };
+            let Some(waiting) = delay_line.pop(now) else {
+                if let Some(next) = delay_line.next_exit() {
+                    sched.at(next, Entity::new(STACK_OUT, node.number));
+                }
+                return;
+            };
+            self.pass_to_pacer(now, host, waiting, sched);
+        }
+    }
+
+    /// Passes a packet from the stack to burst control.
+    pub(crate) fn pass_to_pacer(
+        &mut self,
+        now: Instant,
+        host: u32,
+        waiting: DelayedPacket,
+        sched: &mut Scheduler,
+    ) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        if node.pacer.is_none() {
+            self.pass_to_nic(now, host, waiting, sched);
+        } else {
+            enqueue_delayed(now, node.number, (&mut None, &mut node.pacer), waiting, true, sched);
+        }
+    }
+
+    /// Passes a delayed packet to the NIC.
+    fn pass_to_nic(
+        &mut self,
+        now: Instant,
+        host: u32,
+        waiting: DelayedPacket,
+        sched: &mut Scheduler,
+    ) {
+        let DelayedPacket { packet, made, completes: ends } = waiting;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let stamps = (&mut node.clock, &mut node.calibration);
+        let parts = (&packet.segment, packet.envelope());
+        let stamp = send(&mut self.net, stamps, (made, now), parts, sched);
+        if let Some(tracer) = &mut self.tracer {
+            let side = ConnSide::from_index(packet.src_conn);
+            tracer.sent(now, side, &packet.segment, self.net.last_trace_id());
+        }
+        let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
+        if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
+            && let Some(conn) = node.endpoint.conn(conn)
+        {
+            conn.on_transmitted(id, stamp);
+        }
+    }
+
+    /// Handles a packet that arrived from the line.
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
+        let HostId(host) = arrived.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else {
+            return self.net.release(arrived);
+        };
+        let packet = self.net.arrived_packet(&arrived);
+        node.note_delivery(now, &packet.segment);
+        let side = ConnSide::from_index(packet.dst_conn);
+        if now >= self.warmup_end
+            && let Some(progress) = self.flows.get_mut(side.flow())
+        {
+            let sends = progress.sends(side);
+            let (signals, segment) = (&mut progress.ecn_counters, &packet.segment);
+            if sends { signals.on_ack_received(segment) } else { signals.on_data_received(segment) }
+        }
+        let seen = self.tracer.is_some() || self.delays.is_enabled();
+        if node.stamps(&packet.segment) || !node.receives_directly() || seen {
+            cold_path();
+            return self.receive_slow(now, arrived, sched);
+        }
+        self.counts.segments += 1;
+        let arrival = on_segment(now, node, &self.handles, packet);
+        if let Arrival::Taken(id, _) = arrival {
+            self.net.release(arrived);
+            return self.drive_conn(now, side, id, sched);
+        }
+        cold_path();
+        let packet = self.net.take(arrived).packet;
+        self.handle_arrival(now, host, &packet, arrival, sched);
+    }
+
+    /// Passes a packet through the stages between line and TCP.
+    #[inline(never)]
+    fn receive_slow(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
+        let mut delivery = self.net.take(arrived);
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        if let Some(coalescer) = &mut node.coalescer {
+            if let Some(at) = coalescer.push(now, delivery) {
+                sched.at(at, Entity::new(INTERRUPT, node.number));
+            }
+            return;
+        }
+        self.receive_from_nic(now, &mut delivery, sched);
+    }
+
+    /// Handles an interrupt of a host's NIC, with all packets that have arrived.
+    #[inline(never)]
+    pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(coalescer) = &mut node.coalescer else { return };
+        let mut batch = mem::take(coalescer.batch(now));
+        for delivery in &mut batch {
+            self.receive_from_nic(now, delivery, sched);
+        }
+        batch.clear();
+        let node = self.nodes.get_mut(host as usize);
+        if let Some(coalescer) = node.and_then(|n| n.coalescer.as_mut()) {
+            coalescer.reuse(batch);
+        }
+    }
+
+    /// Takes a packet from the NIC and stamps it.
+    fn receive_from_nic(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        if node.stack_in.is_some() {
+            self.delay_in_stack(now, delivery, sched);
+            return;
+        }
+        stamp_arrival(&self.net, node, (now, now), delivery);
+        self.pass_to_aggregator(now, delivery, sched);
+    }
+
+    /// Takes a packet from the NIC as `receive_from_nic` does, and delays it in the stack.
+    #[cold]
+    fn delay_in_stack(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(delay_line) = &mut node.stack_in else { return };
+        let given = delay_line.exit_time(now);
+        stamp_arrival(&self.net, node, (now, given), delivery);
+        let Some(delay_line) = &mut node.stack_in else { return };
+        if let Some(at) = delay_line.push(*delivery) {
+            sched.at(at, Entity::new(STACK_IN, node.number));
+        }
+    }
+
+    /// Takes incoming packets of a host from its stack.
+    pub(crate) fn on_stack_in(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(delay_line) = &mut node.stack_in else { return };
+            let Some(delivery) = delay_line.pop(now) else {
+                if let Some(next) = delay_line.next_exit() {
+                    sched.at(next, Entity::new(STACK_IN, node.number));
+                }
+                return;
+            };
+            self.pass_to_aggregator(now, &delivery, sched);
+        }
+    }
+
+    /// Passes a packet from the stack to aggregation, if the host has it.
+    pub(crate) fn pass_to_aggregator(
+        &mut self,
+        now: Instant,
+        delivery: &Delivery,
+        sched: &mut Scheduler,
+    ) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let side = ConnSide::from_index(delivery.packet.dst_conn);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.received(now, side, &delivery.packet.segment, delivery.trace_id);
+        }
+        if self.delays.tracks(side) {
+            let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
+            let conn = conn.and_then(|id| node.endpoint.conn(id));
+            self.delays.on_data(side, delivery, conn.as_deref());
+        }
+        let Some(aggregator) = &mut node.aggregator else {
+            self.pass_to_tcp(now, host, &delivery.packet, sched);
+            return;
+        };
+        let mut ready = mem::take(&mut self.ready);
+        aggregator.push(now, delivery.packet, &mut ready);
+        if let Some(at) = aggregator.arm() {
+            sched.at(at, Entity::new(FLUSH, node.number));
+        }
+        self.pass_to_tcp_batch(now, host, ready, sched);
+    }
+
+    /// Releases expired aggregates of a host.
+    #[inline(never)]
+    pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(aggregator) = &mut node.aggregator else { return };
+        let mut ready = mem::take(&mut self.ready);
+        aggregator.flush(now, &mut ready);
+        if let Some(at) = aggregator.arm() {
+            sched.at(at, Entity::new(FLUSH, node.number));
+        }
+        self.pass_to_tcp_batch(now, host, ready, sched);
+    }
+
+    #[inline(never)]
+    fn pass_to_tcp_batch(
+        &mut self,
+        now: Instant,
+        host: u32,
+        mut ready: Vec<Packet>,
+        sched: &mut Scheduler,
+    ) {
+        if let Some(node) = self.nodes.get_mut(host as usize)
+            && node.clock.stamps_aggregates()
+        {
+            for packet in &mut ready {
+                let stamp =
+                    node.clock.on_receive(RxTimes { hardware: now, driver: now, kernel: now });
+                packet.segment.rx.stamp = Some(node.calibration.received(stamp, || {
+                    self.net.serialization(packet.dst, packet.size).unwrap_or_default()
+                }));
+            }
+        }
+        for packet in &ready {
+            self.pass_to_tcp(now, host, packet, sched);
+        }
+        ready.clear();
+        self.ready = ready;
+    }
+
+    /// Passes a segment to TCP.
+    fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        self.counts.segments += 1;
+        let arrival = on_segment(now, node, &self.handles, packet);
+        self.handle_arrival(now, host, packet, arrival, sched);
+    }
+
+    /// Handles TCP's response to a packet.
+    #[inline(never)]
+    #[expect(clippy::needless_pass_by_value, reason = "each arrival is handled once")]
+    fn handle_arrival(
+        &mut self,
+        now: Instant,
+        host: u32,
+        packet: &Packet,
+        arrival: Arrival,
+        sched: &mut Scheduler,
+    ) {
+        let side = ConnSide::from_index(packet.dst_conn);
+        match arrival {
+            Arrival::Taken(id, _) => {
+                if self.delays.tracks(side)
+                    && let Some(node) = self.nodes.get_mut(host as usize)
+                {
+                    let conn = node.endpoint.conn(id);
+                    self.delays.on_ack(now, side, &packet.segment, conn.as_deref());
+                }
+                self.drive_conn(now, side, id, sched);
+            }
+            Arrival::Refused(id, _) => {
+                self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.rejected(side);
+                }
+                self.drive_conn(now, side, id, sched);
+            }
+            Arrival::Opened(id) | Arrival::Completed(id, _) => {
+                if let Some(handle) = self.handles.get_mut(side.index() as usize) {
+                    handle.conn = Some(id);
+                }
+                self.drive_conn(now, side, id, sched);
+            }
+            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
+                self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.rejected(side);
+                }
+                self.send_replies(now, host, packet, sched);
+            }
+        }
+    }
+
+    /// Sends RSTs and TIME-WAIT ACKs to the source of the packet.
+    #[cold]
+    fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
+        let own = self.flows.get(ConnSide::from_index(cause.dst_conn).flow()).and_then(|p| p.class);
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        while let Some((_, segment)) = node.endpoint.poll_reply() {
+            let mut reply =
+                packet(node.number, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            reply.class = own.unwrap_or(node.class);
+            if node.delays_output {
+                let waiting = DelayedPacket { packet: reply, made: now, completes: None };
+                let queues = (&mut node.stack_out, &mut node.pacer);
+                enqueue_delayed(now, node.number, queues, waiting, true, sched);
+            } else {
+                self.net.send(now, &reply, sched);
+            }
+        }
+    }
+}
+
+/// Passes a segment to the TCP of a host.
+#[inline]
+fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Packet) -> Arrival {
+    let hint = handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
+    let remote = address(packet.src.0);
+    node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
+}
+
+/// The stages on a packet's path out of its host, if any.
+type OutputQueues<'a> = (&'a mut Option<Box<DelayLine<DelayedPacket>>>, &'a mut Option<Box<Pacer>>);
+
+/// Queues an outgoing packet of that host in the stack, or else in burst control; `fresh` for the
+/// first one of a burst.
+#[cold]
+#[inline(never)]
+pub(crate) fn enqueue_delayed(
+    now: Instant,
+    host: u32,
+    (stack, pacer): OutputQueues<'_>,
+    waiting: DelayedPacket,
+    fresh: bool,
+    sched: &mut Scheduler,
+) {
+    let (at, kind) = if let Some(delay_line) = stack {
+        if fresh {
+            delay_line.exit_time(now);
+        }
+        (delay_line.push(waiting), STACK_OUT)
+    } else {
+        (pacer.as_mut().and_then(|p| p.push(now, waiting)), SEND)
+    };
+    if let Some(at) = at {
+        sched.at(at, Entity::new(kind, host));
+    }
+}
+
+/// Passes a packet that TCP created at `made` to the NIC at `now`. Returns its stamp, which the
+/// packet also carries if it has a field for it (DX). `None` if the NIC had no room, or if no one
+/// reads it.
+#[expect(clippy::inline_always, reason = "fast path of every packet")]
+#[inline(always)]
+pub(crate) fn send(
+    net: &mut Network,
+    stamps: (&mut Clock, &mut Calibration),
+    (made, now): (Instant, Instant),
+    (segment, envelope): (&Segment, Envelope),
+    sched: &mut Scheduler,
+) -> Option<HostStamp> {
+    if segment.options.delay().is_some() {
+        return send_stamped(net, stamps, (made, now), envelope.around(*segment), sched);
+    }
+    let left = net.send_segment(now, segment, envelope, sched)?;
+    let (clock, calibration) = &stamps;
+    // An unused stamp without random draws is skipped.
+    if clock.is_exact() && calibration.is_off() {
+        return None;
+    }
+    Some(stamp(net, stamps, TxTimes { kernel: made, driver: now, hardware: left }, envelope))
+}
+
+/// Sends a packet that carries its stamp: the stamp is taken first.
+#[inline(never)]
+fn send_stamped(
+    net: &mut Network,
+    stamps: (&mut Clock, &mut Calibration),
+    (made, now): (Instant, Instant),
+    mut packet: Packet,
+    sched: &mut Scheduler,
+) -> Option<HostStamp> {
+    let left = net.departure_time(now, packet.src, packet.size)?;
+    let stamp = stamp(
+        net,
+        stamps,
+        TxTimes { kernel: made, driver: now, hardware: left },
+        packet.envelope(),
+    );
+    packet.segment.stamp_departure(stamp);
+    net.send(now, &packet, sched).map(|_| stamp)
+}
+
+#[inline]
+fn stamp(
+    net: &Network,
+    (clock, calibration): (&mut Clock, &mut Calibration),
+    sent: TxTimes,
+    envelope: Envelope,
+) -> HostStamp {
+    let stamp = clock.on_send(sent);
+    let Envelope { src, size, .. } = envelope;
+    calibration.sent(stamp, || net.serialization(src, size).unwrap_or_default())
+}
+
+/// Stamps a packet that is taken from the NIC at `taken` and passed to aggregation or TCP at
+/// `given`, unless stamps are taken after aggregation.
+fn stamp_arrival(
+    net: &Network,
+    node: &mut Node,
+    (taken, given): (Instant, Instant),
+    delivery: &mut Delivery,
+) {
+    if node.aggregator.is_some() && node.clock.stamps_aggregates() {
+        return;
+    }
+    if !node.stamps(&delivery.packet.segment) {
+        return;
+    }
+    let stamp = node.clock.on_receive(RxTimes {
+        hardware: delivery.arrived_at,
+        driver: taken,
+        kernel: given,
+    });
+    let size = delivery.packet.size;
+    let on_line = || net.serialization(delivery.packet.dst, size).unwrap_or_default();
+    delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
+}

@@ -1,0 +1,115 @@
+//! Queueing delays as computed by senders, compared with the true ones.
+//!
+//! The true delays come from the network, which knows how long each packet waited; hosts cannot
+//! know it. They appear only in the results: the digest does not depend on the comparison.
+
+use std::collections::VecDeque;
+
+use lowtide_net::Delivery;
+use lowtide_tcp::Connection;
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Segment, SeqNum};
+
+use super::outcome::DelayRow;
+use crate::app::ConnSide;
+
+/// The compared flows.
+#[derive(Debug, Default)]
+pub(crate) struct DelayComparison {
+    /// By flow number, ascending.
+    flows: Vec<ComparedFlow>,
+    rows: Vec<DelayRow>,
+}
+
+#[derive(Debug)]
+struct ComparedFlow {
+    sender: ConnSide,
+    /// Full segments that arrived and are not yet acknowledged at the sender: their end and their
+    /// queueing delay.
+    waits: VecDeque<(SeqNum, Duration)>,
+}
+
+impl DelayComparison {
+    /// Compares the flows of these sending sides (ascending), or none.
+    pub(crate) fn new(on: bool, senders: &[ConnSide]) -> Self {
+        let senders = if on { senders } else { &[] };
+        let flows = senders.iter().map(|s| ComparedFlow { sender: *s, waits: VecDeque::new() });
+        Self { flows: flows.collect(), rows: Vec::new() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&self, side: ConnSide) -> Option<usize> {
+        self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
+    }
+
+    /// Returns true if any flow is compared.
+    #[inline]
+    pub(crate) const fn is_enabled(&self) -> bool {
+        !self.flows.is_empty()
+    }
+
+    /// Returns true if this connection is compared.
+    #[inline]
+    pub(crate) fn tracks(&self, side: ConnSide) -> bool {
+        self.is_enabled() && self.find(side).is_some()
+    }
+
+    /// Records a segment that arrived at `conn`, the receiver of the data.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_data(
+        &mut self,
+        side: ConnSide,
+        delivery: &Delivery,
+        conn: Option<&Connection>,
+    ) {
+        let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
+        let seg = &delivery.packet.segment;
+        if let Some(watched) = self.flows.get_mut(at)
+            && watched.sender != side
+            && seg.payload_len >= conn.info().mss
+        {
+            watched.waits.push_back((seg.seq_end(), delivery.queueing_delay));
+        }
+    }
+
+    /// Records that `conn`, the sender of the data, has processed `seg`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        side: ConnSide,
+        seg: &Segment,
+        conn: Option<&Connection>,
+    ) {
+        let Some(at) = self.find(side) else { return };
+        let (Some(watched), Some(conn)) = (self.flows.get_mut(at), conn) else { return };
+        if watched.sender != side {
+            return;
+        }
+        let (mut sum, mut n) = (Duration::ZERO, 0);
+        while let Some((end, waited)) = watched.waits.front().copied() {
+            if seg.ack.before(end) {
+                break;
+            }
+            sum += waited;
+            n += 1;
+            watched.waits.pop_front();
+        }
+        let echoed = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
+        if let Some(computed) = conn.info().queueing_delay.filter(|_| echoed && n > 0) {
+            self.rows.push(DelayRow {
+                at: now,
+                flow: side.flow() as u32,
+                computed,
+                actual: sum / n,
+            });
+        }
+    }
+
+    pub(crate) fn rows(self) -> Vec<DelayRow> {
+        self.rows
+    }
+}

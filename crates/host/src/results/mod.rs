@@ -1,0 +1,11 @@
+//! The results of a run: their rows, and what observes the run for them.
+
+mod alpha;
+mod collect;
+pub(crate) mod delay_comparison;
+pub(crate) mod ecn_counters;
+pub(crate) mod outcome;
+pub(crate) mod probe;
+pub(crate) mod trace;
+
+pub(crate) use self::collect::collect;

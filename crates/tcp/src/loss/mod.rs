@@ -1,0 +1,5 @@
+//! Losses: their detection, tail loss probes and recovery.
+
+pub(crate) mod detection;
+pub(crate) mod probe;
+pub(crate) mod recovery;

@@ -1,0 +1,41 @@
+//! Fast check for the common case of nothing to send.
+
+use lowtide_units::Instant;
+
+use super::sender::{LimitedBy, QuotaCheck};
+use crate::connection::Connection;
+
+impl Connection {
+    /// True if no ACK is due and nothing can be sent: no data, as at a receiver between its ACKs,
+    /// or no room in the congestion window. Records the limit as the full checks would.
+    #[inline]
+    pub(crate) fn nothing_to_send(&mut self) -> bool {
+        let silent = self.state.can_send()
+            && self.pending_rst.is_none()
+            && !self.rcv.must_ack_now()
+            && !self.liveness.probe_due;
+        if !silent {
+            return false;
+        }
+        if self.snd.board.is_empty() && !self.snd.has_unsent() {
+            self.snd.window_probe_due = false;
+            self.set_app_limited();
+        } else if self.snd.quota.check(self.snd.mss) == QuotaCheck::CwndLimited {
+            self.set_cwnd_limited();
+        } else {
+            return false;
+        }
+        self.snd.pacing_blocked = false;
+        true
+    }
+
+    pub(crate) fn set_cwnd_limited(&mut self) {
+        self.snd.limited_by = LimitedBy::Cwnd;
+        self.timers.persist = Instant::FAR_FUTURE;
+    }
+
+    pub(crate) fn set_app_limited(&mut self) {
+        self.snd.limited_by = LimitedBy::Application;
+        self.timers.persist = Instant::FAR_FUTURE;
+    }
+}

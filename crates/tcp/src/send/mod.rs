@@ -1,0 +1,9 @@
+//! The sending side: the effects of ACKs, the next segment to send, its header and its time.
+
+mod ack_processing;
+mod header;
+mod idle;
+mod output;
+mod pacing;
+pub(crate) mod sender;
+mod tso_defer;

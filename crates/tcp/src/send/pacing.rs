@@ -1,0 +1,82 @@
+//! Pacing: departure times of data that the window permits (switch `pacing`).
+//!
+//! Contract: each data segment, new or retransmitted, delays the next one by its own length at the
+//! pacing rate. No credit accumulates: after a pause one segment leaves at once and the next waits.
+//! Probes, ACKs, SYN and RST are never delayed. With `pacing = "off"`, or without a rate, nothing
+//! is.
+//!
+//! A driver may also hold data back ([`Connection::hold_data_until`]); this needs no rate.
+//!
+//! The rate counts IP packets: payload and headers.
+
+use lowtide_units::{Bytes, Instant, Rate};
+
+use super::sender::{LimitedBy, SendQuota};
+use crate::cc::per_round_trip;
+use crate::connection::Connection;
+use crate::settings::config::PacingRule;
+
+/// Pacing rate in percent of one window per round trip, early in slow start. The window may double
+/// within a round trip, and pacing must not prevent it (Linux `tcp_pacing_ss_ratio`).
+const PACING_SS_RATIO: u64 = 200;
+/// Pacing rate in percent after that: slightly above the window, so that pacing alone never limits
+/// (`tcp_pacing_ca_ratio`).
+const PACING_CA_RATIO: u64 = 120;
+
+impl Connection {
+    /// The pacing rate, if data is paced.
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        let stated = || self.cc.as_ref().and_then(|c| c.pacing_rate());
+        match self.config.pacing {
+            PacingRule::Off => None,
+            PacingRule::Control => stated(),
+            PacingRule::Window => stated().or_else(|| self.window_rate()),
+        }
+    }
+
+    /// The pacing rate from the window and SRTT; none before the first sample.
+    fn window_rate(&self) -> Option<Rate> {
+        let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
+        let cwnd = cc.cwnd();
+        let percent = if cwnd < cc.ssthresh() / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
+        per_round_trip(cwnd.max(self.snd.board.pipe()), percent, srtt.as_ps())
+    }
+
+    /// True if pacing delays the data to be sent; records the limit.
+    pub(crate) fn pacing_defers(&mut self, now: Instant) -> bool {
+        let early = now < self.snd.pace_at;
+        self.snd.tsq_throttled &= early;
+        let waits = early && (self.snd.tsq_throttled || self.pacing_rate().is_some());
+        if waits {
+            self.snd.pacing_blocked = true;
+            self.snd.limited_by =
+                if self.snd.tsq_throttled { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
+        }
+        waits
+    }
+
+    /// Holds data, new and retransmitted, until `at`, for a driver whose own queue holds enough of
+    /// this connection (Linux: TCP small queues). Meanwhile the congestion window does not grow, as
+    /// it is not the limit. ACKs, probes, SYN and RST are not held. [`Self::poll_timeout`] returns
+    /// the time to poll again. A later time, from pacing or an earlier hold, is kept.
+    pub fn hold_data_until(&mut self, at: Instant) {
+        self.snd.tsq_throttled = true;
+        self.snd.pace_at = self.snd.pace_at.max(at);
+        self.snd.quota = SendQuota::UNKNOWN;
+    }
+
+    /// Pacing delays a sender that may otherwise send.
+    pub(crate) const fn pacing_blocks(&self) -> bool {
+        self.snd.pacing_blocked
+    }
+
+    /// Data was sent: computes the departure time of the next segment.
+    #[inline(never)]
+    pub(crate) fn advance_pacer(&mut self, now: Instant, payload: u32) {
+        if let Some(rate) = self.pacing_rate() {
+            let segments = payload.div_ceil(self.snd.mss).max(1);
+            let wire = u64::from(payload) + u64::from(segments) * u64::from(self.ip.headers_len());
+            self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(Bytes::new(wire));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Timeout handlers of a connection.
+
+use lowtide_units::Instant;
+
+use crate::cc::CongestionEvent;
+use crate::connection::Connection;
+use crate::event::CloseReason;
+use crate::loss::detection::LossDetector;
+use crate::state::State;
+
+impl Connection {
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if self.liveness_deadline() <= now {
+            self.check_liveness(now);
+        }
+        self.rcv.on_ack_timer(now);
+        if self.timers.time_wait <= now {
+            self.end(CloseReason::Normal);
+        }
+        if self.timers.reorder <= now {
+            self.reordering_timeout(now);
+        }
+        // Before the retransmission timer, which this one restarts.
+        if self.timers.loss_probe <= now {
+            self.loss_probe_timeout(now);
+        }
+        if self.timers.retransmit <= now {
+            match self.state {
+                State::SynSent | State::SynReceived => self.syn_timeout(now),
+                _ => self.retransmission_timeout(now),
+            }
+        }
+        if self.timers.persist <= now {
+            self.persist_timeout(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn syn_timeout(&mut self, now: Instant) {
+        if self.handshake.retransmissions >= self.config.syn_retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.handshake.retransmissions += 1;
+        self.counters.rto_count += 1;
+        self.handshake.syn_due = true;
+        self.ecn.syn_lost();
+        self.rtt.back_off();
+        self.timers.retransmit = now + self.rtt.rto();
+    }
+
+    /// Handles a retransmission timeout (RFC 6298 §5.4 to §5.6, RFC 5681 §3.1).
+    #[cold]
+    #[inline(never)]
+    fn retransmission_timeout(&mut self, now: Instant) {
+        if self.snd.board.is_empty() {
+            self.timers.retransmit = Instant::FAR_FUTURE;
+            return;
+        }
+        // After the peer closed the window over data in flight, retransmissions may go on as long
+        // as the peer answers (RFC 9293 §3.8.6, SHLD-17): then only unanswered timeouts count.
+        let attempts = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        if attempts >= self.config.retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.timeouts += 1;
+        self.unanswered += 1;
+        self.counters.rto_count += 1;
+        // During recovery FlightSize (RFC 5681 §2) includes SACKed bytes that left the network.
+        // Half of it may exceed cwnd, and ssthresh would rise. Deviation, as in FreeBSD: FlightSize
+        // is then capped at cwnd.
+        let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
+        let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
+        let limit = if counts_sacked { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(limit);
+        let first = self.timeouts == 1;
+        self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
+        if self.loss_detector() == LossDetector::Rack {
+            let loss_delay = self.loss_delay();
+            self.snd.board.mark_lost_on_rto(now, loss_delay);
+        } else {
+            self.snd.board.mark_all_lost();
+        }
+        self.snd.episode.on_rto(self.snd.nxt);
+        if first {
+            self.snd.eifel.arm();
+        }
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.prr = None;
+            ext.tlp.reset();
+            ext.last_reaction_at = now;
+        }
+        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.reorder = Instant::FAR_FUTURE;
+        self.ecn.on_reduced(self.snd.nxt);
+        self.rtt.back_off();
+        self.timers.retransmit = now + self.rtt.rto();
+    }
+
+    /// Sends window probes with backoff as long as the peer answers (RFC 9293 §3.8.6.1).
+    #[cold]
+    #[inline(never)]
+    fn persist_timeout(&mut self, now: Instant) {
+        if self.unanswered > self.config.retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.unanswered += 1;
+        self.snd.window_probes += 1;
+        self.snd.window_probe_due = true;
+        self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
+    }
+}
