@@ -1,7 +1,7 @@
 //! A paper's figure, drawn from our tables on the paper's axes; its description is data.
 //!
 //! Contract: a point over a swept key or a class is a measure as in claims: the mean over seeds
-//! with its interval. A distribution takes the values of all seeds; a trace, a plane and a scatter plot
+//! with its interval. A distribution takes the values of all seeds; a trace, a plane and a scatter
 //! those of the first. Curves of an analysis appear only beside measured ones.
 
 mod dots;
