@@ -11,7 +11,9 @@ use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnSide};
 use crate::bucket::DelayedPacket;
-use crate::datapath::{enqueue_delayed, send};
+use crate::datapath::{Stamper, enqueue_delayed, send};
+use crate::node::connection;
+use crate::tables::Table;
 use crate::timer_tick::TimerTick;
 use crate::trace::Tracer;
 use crate::transfer::poll_flow_events;
@@ -28,22 +30,22 @@ impl World<'_> {
         id: ConnId,
         sched: &mut Scheduler,
     ) {
-        let index = side.index() as usize;
-        let answers = self.flows.get(side.flow()).is_some_and(|p| p.server_sends);
+        let answers = self.flows.row(side.flow()).server_sends;
         let mut over = answers && self.poll_query_events(now, side, id, sched);
 
-        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
+        let progress = self.flows.row_mut(side.flow());
         let peer = if side.is_client() { progress.server } else { progress.client };
         let number = progress.number;
-        let Some(handle) = self.handles.get_mut(index) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
+        let handle = self.handles.row_mut(side);
+        let node = self.nodes.row_mut(handle.host);
+        let conn = connection(&mut node.endpoint, id);
         let mut ends = false;
         if !answers {
             let was_over = progress.is_over();
             over = poll_flow_events(now, side, self.warmup_end, conn, progress);
             ends = !was_over && progress.is_over();
         }
+        // Only a flow that is written over time has a writer.
         if let Some(Some(writer)) = self.writers.get_mut(side.flow())
             && side.is_client()
         {
@@ -84,12 +86,13 @@ impl World<'_> {
                         made: now,
                         completes: ends,
                     };
-                    let queues = (&mut node.stack_out, &mut node.pacer);
-                    enqueue_delayed(now, node.number, queues, waiting, i == 0, sched);
+                    let (stack, pacer) = (&mut node.stack_out, &mut node.pacer);
+                    enqueue_delayed(now, node.number, stack, pacer, waiting, i == 0, sched);
                 } else {
-                    let stamps = (&mut node.clock, &mut node.calibration);
-                    let parts = (segment, envelope);
-                    stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
+                    let stamper =
+                        Stamper { clock: &mut node.clock, calibration: &mut node.calibration };
+                    let net = &mut self.net;
+                    stamp = send(net, stamper, now, now, segment, envelope, sched).or(stamp);
                     if let Some(tracer) = &mut self.tracer {
                         tracer.sent(now, side, segment, self.net.last_trace_id());
                     }
@@ -104,14 +107,15 @@ impl World<'_> {
             }
             if let Some(limit) = node.tsq_limit {
                 let small = handle.tsq.get_or_insert_with(|| Tsq::boxed(limit));
-                apply_tsq(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+                apply_tsq(now, &self.net, HostId(node.number), outgoing, small, conn);
             }
         }
         if let Some(tracer) = &mut self.tracer {
             trace_sender(now, side, tracer, conn);
         }
         if !over {
-            rearm(now, side.with_flow(number), (handle, node.timer_tick.as_deref()), conn, sched);
+            let tick = node.timer_tick.as_deref();
+            rearm(now, side.with_flow(number), handle, tick, conn, sched);
         }
         if answers {
             self.record_cost(side, id);
@@ -132,7 +136,8 @@ impl World<'_> {
 #[inline(never)]
 fn apply_tsq(
     now: Instant,
-    (net, host): (&Network, HostId),
+    net: &Network,
+    host: HostId,
     outgoing: &Transmit,
     small: &mut Tsq,
     conn: &mut Connection,
@@ -175,7 +180,8 @@ fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connec
 fn rearm(
     now: Instant,
     side: ConnSide,
-    (handle, tick): (&mut ConnHandle, Option<&TimerTick>),
+    handle: &mut ConnHandle,
+    tick: Option<&TimerTick>,
     conn: &Connection,
     sched: &mut Scheduler,
 ) {

@@ -36,6 +36,7 @@ mod setup;
 mod shard;
 mod stack;
 mod stepped_run;
+mod tables;
 mod timer_tick;
 mod timestamp_points;
 mod trace;
