@@ -7,7 +7,7 @@ use std::mem;
 use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::Arrival;
-use lowtide_units::{HostStamp, Instant};
+use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use crate::app::{ConnHandle, ConnSide};
@@ -17,7 +17,7 @@ use crate::clock::{Clock, RxTimes, TxTimes};
 use crate::nic::InterruptCoalescer;
 use crate::node::{Node, address, connection, packet};
 use crate::stack::DelayLine;
-use crate::tables::Table;
+use crate::tables::{Table, missing};
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
@@ -87,7 +87,7 @@ impl World<'_> {
             tracer.sent(now, side, &packet.segment, self.net.last_trace_id());
         }
         let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn;
-        // The connection may have closed since it sent the packet.
+        // The connection may have ended since it sent the packet.
         if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
             && let Some(conn) = node.endpoint.conn(conn)
         {
@@ -254,9 +254,8 @@ impl World<'_> {
             for packet in &mut ready {
                 let stamp =
                     node.clock.on_receive(RxTimes { hardware: now, driver: now, kernel: now });
-                packet.segment.rx.stamp = Some(node.calibration.received(stamp, || {
-                    self.net.serialization(packet.dst, packet.size).unwrap_or_default()
-                }));
+                let on_line = || line_time(&self.net, packet.dst, packet.size);
+                packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
             }
         }
         for packet in &ready {
@@ -370,6 +369,12 @@ pub(crate) fn enqueue_delayed(
     }
 }
 
+/// Returns the serialisation time of `size` IP bytes on the line of `host`.
+#[track_caller]
+fn line_time(net: &Network, host: HostId, size: u32) -> Duration {
+    net.serialization(host, size).unwrap_or_else(|| missing("lines of hosts", host.0))
+}
+
 /// What a host stamps its departing packets with.
 pub(crate) struct Stamper<'a> {
     pub(crate) clock: &'a mut Clock,
@@ -381,7 +386,7 @@ impl Stamper<'_> {
     fn stamp(self, net: &Network, sent: TxTimes, envelope: Envelope) -> HostStamp {
         let stamp = self.clock.on_send(sent);
         let Envelope { src, size, .. } = envelope;
-        self.calibration.sent(stamp, || net.serialization(src, size).unwrap_or_default())
+        self.calibration.sent(stamp, || line_time(net, src, size))
     }
 }
 
@@ -448,6 +453,6 @@ fn stamp_arrival(
         kernel: given,
     });
     let size = delivery.packet.size;
-    let on_line = || net.serialization(delivery.packet.dst, size).unwrap_or_default();
+    let on_line = || line_time(net, delivery.packet.dst, size);
     delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
 }

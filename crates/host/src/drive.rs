@@ -144,10 +144,12 @@ fn apply_tsq(
 ) {
     let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
     let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
-    if bytes > 0
-        && let Some(left) = net.drained_at(now, host)
-        && let Some(until) = small.add(now, left, bytes)
-    {
+    // Pure ACKs do not count.
+    if bytes == 0 {
+        return;
+    }
+    let left = net.drained_at(now, host).expect("each host has a line");
+    if let Some(until) = small.add(now, left, bytes) {
         conn.hold_data_until(until);
     }
 }

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_key_selects_its_row() {
-        let mut table = vec![Number(7), Number(8)];
+        let mut table = [Number(7), Number(8)];
         table.row_mut(1).0 += 1;
         assert_eq!((table.row(0), table.row(1)), (&Number(7), &Number(9)));
     }
@@ -77,6 +77,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "the table of numbers has no row 2")]
     fn a_missing_row_panics_with_the_table_and_the_index() {
-        vec![Number(7), Number(8)].row_mut(2);
+        [Number(7), Number(8)].row_mut(2);
     }
 }

@@ -45,7 +45,8 @@ impl World<'_> {
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(index);
         let handle = self.handles.row(side);
-        // The connection may have ended before this write.
+        // The connection may have ended before this write, perhaps by a later one with the same
+        // four-tuple.
         let Some(id) = handle.conn else { return };
         let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };

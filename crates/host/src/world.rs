@@ -225,7 +225,7 @@ impl<'a> World<'a> {
     }
 
     /// Returns the connection of that side; `None` before it opens, after it ends, and in a shard
-    /// that does not have it.
+    /// that does not have it. A later connection with the same four-tuple may have ended it.
     pub(crate) fn open_conn(&mut self, side: ConnSide) -> Option<(ConnId, &mut Connection)> {
         let handle = self.handles.row(side);
         let id = handle.conn?;
@@ -250,7 +250,8 @@ impl<'a> World<'a> {
             return;
         }
         handle.armed = Instant::FAR_FUTURE;
-        // The connection may have ended since it set the timer.
+        // The connection may have ended since it set the timer, perhaps by a later one with the
+        // same four-tuple.
         let Some(id) = handle.conn else { return };
         let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
@@ -306,8 +307,8 @@ impl<'a> World<'a> {
         let interval = self.setup.probes.interval.expect("only a run with an interval is sampled");
         for i in 0..self.sampler.senders.len() {
             let side = self.sampler.senders[i];
-            let handle = self.handles.row(side);
             // Only open connections are sampled.
+            let handle = self.handles.row(side);
             let Some(id) = handle.conn else { continue };
             if let Some(conn) = self.nodes.row_mut(handle.host).endpoint.conn(id) {
                 self.sampler.sample_sender(now, side.flow() as u32, conn);

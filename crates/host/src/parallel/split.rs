@@ -82,7 +82,7 @@ fn shard_map(partition: &Partition, flows: usize) -> ShardMap {
     ShardMap {
         shards: partition.hosts().to_vec(),
         local_hosts: partition.hosts().iter().map(index).collect(),
-        completed: (0..flows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+        completed: (0..flows.div_ceil(u64::BITS as usize)).map(|_| AtomicU64::new(0)).collect(),
     }
 }
 
