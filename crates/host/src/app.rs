@@ -12,12 +12,16 @@ use lowtide_units::{Bytes, Instant};
 
 use crate::datapath::tsq::Tsq;
 use crate::results::ecn_counters::EcnCounters;
+use crate::tables::Row;
 
 /// The port on which every host listens.
 pub(crate) const SERVER_PORT: u16 = 5001;
 
 /// Effectively unlimited: 2^60 B take a century at 3 Tbit/s.
 pub(crate) const UNLIMITED_BYTES: u64 = 1 << 60;
+
+/// The host of a side whose host is in another shard.
+pub(crate) const REMOTE_HOST: u32 = u32::MAX;
 
 /// One side of a connection: twice the connection number, plus one for the server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,22 +31,28 @@ impl ConnSide {
     pub(crate) const fn client(flow: u32) -> Self {
         Self(2 * flow)
     }
+
     pub(crate) const fn from_index(index: u32) -> Self {
         Self(index)
     }
+
     pub(crate) const fn index(self) -> u32 {
         self.0
     }
+
     pub(crate) const fn flow(self) -> usize {
         (self.0 / 2) as usize
     }
+
     pub(crate) const fn is_client(self) -> bool {
         self.0.is_multiple_of(2)
     }
+
     /// Returns the other side of the connection.
     pub(crate) const fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }
+
     /// Returns the same side of another connection.
     #[inline]
     pub(crate) const fn with_flow(self, flow: u32) -> Self {
@@ -53,7 +63,7 @@ impl ConnSide {
 /// The driver state of one side of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnHandle {
-    /// Its host.
+    /// Its host, or [`REMOTE_HOST`].
     pub(crate) host: u32,
     /// Its connection id at that host; `None` before the open and after the release.
     pub(crate) conn: Option<ConnId>,
@@ -69,6 +79,16 @@ impl ConnHandle {
     /// Returns a side at `host` that is not open.
     pub(crate) const fn at(host: u32) -> Self {
         Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None, tsq: None }
+    }
+}
+
+impl Row for ConnHandle {
+    const TABLE: &'static str = "connection sides";
+    type Key = ConnSide;
+
+    #[inline]
+    fn index(side: ConnSide) -> usize {
+        side.index() as usize
     }
 }
 
@@ -103,6 +123,16 @@ pub(crate) struct ConnProgress {
     pub(crate) established: Option<Instant>,
     /// Bytes delivered during the warm-up.
     pub(crate) delivered_in_warmup: u64,
+}
+
+impl Row for ConnProgress {
+    const TABLE: &'static str = "connections";
+    type Key = usize;
+
+    #[inline]
+    fn index(connection: usize) -> usize {
+        connection
+    }
 }
 
 impl ConnProgress {

@@ -18,6 +18,7 @@ mod run;
 mod setup;
 mod sharding;
 mod stepped_run;
+mod tables;
 mod world;
 
 pub use clocks::clock;

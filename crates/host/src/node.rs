@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lowtide_net::{Delivery, HostId, Packet};
 use lowtide_sim::{Digest, Seed};
-use lowtide_tcp::{Config, Endpoint};
+use lowtide_tcp::{Config, ConnId, Connection, Endpoint};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Segment;
 
@@ -18,6 +18,7 @@ use crate::datapath::bucket::{DelayedPacket, Pacer};
 use crate::datapath::nic::InterruptCoalescer;
 use crate::datapath::stack::DelayLine;
 use crate::setup::HostSetup;
+use crate::tables::{Row, missing};
 
 /// Event codes in a host's digest.
 const DELIVER: u64 = 1;
@@ -49,6 +50,25 @@ pub(crate) struct Node {
     pub(crate) tsq_limit: Option<Bytes>,
     pub(crate) stack_out: Option<Box<DelayLine<DelayedPacket>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
+}
+
+impl Row for Node {
+    const TABLE: &'static str = "hosts";
+    type Key = u32;
+
+    #[inline]
+    fn index(host: u32) -> usize {
+        host as usize
+    }
+}
+
+/// Returns connection `id` of a host, which must exist: an arrival has just named it, or the host
+/// has just opened it.
+#[inline]
+#[track_caller]
+pub(crate) fn connection(endpoint: &mut Endpoint, id: ConnId) -> &mut Connection {
+    let Some(conn) = endpoint.conn(id) else { missing("connections of a host", id.0) };
+    conn
 }
 
 /// Returns the address of host `index`: 10.0.0.1 and up.

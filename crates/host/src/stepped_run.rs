@@ -45,6 +45,7 @@ impl<'a> SteppedRun<'a> {
             return false;
         }
         let until = until.min(self.world.end);
+        // The run may have no event left before `until`.
         let Some((now, entity)) = self.sched.pop_before(until) else { return false };
         self.world.handle(now, entity, &mut self.sched);
         true
@@ -71,7 +72,7 @@ impl<'a> SteppedRun<'a> {
         self.world.net.digests().chain(self.world.nodes.iter().map(Node::digest))
     }
 
-    /// Returns the entity of the digest with that index.
+    /// Returns the entity of the digest with that index; `None` beyond the last one.
     pub fn entity(&self, index: usize) -> Option<EntityName> {
         let ports = self.world.net.ports().count();
         let networks = self.world.net.digest_count();
@@ -84,7 +85,7 @@ impl<'a> SteppedRun<'a> {
         Some(if index < ports { port } else { EntityName::Switch(name) })
     }
 
-    /// Returns the current digest of the entity with that index.
+    /// Returns the current digest of the entity with that index; `None` beyond the last one.
     pub fn digest(&self, index: usize) -> Option<u64> {
         let networks = self.world.net.digest_count();
         match index.checked_sub(networks) {

@@ -11,13 +11,14 @@ use crate::app::{ConnHandle, ConnProgress, ConnSide, SERVER_PORT};
 use crate::applications::query_clients::QueryClients;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
-use crate::node::{Node, address};
+use crate::node::{Node, address, connection};
 use crate::results::delay_comparison::DelayComparison;
 use crate::results::outcome::RunCounts;
 use crate::results::probe::Sampler;
 use crate::results::trace::Tracer;
 use crate::setup::{HostSetup, Setup};
 use crate::sharding::shard::Shard;
+use crate::tables::Table;
 
 /// Event kinds in addition to [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 pub(crate) const TIMER: u8 = 1;
@@ -118,7 +119,7 @@ impl<'a> World<'a> {
         };
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
         let flow = |(flow, id): (&lowtide_traffic::Flow, u32)| {
-            let start = setup.flow_start(id).unwrap_or(flow.start);
+            let start = setup.flow_start(id).expect("the flow is in the setup");
             ConnProgress { start, ..ConnProgress::new(flow.group, flow.src, flow.dst, flow.size) }
         };
         let mut flows: Vec<ConnProgress> = setup.flows.iter().zip(0..).map(flow).collect();
@@ -132,6 +133,7 @@ impl<'a> World<'a> {
         let query_clients = QueryClients::new(setup, &mut flows)?;
         for (progress, number) in flows.iter_mut().zip(0..) {
             (progress.number, progress.peer_index) = (number, number);
+            // Groups beyond the end of the list have no class.
             progress.class =
                 setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
         }
@@ -181,7 +183,8 @@ impl<'a> World<'a> {
             QUERY_CLIENT => self.run_query_client(now, entity.index(), sched),
             STACK_OUT => self.on_stack_out(now, self.local_host(entity.index()), sched),
             STACK_IN => self.on_stack_in(now, self.local_host(entity.index()), sched),
-            _ => self.probe(now, sched),
+            PROBE => self.probe(now, sched),
+            kind => unreachable!("no event has kind {kind}"),
         }
     }
 
@@ -200,48 +203,57 @@ impl<'a> World<'a> {
 
     /// Opens the client side of a connection; `None` without a free port.
     pub(crate) fn open(&mut self, now: Instant, side: ConnSide) -> Option<ConnId> {
-        let progress = self.flows.get_mut(side.flow())?;
-        let host = self.handles.get(side.index() as usize)?.host;
-        let node = self.nodes.get_mut(host as usize)?;
+        let progress = self.flows.row_mut(side.flow());
+        let handle = self.handles.row_mut(side);
+        let node = self.nodes.row_mut(handle.host);
         let (config, remote) = (Arc::clone(&node.config), address(progress.server));
         let opened = node.endpoint.connect(now, node.address, 0, remote, SERVER_PORT, config);
         let id = opened.ok()?;
-        if let Some(conn) = node.endpoint.conn(id) {
-            progress.ports.0 = conn.ports().0;
-        }
-        if let Some(handle) = self.handles.get_mut(side.index() as usize) {
-            handle.conn = Some(id);
-        }
+        progress.ports.0 = connection(&mut node.endpoint, id).ports().0;
+        handle.conn = Some(id);
         if let Some(tracer) = &mut self.tracer {
             tracer.opened();
         }
         Some(id)
     }
 
-    /// Returns a connection of the host of that side.
-    pub(crate) fn conn(&mut self, side: ConnSide, id: ConnId) -> Option<&mut Connection> {
-        let handle = self.handles.get(side.index() as usize)?;
-        self.nodes.get_mut(handle.host as usize)?.endpoint.conn(id)
+    /// Returns a connection of the host of that side, which must exist ([`connection`]).
+    #[track_caller]
+    pub(crate) fn conn(&mut self, side: ConnSide, id: ConnId) -> &mut Connection {
+        let host = self.handles.row(side).host;
+        connection(&mut self.nodes.row_mut(host).endpoint, id)
+    }
+
+    /// Returns the connection of that side; `None` before it opens, after it ends, and in a shard
+    /// that does not have it. A later connection with the same four-tuple may have ended it.
+    pub(crate) fn open_conn(&mut self, side: ConnSide) -> Option<(ConnId, &mut Connection)> {
+        let handle = self.handles.row(side);
+        let id = handle.conn?;
+        Some((id, self.nodes.row_mut(handle.host).endpoint.conn(id)?))
     }
 
     /// Returns the current state of a connection side, or its state at release.
     pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
-        let handle = self.handles.get(side.index() as usize)?;
-        let Some(id) = handle.conn else { return handle.last.as_deref().copied() };
-        self.conn(side, id).map(|c| c.info())
+        let handle = self.handles.row(side);
+        if handle.conn.is_none() {
+            return handle.last.as_deref().copied();
+        }
+        self.open_conn(side).map(|(_, conn)| conn.info())
     }
 
     #[inline(never)]
     fn timer(&mut self, now: Instant, numbered: ConnSide, sched: &mut Scheduler) {
         let side = numbered.with_flow(self.local_flow(numbered.flow() as u32));
-        let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
+        let handle = self.handles.row_mut(side);
         if handle.armed > now {
             // Stale: an earlier deadline was scheduled later.
             return;
         }
         handle.armed = Instant::FAR_FUTURE;
+        // The connection may have ended since it set the timer, perhaps by a later one with the
+        // same four-tuple.
         let Some(id) = handle.conn else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
         let due = match &node.timer_tick {
             None => conn.poll_timeout().is_some_and(|at| at <= now),
@@ -281,11 +293,9 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn release(&mut self, now: Instant, side: ConnSide, id: ConnId) {
-        let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        if let Some(conn) = node.endpoint.conn(id) {
-            handle.last = Some(Box::new(conn.info()));
-        }
+        let handle = self.handles.row_mut(side);
+        let node = self.nodes.row_mut(handle.host);
+        handle.last = Some(Box::new(connection(&mut node.endpoint, id).info()));
         node.endpoint.release(now, id);
         handle.conn = None;
         handle.tsq = None;
@@ -294,14 +304,13 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     fn probe(&mut self, now: Instant, sched: &mut Scheduler) {
-        let Some(interval) = self.setup.probes.interval else { return };
+        let interval = self.setup.probes.interval.expect("only a run with an interval is sampled");
         for i in 0..self.sampler.senders.len() {
-            let Some(&side) = self.sampler.senders.get(i) else { break };
-            let Some(handle) = self.handles.get(side.index() as usize) else { continue };
+            let side = self.sampler.senders[i];
+            // Only open connections are sampled.
+            let handle = self.handles.row(side);
             let Some(id) = handle.conn else { continue };
-            if let Some(conn) =
-                self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-            {
+            if let Some(conn) = self.nodes.row_mut(handle.host).endpoint.conn(id) {
                 self.sampler.sample_sender(now, side.flow() as u32, conn);
             }
         }

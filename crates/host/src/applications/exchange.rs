@@ -10,6 +10,7 @@ use lowtide_units::Bytes;
 
 use super::query::QueryCost;
 use crate::event_key::EventKey;
+use crate::tables::missing;
 
 /// A request that is sent and not fully answered.
 #[derive(Clone, Copy, Debug)]
@@ -102,8 +103,11 @@ impl Exchange {
         if self.answered >= requests {
             return None;
         }
-        let index = self.answered.checked_sub(self.done)?;
-        let request = self.outstanding.get(usize::try_from(index).ok()?)?;
+        // Requests that failed at the client are no longer outstanding.
+        let index = self.answered.checked_sub(self.done)? as usize;
+        let Some(request) = self.outstanding.get(index) else {
+            missing("outstanding requests", index)
+        };
         let query = request.query;
         self.answered += 1;
         if self.client_is_remote {

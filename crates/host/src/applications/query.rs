@@ -5,6 +5,7 @@ use lowtide_traffic::QueryClientSpec;
 use lowtide_units::{Bytes, Instant};
 
 use crate::results::outcome::{FlowStatus, QueryRecord};
+use crate::tables::Row;
 
 /// The cost of a connection, both sides together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,6 +56,15 @@ pub(crate) struct Query {
     failed: Option<CloseReason>,
 }
 
+impl Row for Query {
+    const TABLE: &'static str = "queries of a client";
+    type Key = u32;
+
+    fn index(number: u32) -> usize {
+        number as usize
+    }
+}
+
 impl Query {
     pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
         let cost = QueryCost::default();
@@ -83,8 +93,10 @@ impl Query {
     pub(crate) fn record(
         &self,
         spec: &QueryClientSpec,
-        (query_client, number): (u32, u32),
-        (warm, ended): (Instant, Instant),
+        query_client: u32,
+        number: u32,
+        warm: Instant,
+        ended: Instant,
     ) -> QueryRecord {
         let deadline_met = spec.deadline.and_then(|deadline| match self.end {
             Some(end) => Some(end.saturating_since(self.start) <= deadline),
@@ -117,8 +129,7 @@ impl Query {
 
 /// Returns the bytes of each answer of that query.
 pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
-    let turn = (query as usize).checked_rem(spec.response_sizes.len());
-    turn.and_then(|i| spec.response_sizes.get(i)).copied().unwrap_or_default()
+    spec.response_sizes[query as usize % spec.response_sizes.len()]
 }
 
 /// Returns the total number of queries of a client.

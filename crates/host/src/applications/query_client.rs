@@ -10,16 +10,16 @@ use lowtide_units::{Duration, Instant};
 
 use super::exchange::Request;
 use super::query::{QueryCost, response_size};
-use super::query_clients::QueryClient;
 use crate::app::ConnSide;
 use crate::results::outcome::QueryRecord;
+use crate::tables::Table;
 use crate::world::{QUERY_CLIENT, World};
 
 impl World<'_> {
     /// Runs the due actions of a query client.
     pub(crate) fn run_query_client(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let Some(spec) = self.setup.query_clients.get(index as usize) else { return };
-        let Some(query_client) = self.query_clients.list.get_mut(index as usize) else { return };
+        let spec = self.setup.query_clients.row(index);
+        let query_client = self.query_clients.list.row_mut(index);
         let persistent = query_client.persistent_connections(spec);
         if query_client.is_over() {
             persistent.for_each(|connection| self.close_persistent(now, connection, sched));
@@ -32,15 +32,14 @@ impl World<'_> {
             }
             persistent.for_each(|connection| self.open_connection(now, connection, sched));
         }
-        while let Some(query_client) = self.query_clients.list.get_mut(index as usize) {
+        loop {
+            let query_client = self.query_clients.list.row_mut(index);
             let Some(query) = query_client.begin(now, spec) else { break };
             if let Some(next) = query_client.next.filter(|at| *at > now) {
                 sched.at(next, Entity::new(QUERY_CLIENT, index));
             }
             for i in 0..spec.fan_out {
-                let Some(query_client) = self.query_clients.list.get_mut(index as usize) else {
-                    break;
-                };
+                let query_client = self.query_clients.list.row_mut(index);
                 let connection = query_client.connection(query, i);
                 if spec.jitter == Duration::ZERO {
                     self.send_request(now, connection, query, sched);
@@ -50,8 +49,7 @@ impl World<'_> {
                 }
             }
         }
-        while let Some(query_client) = self.query_clients.list.get_mut(index as usize) {
-            let Some((connection, query)) = query_client.take_due(now) else { break };
+        while let Some((connection, query)) = self.query_clients.list.row_mut(index).take_due(now) {
             self.send_request(now, connection, query, sched);
         }
     }
@@ -60,12 +58,11 @@ impl World<'_> {
     fn open_connection(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(connection);
         let opened = self.open(now, side);
-        if let Some(progress) = self.flows.get_mut(connection as usize) {
-            progress.start = now;
-            if opened.is_none() {
-                // Out of ephemeral ports.
-                progress.failed = Some(CloseReason::Aborted);
-            }
+        let progress = self.flows.row_mut(connection as usize);
+        progress.start = now;
+        if opened.is_none() {
+            // Out of ephemeral ports.
+            progress.failed = Some(CloseReason::Aborted);
         }
         if let Some(id) = opened {
             self.drive_conn(now, side, id, sched);
@@ -75,10 +72,9 @@ impl World<'_> {
     /// Closes a persistent connection.
     fn close_persistent(&mut self, now: Instant, connection: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(connection);
-        let Some(id) = self.handles.get(side.index() as usize).and_then(|h| h.conn) else { return };
-        if let Some(conn) = self.conn(side, id) {
-            conn.close();
-        }
+        // The connection may have failed before.
+        let Some((id, conn)) = self.open_conn(side) else { return };
+        conn.close();
         self.drive_conn(now, side, id, sched);
     }
 
@@ -87,17 +83,14 @@ impl World<'_> {
         let side = ConnSide::client(connection);
         let before = self.query_cost(side);
         let asked = self.current_event();
-        let Some(exchange) = self.query_clients.exchange(connection as usize) else { return };
-        let Some(spec) = self.setup.query_clients.get(exchange.query_client as usize) else {
-            return;
-        };
+        let exchange = self.query_clients.exchange(connection as usize);
+        let spec = self.setup.query_clients.row(exchange.query_client);
         exchange.request(query, response_size(spec, query), before, asked);
         self.notify_server(side, query);
         if !spec.persistent {
             self.open_connection(now, connection, sched);
         }
-        let id = self.handles.get(side.index() as usize).and_then(|h| h.conn);
-        match id.and_then(|id| self.conn(side, id).map(|conn| (id, conn))) {
+        match self.open_conn(side) {
             Some((id, conn)) => {
                 conn.send(spec.request.as_u64());
                 self.drive_conn(now, side, id, sched);
@@ -116,7 +109,8 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) -> bool {
         let mut over = false;
-        while let Some(conn) = self.conn(side, id) {
+        loop {
+            let conn = self.conn(side, id);
             let Some(event) = conn.poll_event() else { break };
             match event {
                 Event::PeerClosed => conn.close(),
@@ -132,9 +126,7 @@ impl World<'_> {
                 }
                 Event::Readable { upto } => self.on_request(side, id, upto),
                 Event::Established if side.is_client() => {
-                    if let Some(progress) = self.flows.get_mut(side.flow()) {
-                        progress.established = Some(now);
-                    }
+                    self.flows.row_mut(side.flow()).established = Some(now);
                 }
                 Event::Established | Event::Writable => {}
             }
@@ -145,10 +137,9 @@ impl World<'_> {
     /// Handles new data at the client: the server's stream up to `upto`.
     fn on_response(&mut self, now: Instant, side: ConnSide, upto: u64, sched: &mut Scheduler) {
         let warm = self.warmup_end;
-        if let Some(progress) = self.flows.get_mut(side.flow()) {
-            progress.note_delivered(now, upto, warm);
-        }
-        while let Some(exchange) = self.query_clients.exchange(side.flow()) {
+        self.flows.row_mut(side.flow()).note_delivered(now, upto, warm);
+        loop {
+            let exchange = self.query_clients.exchange(side.flow());
             let client_index = exchange.query_client;
             let Some(request) = exchange.take_answered(upto) else { break };
             self.complete_request(now, side, client_index, request, None, sched);
@@ -164,23 +155,22 @@ impl World<'_> {
         reason: Option<CloseReason>,
         sched: &mut Scheduler,
     ) {
-        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
-        let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
-        let client_index = exchange.query_client;
-        let over =
-            self.query_clients.list.get(client_index as usize).is_none_or(QueryClient::is_over);
+        let progress = self.flows.row_mut(side.flow());
+        let client_index = self.query_clients.exchange(side.flow()).query_client;
+        let over = self.query_clients.list.row(client_index).is_over();
         let unanswered = progress.delivered_at.is_none() && !over;
         if let Some(reason) = reason.filter(|r| *r != CloseReason::Normal && unanswered) {
             progress.failed.get_or_insert(reason);
         }
         let why = progress.failed.or(reason).unwrap_or(CloseReason::Aborted);
-        while let Some(exchange) = self.query_clients.exchange(side.flow()) {
-            let Some(request) = exchange.take_answered(u64::MAX) else { break };
+        loop {
+            let exchange = self.query_clients.exchange(side.flow());
+            let Some(request) = exchange.take_answered(u64::MAX) else {
+                // Of a million connections most are finished.
+                exchange.outstanding.shrink_to_fit();
+                break;
+            };
             self.complete_request(now, side, client_index, request, Some(why), sched);
-        }
-        if let Some(exchange) = self.query_clients.exchange(side.flow()) {
-            // Of a million connections most are finished.
-            exchange.outstanding.shrink_to_fit();
         }
     }
 
@@ -196,11 +186,9 @@ impl World<'_> {
     ) {
         let cost = self.query_cost(side).since(request.cost_before);
         self.attribute_cost(side, client_index, request);
-        let Some(spec) = self.setup.query_clients.get(client_index as usize) else { return };
-        let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
-            return;
-        };
-        let Some(query) = query_client.queries.get_mut(request.query as usize) else { return };
+        let spec = self.setup.query_clients.row(client_index);
+        let query_client = self.query_clients.list.row_mut(client_index);
+        let query = query_client.queries.row_mut(request.query);
         query.add_cost(cost);
         if !query.complete_one(now, lost) {
             return;
@@ -219,6 +207,7 @@ impl World<'_> {
     fn query_cost(&mut self, side: ConnSide) -> QueryCost {
         let mut sum = QueryCost::default();
         for side in [side, side.peer()] {
+            // Only a side that has opened, here and not in another shard, has a cost.
             if let Some(info) = self.info(side) {
                 sum.add(&info);
             }
@@ -230,27 +219,25 @@ impl World<'_> {
     pub(crate) fn query_rows(&mut self, ended: Instant) -> Vec<QueryRecord> {
         // The cost of outstanding queries so far.
         for connection in self.query_clients.connections() {
-            let Some(exchange) = self.query_clients.exchange(connection) else { continue };
+            let exchange = self.query_clients.exchange(connection);
             if exchange.outstanding.is_empty() {
                 continue;
             }
             let (client_index, waiting) =
                 (exchange.query_client, std::mem::take(&mut exchange.outstanding));
             let now = self.query_cost(ConnSide::client(connection as u32));
-            let Some(query_client) = self.query_clients.list.get_mut(client_index as usize) else {
-                continue;
-            };
+            let query_client = self.query_clients.list.row_mut(client_index);
             for request in waiting {
-                if let Some(query) = query_client.queries.get_mut(request.query as usize) {
-                    query.add_cost(now.since(request.cost_before));
-                }
+                let query = query_client.queries.row_mut(request.query);
+                query.add_cost(now.since(request.cost_before));
             }
         }
-        let times = (self.warmup_end, ended);
+        let warm = self.warmup_end;
         let query_clients = self.setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
         let rows = query_clients.flat_map(|((spec, query_client), client_index)| {
             let numbered = query_client.queries.iter().zip(0..);
-            numbered.map(move |(query, number)| query.record(spec, (client_index, number), times))
+            numbered
+                .map(move |(query, number)| query.record(spec, client_index, number, warm, ended))
         });
         rows.collect()
     }

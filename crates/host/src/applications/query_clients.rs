@@ -17,6 +17,7 @@ use super::query::{Query, query_count, response_size};
 use crate::app::ConnProgress;
 use crate::error::RunError;
 use crate::setup::Setup;
+use crate::tables::{Row, missing};
 
 /// All query clients of a run.
 #[derive(Debug)]
@@ -57,6 +58,24 @@ pub(crate) struct QueryClient {
     due: BinaryHeap<Reverse<(Instant, u32, u32)>>,
 }
 
+impl Row for QueryClient {
+    const TABLE: &'static str = "query clients";
+    type Key = u32;
+
+    fn index(number: u32) -> usize {
+        number as usize
+    }
+}
+
+impl Row for QueryClientSpec {
+    const TABLE: &'static str = "specified query clients";
+    type Key = u32;
+
+    fn index(number: u32) -> usize {
+        number as usize
+    }
+}
+
 impl QueryClients {
     /// Returns the query clients of `setup`; adds their connections to `flows`.
     pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
@@ -67,7 +86,7 @@ impl QueryClients {
             check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
             let mut query_client = QueryClient::new(setup, spec, index, flows.len() as u32);
             let progress = |index: u32, size| {
-                let server = spec.servers.get(index as usize).copied().unwrap_or_default();
+                let server = spec.servers[index as usize];
                 let plain = ConnProgress::new(spec.group, spec.client, server, size);
                 ConnProgress { server_sends: true, ..plain }
             };
@@ -100,9 +119,14 @@ impl QueryClients {
         self.list.iter().map(|a| a.start)
     }
 
-    /// Returns the exchange of a connection; `None` if it is not a query connection.
-    pub(crate) fn exchange(&mut self, connection: usize) -> Option<&mut Exchange> {
-        self.exchanges.get_mut(connection.checked_sub(self.first)?)
+    /// Returns the exchange of a connection, which must be a query connection.
+    #[track_caller]
+    pub(crate) fn exchange(&mut self, connection: usize) -> &mut Exchange {
+        let index = connection.checked_sub(self.first);
+        let Some(exchange) = index.and_then(|index| self.exchanges.get_mut(index)) else {
+            missing("exchanges", connection)
+        };
+        exchange
     }
 
     /// Returns the numbers of all query connections.
@@ -148,6 +172,7 @@ impl QueryClient {
                 (number == 0 && self.total > 0).then_some(self.start)
             }
             QuerySchedule::OpenLoop(times) => {
+                // There is no query after the last one.
                 times.get(number).map(|at| (*at + self.shift).max(self.start))
             }
         }
@@ -219,6 +244,7 @@ impl QueryClient {
         spec: &QueryClientSpec,
     ) -> Option<Instant> {
         self.outstanding -= 1;
+        // In an open loop no query waits for another.
         let QuerySchedule::ClosedLoop { pause, .. } = spec.schedule else { return None };
         self.next = (self.queries.len() < self.total).then(|| now + pause);
         self.next
@@ -235,6 +261,7 @@ impl QueryClient {
 
     /// Returns the index of the `i`-th drawn server.
     fn server_index(&self, i: u32) -> u32 {
+        // Without an order a query goes to all servers.
         self.order.get(i as usize).copied().unwrap_or(i)
     }
 

@@ -9,18 +9,17 @@ use lowtide_tcp::ConnId;
 
 use super::query::response_size;
 use crate::app::ConnSide;
+use crate::node::connection;
+use crate::tables::Table;
 use crate::world::World;
 
 impl World<'_> {
     /// Handles new data at the server: the client's stream up to `upto`.
     pub(crate) fn on_request(&mut self, side: ConnSide, id: ConnId, upto: u64) {
-        let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
-        let Some(spec) = self.setup.query_clients.get(exchange.query_client as usize) else {
-            return;
-        };
-        let node = self.handles.get(side.index() as usize).map(|h| h.host as usize);
-        let node = node.and_then(|host| self.nodes.get_mut(host));
-        let Some(conn) = node.and_then(|n| n.endpoint.conn(id)) else { return };
+        let exchange = self.query_clients.exchange(side.flow());
+        let spec = self.setup.query_clients.row(exchange.query_client);
+        let host = self.handles.row(side).host;
+        let conn = connection(&mut self.nodes.row_mut(host).endpoint, id);
         conn.read(upto);
         while let Some(query) = exchange.take_received(upto / spec.request.as_u64()) {
             conn.send(response_size(spec, query).as_u64());

@@ -6,6 +6,8 @@ use lowtide_tcp::{CloseReason, Connection, Event};
 use lowtide_units::{Bytes, Instant};
 
 use crate::app::{ConnProgress, ConnSide, UNLIMITED_BYTES};
+use crate::node::connection;
+use crate::tables::Table;
 use crate::world::{WRITE, World};
 
 impl World<'_> {
@@ -16,25 +18,22 @@ impl World<'_> {
         let side = ConnSide::client(index);
         let Some(id) = self.open(now, side) else {
             // Out of ephemeral ports: the flow fails.
-            if let Some(progress) = self.flows.get_mut(index as usize) {
-                progress.failed = Some(CloseReason::Aborted);
-            }
+            self.flows.row_mut(index as usize).failed = Some(CloseReason::Aborted);
             self.on_completed(Some(side));
             return;
         };
-        let Some(progress) = self.flows.get(index as usize) else { return };
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let node = self.nodes.get_mut(handle.host as usize);
-        if let Some(conn) = node.and_then(|n| n.endpoint.conn(id)) {
-            if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
-                if let Some(next) = writer.write(now, conn) {
-                    sched.at(next, Entity::new(WRITE, progress.number));
-                }
-            } else {
-                conn.send(progress.size.map_or(UNLIMITED_BYTES, Bytes::as_u64));
-                if progress.size.is_some() {
-                    conn.close();
-                }
+        let progress = self.flows.row(index as usize);
+        let host = self.handles.row(side).host;
+        let conn = connection(&mut self.nodes.row_mut(host).endpoint, id);
+        // Only a flow that is written over time has a writer.
+        if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
+            if let Some(next) = writer.write(now, conn) {
+                sched.at(next, Entity::new(WRITE, progress.number));
+            }
+        } else {
+            conn.send(progress.size.map_or(UNLIMITED_BYTES, Bytes::as_u64));
+            if progress.size.is_some() {
+                conn.close();
             }
         }
         self.drive_conn(now, side, id, sched);
@@ -45,14 +44,15 @@ impl World<'_> {
     #[inline(never)]
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = ConnSide::client(index);
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(progress) = self.flows.get(index as usize) else { return };
+        let handle = self.handles.row(side);
+        // The connection may have ended before this write, perhaps by a later one with the same
+        // four-tuple.
         let Some(id) = handle.conn else { return };
-        let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
+        let writer = self.writers.row_mut(index).as_mut().expect("only a writer schedules a write");
         if let Some(next) = writer.write(now, conn) {
-            sched.at(next, Entity::new(WRITE, progress.number));
+            sched.at(next, Entity::new(WRITE, self.flows.row(index as usize).number));
         }
         self.drive_conn(now, side, id, sched);
     }

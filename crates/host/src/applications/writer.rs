@@ -8,6 +8,7 @@ use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Bytes, Instant};
 
 use crate::app::UNLIMITED_BYTES;
+use crate::tables::Row;
 
 /// The state of one flow's application.
 #[derive(Clone, Debug)]
@@ -21,6 +22,16 @@ pub(crate) struct Writer {
     /// The burst is written; the pause starts when it is acknowledged.
     waiting: bool,
     rng: Rng,
+}
+
+impl Row for Option<Box<Writer>> {
+    const TABLE: &'static str = "writers";
+    type Key = u32;
+
+    #[inline]
+    fn index(flow: u32) -> usize {
+        flow as usize
+    }
 }
 
 impl Writer {
@@ -80,6 +91,7 @@ impl Writer {
 
     /// Handles a possible acknowledgement. Returns the time of the next write, if known now.
     pub(crate) fn acknowledged(&mut self, now: Instant, conn: &Connection) -> Option<Instant> {
+        // The other patterns do not wait for acknowledgements.
         let WritePattern::OnOff { pause, .. } = self.source else { return None };
         if !self.waiting || conn.info().bytes_acked < self.written {
             return None;

@@ -155,6 +155,7 @@ fn merge(first: &mut Packet, next: &Packet) {
 /// segments (DX §V-A, "LRO handling"). If it is to be stamped only when TCP receives it, it gets
 /// their mean departure, which gives the same mean.
 fn merge_delays(first: &mut Segment, next: &Segment) {
+    // Most segments do not have the delay option.
     let (Some(a), Some(b)) = (first.options.delay(), next.options.delay()) else { return };
     let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
     let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else {

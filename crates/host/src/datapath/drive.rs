@@ -10,13 +10,15 @@ use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
 
 use super::bucket::DelayedPacket;
-use super::steps::{enqueue_delayed, send};
+use super::steps::{Stamper, enqueue_delayed, send};
 use super::tsq::Tsq;
 use crate::app::{ConnHandle, ConnSide};
 use crate::applications::transfer::poll_flow_events;
 use crate::applications::writer::Writer;
 use crate::clocks::timer_tick::TimerTick;
+use crate::node::connection;
 use crate::results::trace::Tracer;
+use crate::tables::Table;
 use crate::world::{TIMER, WRITE, World};
 
 impl World<'_> {
@@ -28,22 +30,22 @@ impl World<'_> {
         id: ConnId,
         sched: &mut Scheduler,
     ) {
-        let index = side.index() as usize;
-        let answers = self.flows.get(side.flow()).is_some_and(|p| p.server_sends);
+        let answers = self.flows.row(side.flow()).server_sends;
         let mut over = answers && self.poll_query_events(now, side, id, sched);
 
-        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
+        let progress = self.flows.row_mut(side.flow());
         let peer = if side.is_client() { progress.server } else { progress.client };
         let number = progress.number;
-        let Some(handle) = self.handles.get_mut(index) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
+        let handle = self.handles.row_mut(side);
+        let node = self.nodes.row_mut(handle.host);
+        let conn = connection(&mut node.endpoint, id);
         let mut ends = false;
         if !answers {
             let was_over = progress.is_over();
             over = poll_flow_events(now, side, self.warmup_end, conn, progress);
             ends = !was_over && progress.is_over();
         }
+        // Only a flow that is written over time has a writer.
         if let Some(Some(writer)) = self.writers.get_mut(side.flow())
             && side.is_client()
         {
@@ -84,12 +86,13 @@ impl World<'_> {
                         made: now,
                         completes: ends,
                     };
-                    let queues = (&mut node.stack_out, &mut node.pacer);
-                    enqueue_delayed(now, node.number, queues, waiting, i == 0, sched);
+                    let (stack, pacer) = (&mut node.stack_out, &mut node.pacer);
+                    enqueue_delayed(now, node.number, stack, pacer, waiting, i == 0, sched);
                 } else {
-                    let stamps = (&mut node.clock, &mut node.calibration);
-                    let parts = (segment, envelope);
-                    stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
+                    let stamper =
+                        Stamper { clock: &mut node.clock, calibration: &mut node.calibration };
+                    let net = &mut self.net;
+                    stamp = send(net, stamper, now, now, segment, envelope, sched).or(stamp);
                     if let Some(tracer) = &mut self.tracer {
                         tracer.sent(now, side, segment, self.net.last_trace_id());
                     }
@@ -104,14 +107,15 @@ impl World<'_> {
             }
             if let Some(limit) = node.tsq_limit {
                 let small = handle.tsq.get_or_insert_with(|| Tsq::boxed(limit));
-                apply_tsq(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+                apply_tsq(now, &self.net, HostId(node.number), outgoing, small, conn);
             }
         }
         if let Some(tracer) = &mut self.tracer {
             trace_sender(now, side, tracer, conn);
         }
         if !over {
-            rearm(now, side.with_flow(number), (handle, node.timer_tick.as_deref()), conn, sched);
+            let tick = node.timer_tick.as_deref();
+            rearm(now, side.with_flow(number), handle, tick, conn, sched);
         }
         if answers {
             self.record_cost(side, id);
@@ -132,17 +136,20 @@ impl World<'_> {
 #[inline(never)]
 fn apply_tsq(
     now: Instant,
-    (net, host): (&Network, HostId),
+    net: &Network,
+    host: HostId,
     outgoing: &Transmit,
     small: &mut Tsq,
     conn: &mut Connection,
 ) {
     let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
     let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
-    if bytes > 0
-        && let Some(left) = net.drained_at(now, host)
-        && let Some(until) = small.add(now, left, bytes)
-    {
+    // Pure ACKs do not count.
+    if bytes == 0 {
+        return;
+    }
+    let left = net.drained_at(now, host).expect("each host has a line");
+    if let Some(until) = small.add(now, left, bytes) {
         conn.hold_data_until(until);
     }
 }
@@ -175,7 +182,8 @@ fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connec
 fn rearm(
     now: Instant,
     side: ConnSide,
-    (handle, tick): (&mut ConnHandle, Option<&TimerTick>),
+    handle: &mut ConnHandle,
+    tick: Option<&TimerTick>,
     conn: &Connection,
     sched: &mut Scheduler,
 ) {

@@ -7,23 +7,26 @@ use std::mem;
 use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::Arrival;
-use lowtide_units::{HostStamp, Instant};
+use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use super::bucket::{DelayedPacket, Pacer};
+use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
 use crate::app::{ConnHandle, ConnSide};
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
-use crate::node::{Node, address, packet};
+use crate::node::{Node, address, connection, packet};
+use crate::tables::{Table, missing};
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
     /// Releases packets from burst control.
     #[inline(never)]
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(pacer) = &mut node.pacer else { return };
+        loop {
+            let node = self.nodes.row_mut(host);
+            let pacer = node.pacer.as_mut().expect("only burst control schedules a send");
             let Some(waiting) = pacer.pop(now) else {
                 if let Some(next) = pacer.next(now) {
                     sched.at(next, Entity::new(SEND, node.number));
@@ -36,8 +39,9 @@ impl World<'_> {
 
     /// Takes outgoing packets of a host from its stack.
     pub(crate) fn on_stack_out(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(delay_line) = &mut node.stack_out else { return };
+        loop {
+            let node = self.nodes.row_mut(host);
+            let delay_line = node.stack_out.as_mut().expect("only a stack schedules its exits");
             let Some(waiting) = delay_line.pop(now) else {
                 if let Some(next) = delay_line.next_exit() {
                     sched.at(next, Entity::new(STACK_OUT, node.number));
@@ -56,11 +60,12 @@ impl World<'_> {
         waiting: DelayedPacket,
         sched: &mut Scheduler,
     ) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let node = self.nodes.row_mut(host);
         if node.pacer.is_none() {
             self.pass_to_nic(now, host, waiting, sched);
         } else {
-            enqueue_delayed(now, node.number, (&mut None, &mut node.pacer), waiting, true, sched);
+            let pacer = &mut node.pacer;
+            enqueue_delayed(now, node.number, &mut None, pacer, waiting, true, sched);
         }
     }
 
@@ -73,15 +78,16 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) {
         let DelayedPacket { packet, made, completes: ends } = waiting;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let stamps = (&mut node.clock, &mut node.calibration);
-        let parts = (&packet.segment, packet.envelope());
-        let stamp = send(&mut self.net, stamps, (made, now), parts, sched);
+        let node = self.nodes.row_mut(host);
+        let stamper = Stamper { clock: &mut node.clock, calibration: &mut node.calibration };
+        let envelope = packet.envelope();
+        let stamp = send(&mut self.net, stamper, made, now, &packet.segment, envelope, sched);
         if let Some(tracer) = &mut self.tracer {
             let side = ConnSide::from_index(packet.src_conn);
             tracer.sent(now, side, &packet.segment, self.net.last_trace_id());
         }
-        let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
+        let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn;
+        // The connection may have ended since it sent the packet.
         if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
             && let Some(conn) = node.endpoint.conn(conn)
         {
@@ -93,15 +99,12 @@ impl World<'_> {
     #[inline]
     pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
         let HostId(host) = arrived.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else {
-            return self.net.release(arrived);
-        };
+        let node = self.nodes.row_mut(host);
         let packet = self.net.arrived_packet(&arrived);
         node.note_delivery(now, &packet.segment);
         let side = ConnSide::from_index(packet.dst_conn);
-        if now >= self.warmup_end
-            && let Some(progress) = self.flows.get_mut(side.flow())
-        {
+        if now >= self.warmup_end {
+            let progress = self.flows.row_mut(side.flow());
             let sends = progress.sends(side);
             let (signals, segment) = (&mut progress.ecn_counters, &packet.segment);
             if sends { signals.on_ack_received(segment) } else { signals.on_data_received(segment) }
@@ -127,7 +130,7 @@ impl World<'_> {
     fn receive_slow(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
         let mut delivery = self.net.take(arrived);
         let HostId(host) = delivery.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let node = self.nodes.row_mut(host);
         if let Some(coalescer) = &mut node.coalescer {
             if let Some(at) = coalescer.push(now, delivery) {
                 sched.at(at, Entity::new(INTERRUPT, node.number));
@@ -140,28 +143,29 @@ impl World<'_> {
     /// Handles an interrupt of a host's NIC, with all packets that have arrived.
     #[inline(never)]
     pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(coalescer) = &mut node.coalescer else { return };
+        let coalescer = self.coalescer(host);
         let mut batch = mem::take(coalescer.batch(now));
         for delivery in &mut batch {
             self.receive_from_nic(now, delivery, sched);
         }
         batch.clear();
-        let node = self.nodes.get_mut(host as usize);
-        if let Some(coalescer) = node.and_then(|n| n.coalescer.as_mut()) {
-            coalescer.reuse(batch);
-        }
+        self.coalescer(host).reuse(batch);
+    }
+
+    fn coalescer(&mut self, host: u32) -> &mut InterruptCoalescer {
+        let node = self.nodes.row_mut(host);
+        node.coalescer.as_mut().expect("only interrupt moderation schedules an interrupt")
     }
 
     /// Takes a packet from the NIC and stamps it.
     fn receive_from_nic(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let node = self.nodes.row_mut(host);
         if node.stack_in.is_some() {
             self.delay_in_stack(now, delivery, sched);
             return;
         }
-        stamp_arrival(&self.net, node, (now, now), delivery);
+        stamp_arrival(&self.net, node, now, now, delivery);
         self.pass_to_aggregator(now, delivery, sched);
     }
 
@@ -169,11 +173,11 @@ impl World<'_> {
     #[cold]
     fn delay_in_stack(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(delay_line) = &mut node.stack_in else { return };
+        let node = self.nodes.row_mut(host);
+        let delay_line = node.stack_in.as_mut().expect("the caller has seen it");
         let given = delay_line.exit_time(now);
-        stamp_arrival(&self.net, node, (now, given), delivery);
-        let Some(delay_line) = &mut node.stack_in else { return };
+        stamp_arrival(&self.net, node, now, given, delivery);
+        let delay_line = node.stack_in.as_mut().expect("the caller has seen it");
         if let Some(at) = delay_line.push(*delivery) {
             sched.at(at, Entity::new(STACK_IN, node.number));
         }
@@ -181,8 +185,9 @@ impl World<'_> {
 
     /// Takes incoming packets of a host from its stack.
     pub(crate) fn on_stack_in(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(delay_line) = &mut node.stack_in else { return };
+        loop {
+            let node = self.nodes.row_mut(host);
+            let delay_line = node.stack_in.as_mut().expect("only a stack schedules its exits");
             let Some(delivery) = delay_line.pop(now) else {
                 if let Some(next) = delay_line.next_exit() {
                     sched.at(next, Entity::new(STACK_IN, node.number));
@@ -201,14 +206,14 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) {
         let HostId(host) = delivery.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let node = self.nodes.row_mut(host);
         let side = ConnSide::from_index(delivery.packet.dst_conn);
         if let Some(tracer) = &mut self.tracer {
             tracer.received(now, side, &delivery.packet.segment, delivery.trace_id);
         }
         if self.delays.tracks(side) {
-            let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
-            let conn = conn.and_then(|id| node.endpoint.conn(id));
+            // A packet may arrive before its connection is open, or after its end.
+            let conn = self.handles.row(side).conn.and_then(|id| node.endpoint.conn(id));
             self.delays.on_data(side, delivery, conn.as_deref());
         }
         let Some(aggregator) = &mut node.aggregator else {
@@ -226,8 +231,8 @@ impl World<'_> {
     /// Releases expired aggregates of a host.
     #[inline(never)]
     pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(aggregator) = &mut node.aggregator else { return };
+        let node = self.nodes.row_mut(host);
+        let aggregator = node.aggregator.as_mut().expect("only aggregation schedules a flush");
         let mut ready = mem::take(&mut self.ready);
         aggregator.flush(now, &mut ready);
         if let Some(at) = aggregator.arm() {
@@ -244,15 +249,13 @@ impl World<'_> {
         mut ready: Vec<Packet>,
         sched: &mut Scheduler,
     ) {
-        if let Some(node) = self.nodes.get_mut(host as usize)
-            && node.clock.stamps_aggregates()
-        {
+        let node = self.nodes.row_mut(host);
+        if node.clock.stamps_aggregates() {
             for packet in &mut ready {
                 let stamp =
                     node.clock.on_receive(RxTimes { hardware: now, driver: now, kernel: now });
-                packet.segment.rx.stamp = Some(node.calibration.received(stamp, || {
-                    self.net.serialization(packet.dst, packet.size).unwrap_or_default()
-                }));
+                let on_line = || line_time(&self.net, packet.dst, packet.size);
+                packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
             }
         }
         for packet in &ready {
@@ -264,7 +267,7 @@ impl World<'_> {
 
     /// Passes a segment to TCP.
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
         let arrival = on_segment(now, node, &self.handles, packet);
         self.handle_arrival(now, host, packet, arrival, sched);
@@ -284,11 +287,9 @@ impl World<'_> {
         let side = ConnSide::from_index(packet.dst_conn);
         match arrival {
             Arrival::Taken(id, _) => {
-                if self.delays.tracks(side)
-                    && let Some(node) = self.nodes.get_mut(host as usize)
-                {
-                    let conn = node.endpoint.conn(id);
-                    self.delays.on_ack(now, side, &packet.segment, conn.as_deref());
+                if self.delays.tracks(side) {
+                    let conn = connection(&mut self.nodes.row_mut(host).endpoint, id);
+                    self.delays.on_ack(now, side, &packet.segment, conn);
                 }
                 self.drive_conn(now, side, id, sched);
             }
@@ -300,9 +301,7 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                if let Some(handle) = self.handles.get_mut(side.index() as usize) {
-                    handle.conn = Some(id);
-                }
+                self.handles.row_mut(side).conn = Some(id);
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
@@ -318,16 +317,16 @@ impl World<'_> {
     /// Sends RSTs and TIME-WAIT ACKs to the source of the packet.
     #[cold]
     fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
-        let own = self.flows.get(ConnSide::from_index(cause.dst_conn).flow()).and_then(|p| p.class);
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let own = self.flows.row(ConnSide::from_index(cause.dst_conn).flow()).class;
+        let node = self.nodes.row_mut(host);
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let mut reply =
                 packet(node.number, cause.src.0, segment, cause.dst_conn, cause.src_conn);
             reply.class = own.unwrap_or(node.class);
             if node.delays_output {
                 let waiting = DelayedPacket { packet: reply, made: now, completes: None };
-                let queues = (&mut node.stack_out, &mut node.pacer);
-                enqueue_delayed(now, node.number, queues, waiting, true, sched);
+                let (stack, pacer) = (&mut node.stack_out, &mut node.pacer);
+                enqueue_delayed(now, node.number, stack, pacer, waiting, true, sched);
             } else {
                 self.net.send(now, &reply, sched);
             }
@@ -338,22 +337,20 @@ impl World<'_> {
 /// Passes a segment to the TCP of a host.
 #[inline]
 fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Packet) -> Arrival {
-    let hint = handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
+    let hint = handles.row(ConnSide::from_index(packet.dst_conn)).conn;
     let remote = address(packet.src.0);
     node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
 }
 
-/// The stages on a packet's path out of its host, if any.
-type OutputQueues<'a> = (&'a mut Option<Box<DelayLine<DelayedPacket>>>, &'a mut Option<Box<Pacer>>);
-
-/// Queues an outgoing packet of that host in the stack, or else in burst control; `fresh` for the
-/// first one of a burst.
+/// Queues an outgoing packet of that host in the stack, or else in burst control; it must have one
+/// of them. `fresh` for the first packet of a burst.
 #[cold]
 #[inline(never)]
 pub(crate) fn enqueue_delayed(
     now: Instant,
     host: u32,
-    (stack, pacer): OutputQueues<'_>,
+    stack: &mut Option<Box<DelayLine<DelayedPacket>>>,
+    pacer: &mut Option<Box<Pacer>>,
     waiting: DelayedPacket,
     fresh: bool,
     sched: &mut Scheduler,
@@ -364,10 +361,32 @@ pub(crate) fn enqueue_delayed(
         }
         (delay_line.push(waiting), STACK_OUT)
     } else {
-        (pacer.as_mut().and_then(|p| p.push(now, waiting)), SEND)
+        let pacer = pacer.as_mut().expect("the host delays its output");
+        (pacer.push(now, waiting), SEND)
     };
     if let Some(at) = at {
         sched.at(at, Entity::new(kind, host));
+    }
+}
+
+/// Returns the serialisation time of `size` IP bytes on the line of `host`.
+#[track_caller]
+fn line_time(net: &Network, host: HostId, size: u32) -> Duration {
+    net.serialization(host, size).unwrap_or_else(|| missing("lines of hosts", host.0))
+}
+
+/// What a host stamps its departing packets with.
+pub(crate) struct Stamper<'a> {
+    pub(crate) clock: &'a mut Clock,
+    pub(crate) calibration: &'a mut Calibration,
+}
+
+impl Stamper<'_> {
+    #[inline]
+    fn stamp(self, net: &Network, sent: TxTimes, envelope: Envelope) -> HostStamp {
+        let stamp = self.clock.on_send(sent);
+        let Envelope { src, size, .. } = envelope;
+        self.calibration.sent(stamp, || line_time(net, src, size))
     }
 }
 
@@ -378,53 +397,39 @@ pub(crate) fn enqueue_delayed(
 #[inline(always)]
 pub(crate) fn send(
     net: &mut Network,
-    stamps: (&mut Clock, &mut Calibration),
-    (made, now): (Instant, Instant),
-    (segment, envelope): (&Segment, Envelope),
+    stamper: Stamper<'_>,
+    made: Instant,
+    now: Instant,
+    segment: &Segment,
+    envelope: Envelope,
     sched: &mut Scheduler,
 ) -> Option<HostStamp> {
     if segment.options.delay().is_some() {
-        return send_stamped(net, stamps, (made, now), envelope.around(*segment), sched);
+        return send_stamped(net, stamper, made, now, envelope.around(*segment), sched);
     }
     let left = net.send_segment(now, segment, envelope, sched)?;
-    let (clock, calibration) = &stamps;
     // An unused stamp without random draws is skipped.
-    if clock.is_exact() && calibration.is_off() {
+    if stamper.clock.is_exact() && stamper.calibration.is_off() {
         return None;
     }
-    Some(stamp(net, stamps, TxTimes { kernel: made, driver: now, hardware: left }, envelope))
+    Some(stamper.stamp(net, TxTimes { kernel: made, driver: now, hardware: left }, envelope))
 }
 
 /// Sends a packet that carries its stamp: the stamp is taken first.
 #[inline(never)]
 fn send_stamped(
     net: &mut Network,
-    stamps: (&mut Clock, &mut Calibration),
-    (made, now): (Instant, Instant),
+    stamper: Stamper<'_>,
+    made: Instant,
+    now: Instant,
     mut packet: Packet,
     sched: &mut Scheduler,
 ) -> Option<HostStamp> {
     let left = net.departure_time(now, packet.src, packet.size)?;
-    let stamp = stamp(
-        net,
-        stamps,
-        TxTimes { kernel: made, driver: now, hardware: left },
-        packet.envelope(),
-    );
+    let times = TxTimes { kernel: made, driver: now, hardware: left };
+    let stamp = stamper.stamp(net, times, packet.envelope());
     packet.segment.stamp_departure(stamp);
     net.send(now, &packet, sched).map(|_| stamp)
-}
-
-#[inline]
-fn stamp(
-    net: &Network,
-    (clock, calibration): (&mut Clock, &mut Calibration),
-    sent: TxTimes,
-    envelope: Envelope,
-) -> HostStamp {
-    let stamp = clock.on_send(sent);
-    let Envelope { src, size, .. } = envelope;
-    calibration.sent(stamp, || net.serialization(src, size).unwrap_or_default())
 }
 
 /// Stamps a packet that is taken from the NIC at `taken` and passed to aggregation or TCP at
@@ -432,7 +437,8 @@ fn stamp(
 fn stamp_arrival(
     net: &Network,
     node: &mut Node,
-    (taken, given): (Instant, Instant),
+    taken: Instant,
+    given: Instant,
     delivery: &mut Delivery,
 ) {
     if node.aggregator.is_some() && node.clock.stamps_aggregates() {
@@ -447,6 +453,6 @@ fn stamp_arrival(
         kernel: given,
     });
     let size = delivery.packet.size;
-    let on_line = || net.serialization(delivery.packet.dst, size).unwrap_or_default();
+    let on_line = || line_time(net, delivery.packet.dst, size);
     delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
 }

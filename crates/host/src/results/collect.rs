@@ -11,6 +11,7 @@ use super::outcome::{
 };
 use crate::app::ConnProgress;
 use crate::node::Node;
+use crate::tables::Table;
 use crate::world::World;
 
 /// Returns the rows of a run after [`lowtide_net::Network::finish`].
@@ -54,8 +55,9 @@ fn count_memory(world: &mut World<'_>) {
     for handles in world.handles.chunks(2) {
         let mut open = false;
         for handle in handles {
-            let node = world.nodes.get_mut(handle.host as usize);
-            let conn = handle.conn.zip(node).and_then(|(id, node)| node.endpoint.conn(id));
+            let node = world.nodes.row_mut(handle.host);
+            // Closed connections have no memory.
+            let conn = handle.conn.and_then(|id| node.endpoint.conn(id));
             if let Some(conn) = conn {
                 open = true;
                 world.counts.flow_bytes += conn.memory() as u64;
@@ -70,16 +72,16 @@ fn count_memory(world: &mut World<'_>) {
 
 /// Returns the row of a flow; `None` for a query connection that was never used.
 fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRecord> {
-    let progress: ConnProgress = *world.flows.get(id as usize)?;
+    let progress: ConnProgress = *world.flows.row(id as usize);
     if progress.start == Instant::FAR_FUTURE {
         return None;
     }
     let (side, src) = progress.sender(id);
     let (sender, receiver) = (world.info(side), world.info(side.peer()));
     let dst = if progress.server_sends { progress.client } else { progress.server };
-    let opener = &world.nodes.get(progress.client as usize)?.config;
-    let sending = &world.nodes.get(src as usize)?.config;
-    let receiving = &world.nodes.get(dst as usize)?.config;
+    let opener = &world.nodes.row(progress.client).config;
+    let sending = &world.nodes.row(src).config;
+    let receiving = &world.nodes.row(dst).config;
     let (client_port, server_port) = progress.ports;
     let (src_port, dst_port) =
         if progress.server_sends { (server_port, client_port) } else { (client_port, server_port) };

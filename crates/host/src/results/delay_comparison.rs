@@ -12,6 +12,7 @@ use lowtide_wire::{Segment, SeqNum};
 
 use super::outcome::DelayRow;
 use crate::app::ConnSide;
+use crate::tables::missing;
 
 /// The compared flows.
 #[derive(Debug, Default)]
@@ -43,6 +44,12 @@ impl DelayComparison {
         self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
 
+    /// Returns the compared flow of this side, which must be one that [`Self::tracks`].
+    fn watched(&mut self, side: ConnSide) -> &mut ComparedFlow {
+        let Some(at) = self.find(side) else { missing("compared flows", side.flow()) };
+        &mut self.flows[at]
+    }
+
     /// Returns true if any flow is compared.
     #[inline]
     pub(crate) const fn is_enabled(&self) -> bool {
@@ -55,7 +62,7 @@ impl DelayComparison {
         self.is_enabled() && self.find(side).is_some()
     }
 
-    /// Records a segment that arrived at `conn`, the receiver of the data.
+    /// Records a segment of a compared flow that arrived at `conn`, the receiver of the data.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_data(
@@ -64,17 +71,16 @@ impl DelayComparison {
         delivery: &Delivery,
         conn: Option<&Connection>,
     ) {
-        let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
+        let watched = self.watched(side);
+        // A packet may arrive before its connection is open, or after its end.
+        let Some(conn) = conn else { return };
         let seg = &delivery.packet.segment;
-        if let Some(watched) = self.flows.get_mut(at)
-            && watched.sender != side
-            && seg.payload_len >= conn.info().mss
-        {
+        if watched.sender != side && seg.payload_len >= conn.info().mss {
             watched.waits.push_back((seg.seq_end(), delivery.queueing_delay));
         }
     }
 
-    /// Records that `conn`, the sender of the data, has processed `seg`.
+    /// Records that `conn` has processed `seg` of a compared flow.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_ack(
@@ -82,10 +88,10 @@ impl DelayComparison {
         now: Instant,
         side: ConnSide,
         seg: &Segment,
-        conn: Option<&Connection>,
+        conn: &Connection,
     ) {
-        let Some(at) = self.find(side) else { return };
-        let (Some(watched), Some(conn)) = (self.flows.get_mut(at), conn) else { return };
+        let watched = self.watched(side);
+        // The receiver of the data computes no delay.
         if watched.sender != side {
             return;
         }

@@ -58,9 +58,7 @@ fn host_work(world: &World<'_>) -> Vec<u64> {
     let mut work = vec![0; world.setup.hosts.len()];
     for flow in &world.flows {
         for host in [flow.client, flow.server] {
-            if let Some(work) = work.get_mut(host as usize) {
-                *work = HOST_WORK;
-            }
+            work[host as usize] = HOST_WORK;
         }
     }
     work
@@ -73,6 +71,8 @@ struct EventRate {
 
 /// Bits on the line of a full Ethernet packet.
 const PACKET_BITS: u64 = 1_538 * 8;
+/// Picoseconds in a second.
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// Maximum path length; a longer path is a dead end.
 const LONGEST: usize = 64;
 
@@ -80,8 +80,8 @@ impl EventRate {
     fn new(world: &World<'_>) -> Self {
         let plan = &world.setup.network;
         let rate = |port: u32| {
-            let link = plan.links.get(port as usize / 2);
-            link.map_or(0, |link| link.line(port % 2 == 1).rate.as_bps())
+            let link = &plan.links[port as usize / 2];
+            link.line(port % 2 == 1).rate.as_bps()
         };
         let step = world.flows.len().div_ceil(SAMPLE).max(1);
         let mut paths = Vec::new();
@@ -96,7 +96,7 @@ impl EventRate {
         }
         // Data, and an ACK for every other segment; sized flows offer at most their own load.
         let (mut long, mut sized) = (0, 0);
-        let share = |port: &u32| rate(*port) / sharers.get(port).copied().unwrap_or(1);
+        let share = |port: &u32| rate(*port) / sharers[port];
         for (flow, path) in &paths {
             let slowest = path.iter().map(share).min().unwrap_or(0);
             let events = slowest / PACKET_BITS * path.len() as u64 * 3 / 2;
@@ -110,7 +110,7 @@ impl EventRate {
 
     /// Returns the events within that time.
     fn within(&self, time: Duration) -> u64 {
-        let events = u128::from(self.events) * u128::from(time.as_ps()) / 1_000_000_000_000;
+        let events = u128::from(self.events) * u128::from(time.as_ps()) / PS_PER_SECOND;
         u64::try_from(events).unwrap_or(u64::MAX)
     }
 }
@@ -131,12 +131,14 @@ fn nics(plan: &Blueprint) -> Vec<u32> {
 /// Returns the ports on one of the paths of a flow.
 fn path(world: &World<'_>, nics: &[u32], flow: &ConnProgress) -> Vec<u32> {
     let plan = &world.setup.network;
-    let mut path: Vec<u32> = nics.get(flow.client as usize).copied().into_iter().collect();
+    let mut path = vec![nics[flow.client as usize]];
     while let Some(&port) = path.last().filter(|_| path.len() < LONGEST) {
-        let Some(link) = plan.links.get(port as usize / 2) else { break };
+        let link = &plan.links[port as usize / 2];
         let far = if port % 2 == 0 { link.b } else { link.a };
+        // The path ends at a host.
         let NodeId::Switch(switch) = far else { break };
         let next = world.net.next_ports(switch, HostId(flow.server));
+        // A switch may have no route to the server.
         let turn = (flow.number as usize).checked_rem(next.len());
         let Some(&next) = turn.and_then(|turn| next.get(turn)) else { break };
         path.push(next);
@@ -150,7 +152,7 @@ fn offered(world: &World<'_>) -> Option<u64> {
     let first = sized().map(|f| f.start).min()?;
     let span = sized().map(|f| f.start).max()?.saturating_since(first);
     let bytes: u64 = sized().filter_map(|f| f.size).map(Bytes::as_u64).fold(0, u64::saturating_add);
-    let bits = u128::from(bytes) * 8 * 1_000_000_000_000;
+    let bits = u128::from(bytes) * 8 * PS_PER_SECOND;
     let rate = bits.checked_div(u128::from(span.as_ps()))?;
     Some(u64::try_from(rate).unwrap_or(u64::MAX))
 }

@@ -3,20 +3,41 @@
 
 use lowtide_tcp::ConnId;
 
-use super::shard::{CostClaim, CostSample, RemoteRequest};
+use super::shard::{CostClaim, CostSample, RemoteRequest, Shard};
 use crate::app::ConnSide;
 use crate::applications::exchange::Request;
 use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
+use crate::tables::{Table, missing};
 use crate::world::World;
 
 impl World<'_> {
-    /// Returns the local index of the connection with that number.
+    /// Returns the shard that this world is; the run must be split.
+    #[track_caller]
+    pub(crate) fn own_shard(&self) -> &Shard {
+        self.shard.as_deref().expect("the run is split")
+    }
+
+    /// Returns the shard that this world is; the run must be split.
+    #[track_caller]
+    pub(crate) fn own_shard_mut(&mut self) -> &mut Shard {
+        self.shard.as_deref_mut().expect("the run is split")
+    }
+
+    /// Returns the local index of the connection with that number, which must be here.
     #[inline]
+    #[track_caller]
     pub(crate) fn local_flow(&self, number: u32) -> u32 {
+        let Some(index) = self.find_flow(number) else { missing("connections of a shard", number) };
+        index
+    }
+
+    /// Returns the local index of the connection with that number; `None` if it is not here.
+    #[inline]
+    pub(crate) fn find_flow(&self, number: u32) -> Option<u32> {
         match &self.shard {
-            None => number,
-            Some(shard) => shard.numbers.binary_search(&number).map_or(u32::MAX / 2, |i| i as u32),
+            None => Some(number),
+            Some(shard) => shard.numbers.binary_search(&number).ok().map(|i| i as u32),
         }
     }
 
@@ -25,7 +46,7 @@ impl World<'_> {
     pub(crate) fn local_host(&self, number: u32) -> u32 {
         match &self.shard {
             None => number,
-            Some(shard) => shard.map.local_hosts.get(number as usize).copied().unwrap_or(u32::MAX),
+            Some(shard) => shard.map.local_host(number),
         }
     }
 
@@ -37,7 +58,7 @@ impl World<'_> {
     /// Returns the shard of the other end of a connection, if it is another one.
     fn peer_shard(&self, side: ConnSide) -> Option<u16> {
         let shard = self.shard.as_ref()?;
-        let progress = self.flows.get(side.flow())?;
+        let progress = self.flows.row(side.flow());
         let peer = if side.is_client() { progress.server } else { progress.client };
         Some(shard.map.shard_of(peer)).filter(|peer_shard| *peer_shard != shard.id)
     }
@@ -46,8 +67,8 @@ impl World<'_> {
     #[cold]
     pub(crate) fn on_shard_completed(&mut self, side: Option<ConnSide>) {
         let cross_shard = side.filter(|side| self.peer_shard(*side).is_some());
-        let number = cross_shard.and_then(|side| self.flows.get(side.flow())).map(|p| p.number);
-        let Some(shard) = &mut self.shard else { return };
+        let number = cross_shard.map(|side| self.flows.row(side.flow()).number);
+        let shard = self.own_shard_mut();
         if let Some(side) = cross_shard {
             shard.flow_ends.push((side.flow() as u32, shard.current_event));
         }
@@ -56,13 +77,11 @@ impl World<'_> {
 
     /// Announces a request of `query` to a server in another shard.
     pub(crate) fn notify_server(&mut self, side: ConnSide, query: u32) {
+        // A server in the same shard needs no announcement.
         let Some(peer_shard) = self.peer_shard(side) else { return };
-        let Some(index) = self.flows.get(side.flow()).map(|p| p.peer_index) else { return };
-        if let Some(shard) = &mut self.shard {
-            shard
-                .remote_requests
-                .push((peer_shard.into(), RemoteRequest { connection: index, query }));
-        }
+        let connection = self.flows.row(side.flow()).peer_index;
+        let announced = (peer_shard.into(), RemoteRequest { connection, query });
+        self.own_shard_mut().remote_requests.push(announced);
     }
 
     /// Records that a request was answered or failed. If the server is in another shard, the cost
@@ -71,17 +90,10 @@ impl World<'_> {
         if self.peer_shard(side).is_none() {
             return;
         }
-        let Some(connection) = self.flows.get(side.flow()).map(|p| p.number) else { return };
-        if let Some(shard) = &mut self.shard {
-            let (from, to) = (request.sent_at, shard.current_event);
-            shard.claims.push(CostClaim {
-                connection,
-                query_client,
-                query: request.query,
-                from,
-                to,
-            });
-        }
+        let connection = self.flows.row(side.flow()).number;
+        let shard = self.own_shard_mut();
+        let (from, to) = (request.sent_at, shard.current_event);
+        shard.claims.push(CostClaim { connection, query_client, query: request.query, from, to });
     }
 
     /// Records the cost at the server side of a query connection, if the client is in another
@@ -91,17 +103,14 @@ impl World<'_> {
             return;
         }
         let mut sum = QueryCost::default();
-        if let Some(conn) = self.conn(side, id) {
-            sum.count(conn.counters());
-        }
-        let Some(connection) = self.flows.get(side.flow()).map(|p| p.number) else { return };
-        let Some(exchange) = self.query_clients.exchange(side.flow()) else { return };
+        sum.count(self.conn(side, id).counters());
+        let connection = self.flows.row(side.flow()).number;
+        let exchange = self.query_clients.exchange(side.flow());
         if exchange.recorded_cost == sum {
             return;
         }
         exchange.recorded_cost = sum;
-        if let Some(shard) = &mut self.shard {
-            shard.costs.push(CostSample { connection, when: shard.current_event, sum });
-        }
+        let shard = self.own_shard_mut();
+        shard.costs.push(CostSample { connection, when: shard.current_event, sum });
     }
 }

@@ -9,6 +9,7 @@ use super::shard::{CostClaim, CostSample, Shard};
 use crate::app::{ConnProgress, ConnSide};
 use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
+use crate::tables::Table;
 use crate::world::World;
 
 /// The records of all shards.
@@ -30,7 +31,7 @@ impl CrossShardLog {
     /// Takes the records of a shard.
     pub(super) fn take(&mut self, shard: &mut Shard, flows: &[ConnProgress]) {
         for (index, when) in mem::take(&mut shard.flow_ends) {
-            let Some(progress) = flows.get(index as usize) else { continue };
+            let progress = flows.row(index as usize);
             let client = shard.map.shard_of(progress.client) == shard.id;
             let side = ConnSide::client(progress.number);
             self.ends.push((if client { side } else { side.peer() }.index(), when));
@@ -50,10 +51,10 @@ impl CrossShardLog {
         self.order.order_key(key.at, key.entity)
     }
 
-    /// Returns the time when this side completed its flow.
+    /// Returns the time when this side completed its flow, if it has.
     fn end(&self, side: ConnSide) -> Option<u128> {
         let found = self.ends.binary_search_by_key(&side.index(), |(side, _)| *side).ok()?;
-        self.ends.get(found).map(|(_, when)| self.order_key(*when))
+        Some(self.order_key(self.ends[found].1))
     }
 
     /// Returns the failure of a flow across shards. Each end knows its own; the first one counts,
@@ -63,6 +64,7 @@ impl CrossShardLog {
         client: &ConnProgress,
         server: &ConnProgress,
     ) -> Option<CloseReason> {
+        // Only the server's end may have failed.
         let Some(own) = client.failed else { return server.failed };
         if server.failed.is_none() && server.delivered_at.is_none() {
             return Some(own);
@@ -80,7 +82,8 @@ impl CrossShardLog {
         let is_before =
             |cost: &CostSample| (cost.connection, self.order_key(cost.when)) < (connection, limit);
         let after = self.costs.partition_point(is_before);
-        let last = after.checked_sub(1).and_then(|i| self.costs.get(i));
+        // The first event of a connection has none before.
+        let last = after.checked_sub(1).map(|i| &self.costs[i]);
         last.filter(|cost| cost.connection == connection).map_or(QueryCost::NONE, |cost| cost.sum)
     }
 
@@ -90,15 +93,11 @@ impl CrossShardLog {
             let cost = self
                 .cost_before(claim.connection, claim.to)
                 .since(self.cost_before(claim.connection, claim.from));
-            let query_client = whole.query_clients.list.get_mut(claim.query_client as usize);
-            if let Some(query) = query_client.and_then(|a| a.queries.get_mut(claim.query as usize))
-            {
-                query.add_cost(cost);
-            }
+            let query_client = whole.query_clients.list.row_mut(claim.query_client);
+            query_client.queries.row_mut(claim.query).add_cost(cost);
         }
         for connection in whole.query_clients.connections() {
-            let Some(exchange) = whole.query_clients.exchange(connection) else { continue };
-            for request in &mut exchange.outstanding {
+            for request in &mut whole.query_clients.exchange(connection).outstanding {
                 let other = self.cost_before(connection as u32, request.sent_at);
                 request.cost_before = request.cost_before.and(other);
             }

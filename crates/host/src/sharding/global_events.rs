@@ -9,8 +9,9 @@ use lowtide_units::{Duration, Instant};
 
 use super::run_shard::RunShard;
 use super::split::ShardedRun;
-use crate::app::ConnSide;
+use crate::app::{ConnSide, REMOTE_HOST};
 use crate::results::probe::Sampler;
+use crate::tables::{Table, missing};
 use crate::world::PROBE;
 
 pub(super) struct GlobalEvents {
@@ -30,21 +31,21 @@ impl GlobalEvents {
             let number = side.flow() as u32;
             // A connection across shards is in both; the sending host is in one.
             let at = |world: &crate::world::World<'_>| {
-                let here = side.with_flow(world.local_flow(number));
-                let handle = world.handles.get(here.index() as usize)?;
-                world.nodes.get(handle.host as usize).map(|_| here)
+                let here = side.with_flow(world.find_flow(number)?);
+                (world.handles.row(here).host != REMOTE_HOST).then_some(here)
             };
-            let found = worlds().find_map(|(shard, world)| Some((shard, at(world)?)))?;
-            Some((found.0, found.1, number))
+            let found = worlds().find_map(|(shard, world)| Some((shard, at(world)?, number)));
+            found.unwrap_or_else(|| missing("sampled connections", number))
         };
         let port = |port: &u32| {
-            worlds()
-                .find_map(|(shard, world)| Some((shard, world.net.local_port_at_near_end(*port)?)))
+            let near = worlds()
+                .find_map(|(shard, world)| Some((shard, world.net.local_port_at_near_end(*port)?)));
+            near.unwrap_or_else(|| missing("sampled ports", port))
         };
         Self {
             interval: shards.whole.setup.probes.interval,
-            senders: sampler.senders.iter().filter_map(sender).collect(),
-            ports: sampler.ports.iter().filter_map(port).collect(),
+            senders: sampler.senders.iter().map(sender).collect(),
+            ports: sampler.ports.iter().map(port).collect(),
             sampler,
         }
     }
@@ -56,21 +57,14 @@ impl GlobalEvents {
 
     fn sample(&mut self, now: Instant, shards: &mut [&mut LogicalProcess<RunShard<'_>>]) {
         for &(shard, side, number) in &self.senders {
-            let Some(process) = shards.get_mut(shard) else { continue };
-            let world = &mut process.shard.world;
-            let Some(handle) = world.handles.get(side.index() as usize) else { continue };
-            let Some(id) = handle.conn else { continue };
-            if let Some(conn) = world.conn(side, id) {
+            // Only open connections are sampled.
+            if let Some((_, conn)) = shards[shard].shard.world.open_conn(side) {
                 self.sampler.sample_sender(now, number, conn);
             }
         }
         for (i, &(shard, port)) in self.ports.iter().enumerate() {
-            if let (Some(process), Some(&number)) =
-                (shards.get_mut(shard), self.sampler.ports.get(i))
-            {
-                let (packets, bytes) = process.shard.world.net.queue_now(now, port);
-                self.sampler.note_queue(now, number, packets, bytes);
-            }
+            let (packets, bytes) = shards[shard].shard.world.net.queue_now(now, port);
+            self.sampler.note_queue(now, self.sampler.ports[i], packets, bytes);
         }
     }
 }
@@ -97,7 +91,7 @@ impl<'a> GlobalWorld<RunShard<'a>> for GlobalEvents {
                     sched.at(now + interval, Entity::new(PROBE, 0));
                 }
             }
-            _ => {}
+            (kind, _) => unreachable!("no global event has kind {kind}"),
         }
     }
 }

@@ -31,9 +31,8 @@ pub(super) fn join<'a>(
     for process in processes {
         let mut world = process.shard.world;
         world.net.finish(ended);
-        if let Some(shard) = world.shard.take() {
-            pieces.push(FinishedShard { world, shard });
-        }
+        let shard = world.shard.take().expect("the run is split");
+        pieces.push(FinishedShard { world, shard });
     }
     let mut log = CrossShardLog::new(global_sched);
     for FinishedShard { world, shard } in &mut pieces {
@@ -119,12 +118,14 @@ fn join_query_clients(whole: &mut World<'_>, pieces: &mut [FinishedShard<'_>]) {
         for (i, (query_client, _)) in
             own.filter(|(_, (_, spec))| shard.map.shard_of(spec.client) == shard.id)
         {
+            // A client without queries may have no connection; its first number is never used.
             let first = shard.numbers.get(query_client.first as usize).copied().unwrap_or_default();
             list[i] = Some(query_client.with_first(first));
         }
         let indices = world.query_clients.first..;
         for (index, exchange) in indices.zip(mem::take(&mut world.query_clients.exchanges)) {
-            if let Some(&number) = shard.numbers.get(index).filter(|_| !exchange.client_is_remote) {
+            if !exchange.client_is_remote {
+                let number = shard.numbers[index];
                 exchanges[number as usize - whole.query_clients.first] = Some(exchange);
             }
         }

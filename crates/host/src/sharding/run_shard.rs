@@ -29,9 +29,7 @@ pub(super) enum ShardMessage {
 
 impl lowtide_sim::World for RunShard<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
-        if let Some(shard) = &mut self.world.shard {
-            shard.current_event = EventKey { at: now, entity };
-        }
+        self.world.own_shard_mut().current_event = EventKey { at: now, entity };
         self.world.handle(now, entity, sched);
     }
 
@@ -56,10 +54,8 @@ impl ShardWorld for RunShard<'_> {
         until: Instant,
         post: &mut dyn FnMut(usize, ShardMessage),
     ) -> Option<Instant> {
-        if let Some(shard) = &mut self.world.shard {
-            for (to, request) in shard.remote_requests.drain(..) {
-                post(to, ShardMessage::Request(request));
-            }
+        for (to, request) in self.world.own_shard_mut().remote_requests.drain(..) {
+            post(to, ShardMessage::Request(request));
         }
         self.world
             .net
@@ -74,15 +70,13 @@ impl ShardWorld for RunShard<'_> {
         match mail {
             ShardMessage::Packet(crossing) => self.world.net.import_packet(&crossing, sched),
             ShardMessage::Request(RemoteRequest { connection: index, query }) => {
-                if let Some(exchange) = self.world.query_clients.exchange(index as usize) {
-                    exchange.on_remote_request(query);
-                }
+                self.world.query_clients.exchange(index as usize).on_remote_request(query);
             }
         }
     }
 
     fn completed(&self) -> usize {
-        self.world.shard.as_ref().map_or(0, |shard| shard.completed)
+        self.world.own_shard().completed
     }
 
     fn cannot_finish_before(&mut self, until: Instant) -> bool {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::applications::query::QueryCost;
 use crate::event_key::EventKey;
+use crate::tables::missing;
 
 /// A cost record of the server's end of a connection across shards.
 #[derive(Clone, Copy, Debug)]
@@ -75,16 +76,35 @@ impl ShardMap {
     /// Records that one end has completed this connection. Returns true for the first one.
     pub(crate) fn complete(&self, number: u32) -> bool {
         let bit = 1 << (number % u64::BITS);
-        let word = self.completed.get((number / u64::BITS) as usize);
-        word.is_none_or(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+        self.completion_word(number).fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
+
     /// Returns true if either end has completed this connection.
     pub(crate) fn is_over(&self, number: u32) -> bool {
-        let word = self.completed.get((number / u64::BITS) as usize);
-        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % u64::BITS) & 1 == 1)
+        let word = self.completion_word(number).load(Ordering::Relaxed);
+        word >> (number % u64::BITS) & 1 == 1
     }
+
+    fn completion_word(&self, number: u32) -> &AtomicU64 {
+        let Some(word) = self.completed.get((number / u64::BITS) as usize) else {
+            missing("completed connections", number)
+        };
+        word
+    }
+
     /// Returns the shard of a host.
+    #[track_caller]
     pub(crate) fn shard_of(&self, host: u32) -> u16 {
-        self.shards.get(host as usize).copied().unwrap_or_default()
+        let Some(shard) = self.shards.get(host as usize) else { missing("hosts' shards", host) };
+        *shard
+    }
+
+    /// Returns the local index of a host in its shard.
+    #[track_caller]
+    pub(crate) fn local_host(&self, host: u32) -> u32 {
+        let Some(index) = self.local_hosts.get(host as usize) else {
+            missing("hosts' local indices", host)
+        };
+        *index
     }
 }

@@ -13,7 +13,7 @@ use lowtide_units::Instant;
 use super::run_shard::RunShard;
 use super::shard::{Shard, ShardMap};
 use super::termination_check::TerminationCheck;
-use crate::app::{ConnHandle, ConnProgress};
+use crate::app::{ConnHandle, ConnProgress, REMOTE_HOST};
 use crate::applications::exchange::Exchange;
 use crate::applications::query_clients::QueryClients;
 use crate::event_key::EventKey;
@@ -22,6 +22,7 @@ use crate::results::delay_comparison::DelayComparison;
 use crate::results::outcome::RunCounts;
 use crate::results::probe::Sampler;
 use crate::run::scheduler;
+use crate::tables::Table;
 use crate::world::{FLOW_START, PROBE, QUERY_CLIENT, World};
 
 /// A run split into shards.
@@ -33,9 +34,6 @@ pub(super) struct ShardedRun<'a> {
     pub(super) global_sched: Scheduler,
 }
 
-/// Index of a host in another shard.
-const REMOTE_HOST: u32 = u32::MAX;
-
 pub(super) fn split<'a>(mut whole: World<'a>, partition: &Partition) -> ShardedRun<'a> {
     let setup = whole.setup;
     let count = partition.shards();
@@ -45,7 +43,8 @@ pub(super) fn split<'a>(mut whole: World<'a>, partition: &Partition) -> ShardedR
         global_sched.at(Instant::ZERO, Entity::new(PROBE, 0));
     }
     let mut scheds: Vec<Scheduler> = (0..count).map(|_| scheduler(setup)).collect();
-    let shard = |host: u32| partition.hosts().get(host as usize).map_or(0, |p| usize::from(*p));
+    let common = Arc::new(shard_map(partition, whole.flows.len()));
+    let shard = |host: u32| usize::from(common.shard_of(host));
     for (flow, i) in whole.flows.iter().zip(0..).filter(|(f, _)| !f.server_sends) {
         scheds[shard(flow.client)].at(flow.start, Entity::new(FLOW_START, i));
     }
@@ -54,7 +53,6 @@ pub(super) fn split<'a>(mut whole: World<'a>, partition: &Partition) -> ShardedR
     }
 
     let nets = whole.net.split(&setup.network, partition);
-    let common = Arc::new(shard_map(partition, whole.flows.len()));
     let mut worlds: Vec<World<'a>> = nets
         .into_iter()
         .zip(0..)
@@ -84,7 +82,7 @@ fn shard_map(partition: &Partition, flows: usize) -> ShardMap {
     ShardMap {
         shards: partition.hosts().to_vec(),
         local_hosts: partition.hosts().iter().map(index).collect(),
-        completed: (0..flows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+        completed: (0..flows.div_ceil(u64::BITS as usize)).map(|_| AtomicU64::new(0)).collect(),
     }
 }
 
@@ -131,8 +129,6 @@ fn deal_connections(whole: &mut World<'_>, worlds: &mut [World<'_>], common: &Sh
     let flows = mem::take(&mut whole.flows);
     whole.handles = Vec::new();
     let mut writers = mem::take(&mut whole.writers);
-    let host =
-        |number: u32| common.local_hosts.get(number as usize).copied().unwrap_or(REMOTE_HOST);
     for (number, progress) in flows.into_iter().enumerate() {
         let (client, server) = (progress.client, progress.server);
         let ends = [common.shard_of(client), common.shard_of(server)].map(usize::from);
@@ -141,15 +137,16 @@ fn deal_connections(whole: &mut World<'_>, worlds: &mut [World<'_>], common: &Sh
         for (end, shard) in ends.into_iter().enumerate().take(1 + usize::from(crosses)) {
             let world = &mut worlds[shard];
             world.flows.push(ConnProgress { peer_index: indices[1 - end], ..progress });
-            let at = |number, here| ConnHandle::at(if here { host(number) } else { REMOTE_HOST });
+            let at = |number, here| {
+                ConnHandle::at(if here { common.local_host(number) } else { REMOTE_HOST })
+            };
             world.handles.push(at(client, !crosses || end == 0));
             world.handles.push(at(server, !crosses || end == 1));
+            // There are no writers if every flow is written at once; queries have none.
             if let Some(writer) = writers.get_mut(number) {
                 world.writers.push(writer.take());
             }
-            if let Some(shard) = &mut world.shard {
-                shard.numbers.push(number as u32);
-            }
+            world.own_shard_mut().numbers.push(number as u32);
         }
     }
 }
@@ -163,7 +160,7 @@ fn distribute_query_clients(
 ) {
     let first = whole.query_clients.first as u32;
     for world in worlds.iter_mut() {
-        let numbers = world.shard.as_ref().map_or(&[][..], |shard| &shard.numbers[..]);
+        let numbers = &world.own_shard().numbers;
         world.query_clients.first = numbers.partition_point(|number| *number < first);
     }
     let specs = &whole.setup.query_clients;
@@ -175,17 +172,19 @@ fn distribute_query_clients(
             }
         }
         let world = &mut worlds[own];
-        let first = world.local_flow(query_client.first);
+        // A client without queries may have no connection; its first number is never used.
+        let first = world.find_flow(query_client.first).unwrap_or_default();
         world.query_clients.list.push(query_client.with_first(first));
     }
     for (exchange, number) in mem::take(&mut whole.query_clients.exchanges).into_iter().zip(first..)
     {
         let query_client = exchange.query_client;
-        let client = specs.get(query_client as usize).map_or(0, |spec| shard(spec.client));
+        let client = shard(specs.row(query_client).client);
         let mut exchange = Some(exchange);
         for (shard, world) in worlds.iter_mut().enumerate() {
             let index = world.query_clients.first + world.query_clients.exchanges.len();
-            let here = world.shard.as_ref().and_then(|shard| shard.numbers.get(index));
+            // Other shards may have no connection left.
+            let here = world.own_shard().numbers.get(index);
             if here == Some(&number) {
                 let own = if shard == client { exchange.take() } else { None };
                 world

@@ -17,6 +17,7 @@ use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::app::ConnSide;
 use crate::setup::Setup;
+use crate::tables::Table;
 use crate::world::World;
 
 /// Maximum flows examined before it gives up.
@@ -53,7 +54,7 @@ impl TerminationCheck {
         if !setup.end.when_done {
             return Self::default();
         }
-        let Some(shard) = &world.shard else { return Self::default() };
+        let shard = world.own_shard();
         let here = |host: u32| shard.map.shard_of(host) == shard.id;
         let flows = world.flows.iter().zip(0..);
         let own = flows.filter(|(f, _)| !f.server_sends && f.size.is_some() && here(f.client));
@@ -91,18 +92,15 @@ impl TerminationCheck {
             }
         }
         let goes_on = |client_index: &u32| {
-            let spec = world.setup.query_clients.get(*client_index as usize);
-            let query_client = world.query_clients.list.get(*client_index as usize);
-            spec.zip(query_client)
-                .is_some_and(|(spec, a)| a.cannot_finish_before(spec, until, self.lookahead))
+            let spec = world.setup.query_clients.row(*client_index);
+            let query_client = world.query_clients.list.row(*client_index);
+            query_client.cannot_finish_before(spec, until, self.lookahead)
         };
         self.query_clients.iter().any(goes_on)
     }
 
     fn check_flow(&self, world: &mut World<'_>, index: u32, until: Instant) -> Continuation {
-        let (Some(&flow), Some(shard)) = (world.flows.get(index as usize), &world.shard) else {
-            return Continuation::Completed;
-        };
+        let (flow, shard) = (*world.flows.row(index as usize), world.own_shard());
         if flow.is_over() || shard.map.is_over(flow.number) {
             return Continuation::Completed;
         }
@@ -111,8 +109,7 @@ impl TerminationCheck {
         }
         let leaves = shard.map.shard_of(flow.server) != shard.id;
         let side = ConnSide::client(index);
-        let id = world.handles.get(side.index() as usize).and_then(|h| h.conn);
-        let conn = id.and_then(|id| world.conn(side, id));
+        let conn = world.open_conn(side).map(|(_, conn)| conn);
         let size = flow.size.map_or(0, Bytes::as_u64);
         let sends = |conn: &mut lowtide_tcp::Connection| {
             conn.sent_upto() < size && conn.is_making_progress()

@@ -8,7 +8,7 @@ use crate::common::{
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
-use lowtide_net::{BufferSpec, Count, PortSpec};
+use lowtide_net::{BufferSpec, Count, Failure, PortSpec};
 use lowtide_tcp::InitialWindow;
 use lowtide_traffic::QuerySchedule;
 use lowtide_units::{Bytes, Duration, Fraction, Instant};
@@ -360,4 +360,34 @@ fn invalid_query_clients_are_rejected() {
         a.schedule = QuerySchedule::ClosedLoop { queries: u32::MAX, pause: Duration::ZERO };
     };
     assert!(refused(many).contains("134 million"));
+}
+
+#[test]
+fn a_reused_port_may_end_a_half_open_connection_before_its_timer() {
+    let mut setup = star_setup(1, &config("dctcp"), port(1_000, 500));
+    // Clients give up while the link is down; their servers wait for the rest of the request.
+    setup.hosts[1].config.user_timeout = Duration::from_ms(50);
+    setup.network.failures = vec![Failure {
+        link: 1,
+        down_at: Instant::ZERO + Duration::from_us(10_500),
+        up_at: Some(Instant::ZERO + Duration::from_ms(300)),
+        detect: Duration::from_ms(1),
+    }];
+    let mut client = query_client(&setup, 1, 500);
+    client.persistent = false;
+    client.request = Bytes::new(14_000);
+    let after = |start_us: u64, gap_us: u64, n: u64| {
+        (0..n).map(move |i| Instant::ZERO + Duration::from_us(start_us + gap_us * i))
+    };
+    // More than there are ephemeral ports, so that later connections get the ports of those.
+    let later = after(400_000, 150, 17_000);
+    client.schedule = QuerySchedule::OpenLoop(after(10_000, 20, 40).chain(later).collect());
+    setup.query_clients = vec![client];
+    let result = outcome(&setup);
+    let failed = |q: &&QueryRecord| q.status == FlowStatus::Failed;
+    let early = result.queries[..40].iter().filter(failed).count();
+    let late = result.queries[40..].iter().filter(failed).count();
+    assert_eq!(result.reason, EndReason::Done);
+    assert!(early > 10, "{early} queries were cut");
+    assert_eq!(late, 1, "its SYN met the half-open connection, and its client gave up");
 }

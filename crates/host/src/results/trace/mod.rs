@@ -32,6 +32,7 @@ struct StreamState {
 impl StreamState {
     /// Returns the stream offset of a sequence number of this side, near the highest one sent.
     fn offset(&self, seq: SeqNum) -> u64 {
+        // A side that has not sent its SYN has no stream yet.
         let Some(isn) = self.isn else { return 0 };
         let near = i64::from(seq.diff(isn.add(1).add(self.snd_max)));
         self.snd_max.saturating_add_signed(near)
@@ -93,6 +94,7 @@ impl Tracer {
         Trace { hop_records: net.take_hop_records(), ..self.trace }
     }
 
+    /// Returns the index of a traced flow; `None` if the flow of this side is not traced.
     fn index(&self, side: ConnSide) -> Option<usize> {
         self.index.get(side.flow()).copied().flatten().map(|p| p as usize)
     }
@@ -156,6 +158,7 @@ impl Tracer {
         segment: &Segment,
         packet: u64,
     ) {
+        // Most flows are not traced.
         let Some(index) = self.index(from) else { return };
         let (own, peer) = (2 * index + usize::from(!from.is_client()), 2 * index);
         let peer = peer + usize::from(from.is_client());
@@ -191,6 +194,7 @@ impl Tracer {
         let (trigger, cause) = (self.trigger, self.cause);
         (self.trigger, self.cause) = (Trigger::default(), 0);
         let sends = side.is_client() != self.trace.server_sends(side.flow() as u32);
+        // Most flows are not traced, and of these only the sender.
         let Some(index) = self.index(side).filter(|_| sends) else { return };
         let info = conn.info();
         let (before, counters) = match &self.last[index] {

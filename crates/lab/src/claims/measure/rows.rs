@@ -27,8 +27,8 @@ pub struct RowsMeasure {
     /// without value if it is null or zero.
     #[serde(default)]
     pub over: Option<String>,
-    /// Subtracts another column of the same unit, row by row: `computed_ns` minus `actual_ns` is the
-    /// error.
+    /// Subtracts another column of the same unit, row by row: `computed_ns` minus `actual_ns` is
+    /// the error.
     #[serde(default)]
     pub minus: Option<String>,
     /// Weight of each row in a mean or a deviation: for a histogram its column of counts.
