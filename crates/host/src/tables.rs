@@ -11,7 +11,7 @@ pub(crate) trait Row {
     /// The name of its table.
     const TABLE: &'static str;
 
-    /// What selects an entry.
+    /// Key of an entry.
     type Key;
 
     fn index(key: Self::Key) -> usize;

@@ -375,7 +375,7 @@ fn line_time(net: &Network, host: HostId, size: u32) -> Duration {
     net.serialization(host, size).unwrap_or_else(|| missing("lines of hosts", host.0))
 }
 
-/// What a host stamps its departing packets with.
+/// Clock and calibration by which a host stamps departing packets.
 pub(crate) struct Stamper<'a> {
     pub(crate) clock: &'a mut Clock,
     pub(crate) calibration: &'a mut Calibration,
