@@ -34,7 +34,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
         (&["client", "10.77.0.1", "--device", "xdp:eth0"], "use `packet:NAME`"),
         (&["client", "--peer", "kernel", "--addr", "10.0.0.1"], "with a prefix"),
         (&["client", "--peer", "kernel", "--kernel-addr", "9.9.9.9"], "none of the networks"),
-        (&["client", "--peer", "kernel", "--scheme", "x"], "there are"),
+        (&["client", "--peer", "kernel", "--scheme", "x"], "known: accecn"),
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
         (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
