@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lowtide_capture::CaptureError;
+use lowtide_charts::ChartError;
 use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
@@ -144,4 +145,10 @@ pub enum LabError {
         /// The benchmark.
         benchmark: String,
     },
+}
+
+impl From<ChartError> for LabError {
+    fn from(ChartError { what, reason }: ChartError) -> Self {
+        Self::Draw { what, reason }
+    }
 }

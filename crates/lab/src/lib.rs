@@ -14,7 +14,6 @@ pub mod compare;
 pub mod diff;
 mod error;
 mod facts;
-mod figure;
 mod findings;
 pub mod flow;
 mod ideal;

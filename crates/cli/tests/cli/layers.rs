@@ -6,10 +6,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 24] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
+    "lowtide-charts",
     "lowtide-tcp",
     "lowtide-payload",
     "lowtide-packetdrill",

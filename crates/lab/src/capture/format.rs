@@ -1,6 +1,6 @@
 //! Formatting of numbers for people.
 
-use crate::figure::number;
+use lowtide_charts::number;
 
 /// Formats a time in nanoseconds.
 pub(super) fn time(ns: u64) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use lowtide_charts::{FigureFiles, page};
 use minijinja::context;
 use minijinja::value::Value;
 
@@ -11,8 +12,6 @@ use super::plot::stack;
 use super::table::ConnectionTable;
 use super::{Analysis, read, text};
 use crate::error::LabError;
-use crate::figure::FigureFiles;
-use crate::report;
 
 /// Connections with plots.
 const MAX_DRAWN: usize = 12;
@@ -53,7 +52,7 @@ impl Page {
                         id => figure.id.as_str(),
                         caption => figure.caption.as_str(),
                         svg => Value::from_safe_string(figure.svg.clone()),
-                        csv => report::data_uri(&figure.csv),
+                        csv => page::data_uri(&figure.csv),
                     });
                 }
             }
@@ -68,7 +67,7 @@ impl Page {
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
             version => crate::VERSION,
         };
-        Ok(Self { html: report::fill(include_str!("page.html"), &values)?, figures })
+        Ok(Self { html: page::fill(include_str!("page.html"), &values)?, figures })
     }
 }
 

@@ -1,11 +1,12 @@
 //! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
 //! goodput.
 
+use lowtide_charts::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
+
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::direction_state::DirectionState;
 use super::series::{DownsampledSeries, TimeValue, per_column};
-use crate::figure::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
 
 /// Pixel columns of a figure, at most.
 const COLUMNS: usize = 720;
@@ -154,8 +155,8 @@ pub(super) fn stack(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
          CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
          the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
-        crate::figure::number(gain),
-        crate::figure::number(width / 1e6),
+        lowtide_charts::number(gain),
+        lowtide_charts::number(width / 1e6),
     );
     let mut lanes = vec![sequence];
     if d.flight_bytes.is_some() {

@@ -6,6 +6,7 @@
 
 mod dots;
 
+use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
 use serde::Deserialize;
 
@@ -13,7 +14,6 @@ use super::check::ExperimentSchema;
 use super::measure::ClaimMeasure;
 use super::source::RunData;
 use super::theory_curve::TheoryCurve;
-use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 
 /// `[[figure]]` of a file of claims.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

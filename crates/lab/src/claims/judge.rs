@@ -1,11 +1,11 @@
 //! Compares a measured value with the band of its claim.
 
+use lowtide_charts::number;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, ClaimKind};
 use super::verdict::ClaimVerdict;
-use crate::figure::number;
 use crate::interval::OverSeeds;
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.

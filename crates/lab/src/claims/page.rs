@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, RunDir, write_atomic};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -17,8 +19,6 @@ use super::source::RunData;
 use super::verdict::ClaimVerdict;
 use super::{ClaimError, Experiment, ExperimentClaims, Variation};
 use crate::error::LabError;
-use crate::figure::{FigureFiles, number};
-use crate::report::{data_uri, fill};
 use crate::stored;
 
 /// The name of the page.

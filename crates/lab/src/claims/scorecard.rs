@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
+use lowtide_charts::number;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
 use super::verdict::ClaimVerdict;
 use super::{Claim, ClaimError, ClaimKind, ExperimentClaims, VarySpec, experiments};
-use crate::figure::number;
 
 /// Experiments with more packet-hops are listed by name.
 const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;

@@ -3,11 +3,11 @@
 //! Contract: the file states all parameters of the analysis. Parameters that it does not use and
 //! values outside of its domain are rejected.
 
+use lowtide_charts::Dot;
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use serde::Deserialize;
 
 use super::figure::FigureKind;
-use crate::figure::Dot;
 use crate::theory::dctcp::Sawtooth;
 use crate::theory::{DomainError, bdp_packets, dx};
 

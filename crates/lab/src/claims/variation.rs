@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 use lowtide_record::RunDir;
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
@@ -12,7 +13,6 @@ use super::{
     Claim, ClaimError, Experiment, ExperimentClaims, QuickConfig, VarySpec, check::ExperimentSchema,
 };
 use crate::error::LabError;
-use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 use crate::plots::Sweep;
 use crate::stored;
 

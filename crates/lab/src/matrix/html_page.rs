@@ -1,12 +1,12 @@
 //! The page layout of matrix results: sections, figures, `report.html`.
 
+use lowtide_charts::{number, page};
 use lowtide_record::{Manifest, RunDir};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::number;
 use crate::report;
 
 /// A table of the page.
@@ -66,7 +66,7 @@ pub(crate) fn write(
             id => figure.id.as_str(),
             caption => figure.caption.as_str(),
             svg => Value::from_safe_string(figure.svg.clone()),
-            csv => report::data_uri(&figure.csv),
+            csv => page::data_uri(&figure.csv),
         }
     };
     let parts: Vec<Value> = sections
@@ -92,7 +92,7 @@ pub(crate) fn write(
         deciding => Serde(deciding),
         rest => Serde(rest),
     };
-    dir.write("report.html", &report::fill(include_str!("page.html"), &values)?)?;
+    dir.write("report.html", &page::fill(include_str!("page.html"), &values)?)?;
     files.push("report.html".to_owned());
     Ok(files)
 }

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use plotters::style::RGBColor;
+use lowtide_charts::RGBColor;
+use lowtide_charts::{CellKind, ColorScale, HeatGrid, HeatMap};
 
 use super::result::{MatrixResult, PairRow};
 use super::verdict::PairVerdict;
-use crate::figure::{CellKind, ColorScale, HeatGrid, HeatMap};
 
 /// One measure of a pair.
 struct HeatMapMetric {

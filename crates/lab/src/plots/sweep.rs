@@ -1,9 +1,9 @@
 //! Swept keys: the key along an axis, and the keys that distinguish curves or panels.
 
+use lowtide_charts::{Axis, Dot, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 
-use crate::figure::{Axis, Dot, PlotSeries, SeriesKind};
 use crate::summary::SummaryRow;
 
 /// A swept key along the horizontal axis, and the other swept keys.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use lowtide_charts::{Dot, thinned};
 use lowtide_record::SweepPoint;
 
 use crate::claims::measure::{ClaimMeasure, RowsMeasure, TIME};
 use crate::claims::source::RunData;
 use crate::claims::windows::WindowsMeasure;
-use crate::figure::{Dot, thinned};
 use crate::interval::OverSeeds;
 use crate::plots::axis_position;
 

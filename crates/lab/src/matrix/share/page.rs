@@ -1,10 +1,10 @@
 //! The result by share as a table, as figures and as `report.html`.
 
+use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
 use lowtide_record::{Manifest, RunDir};
 
 use super::result::{ShareClass, SharePoint, ShareResult, share_result};
 use crate::error::LabError;
-use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
 use crate::matrix::html_page::{
     self, PageFigure, PageMeta, PageTable, Section, format_number, json,
 };

@@ -1,61 +1,62 @@
-//! Figures as data, before they are drawn: panels with axes and series.
+//! Figures as data, before they are drawn: panels with axes and series; and the shell of pages.
 //!
 //! Contract: the SVG and the CSV file come from the same values. Every axis carries its unit.
 
 mod axis;
 mod color_scale;
+pub mod csv;
 mod draw;
+mod error;
 mod heat;
+pub mod page;
 mod palette;
 mod stack;
 
-use lowtide_record::csv;
-
-use crate::error::LabError;
-
-pub(crate) use axis::{Axis, bytes_unit, number};
-pub(crate) use color_scale::{CellKind, ColorScale};
-pub(crate) use draw::to_svg;
-pub(crate) use heat::{HeatGrid, HeatMap};
-pub(crate) use stack::{Curve, CurveKind, Lane, StackedPlot};
+pub use axis::{Axis, Scale, bytes_unit, number};
+pub use color_scale::{CellKind, ColorScale};
+pub use draw::to_svg;
+pub use error::ChartError;
+pub use heat::{HeatGrid, HeatMap};
+pub use plotters::style::RGBColor;
+pub use stack::{Curve, CurveKind, Lane, StackedPlot};
 
 /// A figure.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Figure {
+pub struct Figure {
     /// Name of its files, without an extension.
-    pub(crate) id: String,
+    pub id: String,
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// Reading instructions: meaning of the marks, source of the data.
-    pub(crate) caption: String,
+    pub caption: String,
     /// Legend: names with the numbers of their styles.
-    pub(crate) legend: Vec<(String, usize)>,
+    pub legend: Vec<(String, usize)>,
     /// The panels, from top to bottom.
-    pub(crate) panels: Vec<Panel>,
+    pub panels: Vec<Panel>,
 }
 
 /// A drawn figure of any kind.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct FigureFiles {
+pub struct FigureFiles {
     /// Name of its files, without an extension.
-    pub(crate) id: String,
+    pub id: String,
     /// Reading instructions.
-    pub(crate) caption: String,
+    pub caption: String,
     /// The drawing, SVG.
-    pub(crate) svg: String,
+    pub svg: String,
     /// The values, CSV.
-    pub(crate) csv: String,
+    pub csv: String,
 }
 
 impl FigureFiles {
     /// Draws a figure.
-    pub(crate) fn of(figure: &Figure) -> Result<Self, LabError> {
+    pub fn of(figure: &Figure) -> Result<Self, ChartError> {
         let (id, caption) = (figure.id.clone(), figure.caption.clone());
         Ok(Self { id, caption, svg: to_svg(figure)?, csv: figure.to_csv() })
     }
 
     /// Draws stacked plots.
-    pub(crate) fn of_stack(stack: &StackedPlot) -> Result<Self, LabError> {
+    pub fn of_stack(stack: &StackedPlot) -> Result<Self, ChartError> {
         let (id, caption) = (stack.id.clone(), stack.caption.clone());
         Ok(Self { id, caption, svg: stack.to_svg()?, csv: stack.to_csv() })
     }
@@ -63,39 +64,39 @@ impl FigureFiles {
 
 /// A coordinate system.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Panel {
+pub struct Panel {
     /// Title; empty for the only panel.
-    pub(crate) title: String,
+    pub title: String,
     /// The horizontal axis.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// The vertical axis.
-    pub(crate) y: Axis,
+    pub y: Axis,
     /// Series.
-    pub(crate) series: Vec<PlotSeries>,
+    pub series: Vec<PlotSeries>,
     /// Reference lines.
-    pub(crate) guide_lines: Vec<GuideLine>,
+    pub guide_lines: Vec<GuideLine>,
     /// Part of the horizontal axis that is excluded (the warm-up).
-    pub(crate) shade: Option<(f64, f64)>,
+    pub shade: Option<(f64, f64)>,
 }
 
 /// A series.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct PlotSeries {
+pub struct PlotSeries {
     /// Scheme.
-    pub(crate) scheme: String,
+    pub scheme: String,
     /// Name within the scheme; empty for its only series.
-    pub(crate) part: String,
+    pub part: String,
     /// Style number.
-    pub(crate) style: usize,
+    pub style: usize,
     /// Kind of drawing.
-    pub(crate) kind: SeriesKind,
+    pub kind: SeriesKind,
     /// Values in horizontal order.
-    pub(crate) points: Vec<Dot>,
+    pub points: Vec<Dot>,
 }
 
 /// Kind of drawing of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SeriesKind {
+pub enum SeriesKind {
     /// Few measured points: dashed line, a marker at each, intervals.
     Measured,
     /// Markers and intervals without a line: horizontal values are unordered.
@@ -112,36 +113,36 @@ pub(crate) enum SeriesKind {
 
 /// A value with an optional interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Dot {
+pub struct Dot {
     /// Horizontal.
-    pub(crate) x: f64,
+    pub x: f64,
     /// Vertical.
-    pub(crate) y: f64,
+    pub y: f64,
     /// The interval.
-    pub(crate) interval: Option<[f64; 2]>,
+    pub interval: Option<[f64; 2]>,
 }
 
 /// A reference line.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct GuideLine {
+pub struct GuideLine {
     /// Label.
-    pub(crate) label: String,
+    pub label: String,
     /// Value.
-    pub(crate) at: f64,
+    pub at: f64,
     /// Whether the line is vertical, at a horizontal value.
-    pub(crate) vertical: bool,
+    pub vertical: bool,
 }
 
 impl Dot {
     /// Creates a value without an interval.
-    pub(crate) const fn new(x: f64, y: f64) -> Self {
+    pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y, interval: None }
     }
 }
 
 impl Figure {
     /// Returns the CSV file: one line per point.
-    pub(crate) fn to_csv(&self) -> String {
+    pub fn to_csv(&self) -> String {
         let Some(first) = self.panels.first() else { return String::new() };
         let (x, y) = (&first.x.column, &first.y.column);
         let (low, high) = (format!("{y}_ci95_low"), format!("{y}_ci95_high"));
@@ -162,7 +163,7 @@ impl Figure {
 }
 
 /// Thins a trace to at most `most` points: the minimum and maximum of equal parts.
-pub(crate) fn thinned(points: &[Dot], most: usize) -> Vec<Dot> {
+pub fn thinned(points: &[Dot], most: usize) -> Vec<Dot> {
     if points.len() <= most {
         return points.to_vec();
     }

@@ -3,48 +3,48 @@
 //! Contract: the SVG and the CSV file come from the same values, no fonts are read, and the file is
 //! self-contained. Every cell shows its value as text, so no fact depends on colour alone.
 
-use lowtide_record::csv;
+use crate::csv;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::number;
 use super::color_scale::{CellKind, ColorScale, lightness};
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
-use crate::error::LabError;
+use crate::error::ChartError;
 
 /// A figure of grids that share one legend.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct HeatMap {
+pub struct HeatMap {
     /// Name of its files, without an extension.
-    pub(crate) id: String,
+    pub id: String,
     /// Title, with the unit.
-    pub(crate) title: String,
+    pub title: String,
     /// Reading instructions.
-    pub(crate) caption: String,
+    pub caption: String,
     /// Names of the row and column dimensions.
-    pub(crate) axes: [String; 2],
+    pub axes: [String; 2],
     /// Colour scale.
-    pub(crate) scale: ColorScale,
+    pub scale: ColorScale,
     /// The grids, all with the same rows and columns.
-    pub(crate) grids: Vec<HeatGrid>,
+    pub grids: Vec<HeatGrid>,
 }
 
 /// One grid.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct HeatGrid {
+pub struct HeatGrid {
     /// Title; empty for the only grid.
-    pub(crate) title: String,
+    pub title: String,
     /// Names of the rows, from the top.
-    pub(crate) rows: Vec<String>,
+    pub rows: Vec<String>,
     /// Names of the columns, from the left.
-    pub(crate) columns: Vec<String>,
+    pub columns: Vec<String>,
     /// Cells, row by row; `None` without a value.
-    pub(crate) cells: Vec<Option<f64>>,
+    pub cells: Vec<Option<f64>>,
 }
 
 impl HeatMap {
     /// Returns the CSV file: one line per cell.
-    pub(crate) fn to_csv(&self) -> String {
+    pub fn to_csv(&self) -> String {
         let mut text = csv::line(["panel", &self.axes[0], &self.axes[1], "value", "text"]);
         for grid in &self.grids {
             let places = grid
@@ -63,10 +63,10 @@ impl HeatMap {
     }
 
     /// Returns the figure as one SVG file.
-    pub(crate) fn to_svg(&self) -> Result<String, LabError> {
+    pub fn to_svg(&self) -> Result<String, ChartError> {
         let layout = Layout::new(self);
         let mut text = String::new();
-        self.draw(&layout, &mut text).map_err(|e| LabError::Draw {
+        self.draw(&layout, &mut text).map_err(|e| ChartError {
             what: format!("figure `{}`", self.id),
             reason: e.to_string(),
         })?;

@@ -9,10 +9,10 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::error::LabError;
-use crate::figure::axis::Scale;
-use crate::figure::palette::{MarkerShape, Style, style};
-use crate::figure::{Figure, Panel, PlotSeries, SeriesKind};
+use crate::axis::Scale;
+use crate::error::ChartError;
+use crate::palette::{MarkerShape, Style, style};
+use crate::{Figure, Panel, PlotSeries, SeriesKind};
 
 /// Drawn pixels per pixel of the figure.
 pub(super) const SUBPIXELS: i32 = 4;
@@ -47,13 +47,13 @@ pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 pub(super) type Pixel = (i32, i32);
 
 /// Returns the figure as one SVG file.
-pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
+pub fn to_svg(figure: &Figure) -> Result<String, ChartError> {
     let rows = legend_rows(&figure.legend);
     let top = LEGEND_Y - 10 + 20 * rows.len() as i32;
     let each = if figure.panels.len() == 1 { HEIGHT.0 } else { HEIGHT.1 };
     let height = top + each * figure.panels.len() as i32 + 6;
     let mut text = String::new();
-    draw(figure, &rows, (top, each, height), &mut text).map_err(|e| LabError::Draw {
+    draw(figure, &rows, (top, each, height), &mut text).map_err(|e| ChartError {
         what: format!("figure `{}`", figure.id),
         reason: e.to_string(),
     })?;

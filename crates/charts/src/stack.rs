@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use lowtide_record::csv;
+use crate::csv;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -16,7 +16,7 @@ use super::draw::{
 };
 use super::palette::style;
 use super::{Axis, Dot};
-use crate::error::LabError;
+use crate::error::ChartError;
 
 /// Heights of the title, the time axis, and the first and the other lanes, pixels.
 const TOP: i32 = 40;
@@ -37,50 +37,50 @@ const MANY: usize = 150;
 
 /// Stacked plots.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct StackedPlot {
+pub struct StackedPlot {
     /// Name of its files, without an extension.
-    pub(crate) id: String,
+    pub id: String,
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// Reading instructions.
-    pub(crate) caption: String,
+    pub caption: String,
     /// Time axis.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// The lanes, from top to bottom.
-    pub(crate) lanes: Vec<Lane>,
+    pub lanes: Vec<Lane>,
 }
 
 /// A coordinate system.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Lane {
+pub struct Lane {
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// The vertical axis.
-    pub(crate) y: Axis,
+    pub y: Axis,
     /// Right vertical axis, used by curves with `right` set.
-    pub(crate) right: Option<Axis>,
+    pub right: Option<Axis>,
     /// Curves, the last one on top.
-    pub(crate) curves: Vec<Curve>,
+    pub curves: Vec<Curve>,
 }
 
 /// A curve.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Curve {
+pub struct Curve {
     /// Name in the legend.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Style number.
-    pub(crate) style: usize,
+    pub style: usize,
     /// Kind of drawing.
-    pub(crate) kind: CurveKind,
+    pub kind: CurveKind,
     /// Whether the curve uses the right axis.
-    pub(crate) right: bool,
+    pub right: bool,
     /// Values in order of time.
-    pub(crate) points: Vec<Dot>,
+    pub points: Vec<Dot>,
 }
 
 /// Kind of drawing of a curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum CurveKind {
+pub enum CurveKind {
     /// A solid staircase: the value holds until the next.
     Steps,
     /// A thin, dashed staircase.
@@ -108,7 +108,7 @@ impl Curve {
 
 impl StackedPlot {
     /// Returns the CSV file: one line per point.
-    pub(crate) fn to_csv(&self) -> String {
+    pub fn to_csv(&self) -> String {
         let mut text = csv::line(["plot", "curve", &self.x.column, "value", "value_is"]);
         for lane in &self.lanes {
             for curve in &lane.curves {
@@ -129,11 +129,11 @@ impl StackedPlot {
     }
 
     /// Returns the plots as one SVG file.
-    pub(crate) fn to_svg(&self) -> Result<String, LabError> {
+    pub fn to_svg(&self) -> Result<String, ChartError> {
         let lanes: i32 = (0..self.lanes.len()).map(lane_height).sum();
         let height = TOP + lanes + BOTTOM;
         let mut text = String::new();
-        self.draw(height, &mut text).map_err(|e| LabError::Draw {
+        self.draw(height, &mut text).map_err(|e| ChartError {
             what: format!("figure `{}`", self.id),
             reason: e.to_string(),
         })?;

@@ -6,7 +6,7 @@ use super::axis::number;
 
 /// Mapping from values to colours.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum ColorScale {
+pub enum ColorScale {
     /// From light to dark between two values.
     Sequential {
         /// Value at the light end.
@@ -24,15 +24,15 @@ pub(crate) enum ColorScale {
 
 /// One kind of cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct CellKind {
+pub struct CellKind {
     /// Name in the legend.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Short name, for cells with room.
-    pub(crate) short: &'static str,
+    pub short: &'static str,
     /// Two letters, for cells without.
-    pub(crate) code: &'static str,
+    pub code: &'static str,
     /// Its colour.
-    pub(crate) color: RGBColor,
+    pub color: RGBColor,
 }
 
 const COLD: [RGBColor; 4] = [
@@ -102,7 +102,7 @@ pub(super) fn lightness(c: RGBColor) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::draw::INK;
+    use crate::draw::INK;
 
     #[test]
     fn letters_stand_out_from_their_cell() {

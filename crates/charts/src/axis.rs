@@ -6,7 +6,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 /// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Equal steps add.
     Linear,
     /// Equal steps multiply.
@@ -17,19 +17,19 @@ pub(crate) enum Scale {
 
 /// An axis with its range and its ticks.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// Label, with the unit.
-    pub(crate) label: String,
+    pub label: String,
     /// Name of its column in the CSV file.
-    pub(crate) column: String,
+    pub column: String,
     /// Scale.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
     /// Minimum.
-    pub(crate) low: f64,
+    pub low: f64,
     /// Maximum.
-    pub(crate) high: f64,
+    pub high: f64,
     /// Ticks: value and name.
-    pub(crate) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
 }
 
 /// Ratio of maximum to minimum from which on an axis becomes logarithmic.
@@ -37,14 +37,14 @@ const WIDE: f64 = 25.0;
 
 impl Axis {
     /// Creates an axis from zero to slightly above the maximum.
-    pub(crate) fn from_zero(label: &str, column: &str, values: impl Iterator<Item = f64>) -> Self {
+    pub fn from_zero(label: &str, column: &str, values: impl Iterator<Item = f64>) -> Self {
         let most = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         let most = if most > 0.0 { most } else { 1.0 };
         Self::linear(label, column, 0.0, most * 1.05)
     }
 
     /// Creates an axis from `low` to `high`.
-    pub(crate) fn linear(label: &str, column: &str, low: f64, high: f64) -> Self {
+    pub fn linear(label: &str, column: &str, low: f64, high: f64) -> Self {
         let step = step(high - low);
         let first = (low / step).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
@@ -55,7 +55,7 @@ impl Axis {
 
     /// Creates a logarithmic axis if the values are positive and range widely, otherwise one from
     /// zero.
-    pub(crate) fn fitting(label: &str, column: &str, values: &[f64]) -> Self {
+    pub fn fitting(label: &str, column: &str, values: &[f64]) -> Self {
         let finite = || values.iter().copied().filter(|v| v.is_finite());
         let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(0.0, f64::max));
         if low > 0.0 && high / low >= WIDE {
@@ -66,7 +66,7 @@ impl Axis {
     }
 
     /// Creates a logarithmic axis between two positive values.
-    pub(crate) fn log(label: &str, column: &str, low: f64, high: f64) -> Self {
+    pub fn log(label: &str, column: &str, low: f64, high: f64) -> Self {
         let decades = high.log10() - low.log10();
         let factors: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
@@ -80,7 +80,7 @@ impl Axis {
     }
 
     /// Creates an axis with one named tick per value; logarithmic if the values range widely.
-    pub(crate) fn named(label: &str, column: &str, ticks: Vec<(f64, String)>) -> Self {
+    pub fn named(label: &str, column: &str, ticks: Vec<(f64, String)>) -> Self {
         let low = ticks.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
         let high = ticks.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
         let (label, column) = (label.to_owned(), column.to_owned());
@@ -95,7 +95,7 @@ impl Axis {
     }
 
     /// Creates an axis of classes, from left to right.
-    pub(crate) fn categorical(label: &str, column: &str, names: &[String]) -> Self {
+    pub fn categorical(label: &str, column: &str, names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone()));
         let (label, column) = (label.to_owned(), column.to_owned());
         let high = names.len() as f64 - 0.5;
@@ -103,12 +103,12 @@ impl Axis {
     }
 
     /// Returns a value as written in the CSV file: a class by its name.
-    pub(crate) fn written(&self, value: f64) -> String {
+    pub fn written(&self, value: f64) -> String {
         if self.scale == Scale::Categorical { self.format_ext(&value) } else { value.to_string() }
     }
 
     /// Gives the ticks as many digits as distinguish them, for an axis that shows a small range.
-    pub(crate) fn precise(mut self) -> Self {
+    pub fn precise(mut self) -> Self {
         if let [(a, _), (b, _), ..] = self.ticks[..] {
             // A double has no more significant digits.
             let digits = (-(b - a).log10().floor()).clamp(0.0, 15.0) as usize;
@@ -183,12 +183,12 @@ fn step(span: f64) -> f64 {
 }
 
 /// Returns kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
-pub(crate) fn bytes_unit(most: u64) -> (&'static str, f64) {
+pub fn bytes_unit(most: u64) -> (&'static str, f64) {
     if most >= 10_000_000 { ("MB", 1e6) } else { ("kB", 1e3) }
 }
 
 /// Formats a number for people: significant digits only, grouped by three from five digits on.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
