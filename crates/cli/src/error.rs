@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lowtide_analysis::AnalysisError;
 use lowtide_lab::{LabError, TooLarge};
 use lowtide_packetdrill::script::ScriptError;
 use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
@@ -95,6 +96,12 @@ impl CommandError {
 impl From<ScenarioErrors> for CommandError {
     fn from(errors: ScenarioErrors) -> Self {
         Self::Scenario(Box::new(errors))
+    }
+}
+
+impl From<AnalysisError> for CommandError {
+    fn from(error: AnalysisError) -> Self {
+        Self::Run(error.to_string())
     }
 }
 

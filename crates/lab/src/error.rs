@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use lowtide_capture::CaptureError;
 use lowtide_charts::ChartError;
 use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
@@ -17,9 +16,6 @@ pub enum LabError {
     /// A file could not be written or read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A capture could not be read.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
     /// A run could not be set up.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),

@@ -8,7 +8,6 @@ pub mod advice;
 mod backend;
 pub mod bench;
 mod budget;
-pub mod capture;
 pub mod claims;
 pub mod compare;
 pub mod diff;

@@ -32,7 +32,7 @@ pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
     SchemeOverride, TimingReport,
 };
-pub use quantile::{LevelWeight, Quantile};
+pub use quantile::LevelWeight;
 pub use rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,

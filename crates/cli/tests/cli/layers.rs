@@ -6,11 +6,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-charts",
+    "lowtide-analysis",
     "lowtide-tcp",
     "lowtide-payload",
     "lowtide-packetdrill",

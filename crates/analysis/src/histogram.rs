@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::Quantile;
+use lowtide_units::Quantile;
 use serde::Serialize;
 
 /// Significant bits of a value that are kept.

@@ -1,6 +1,6 @@
 //! Figures of captures of any size: the curves match the packets, from the first to the last.
 
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_wire::Flags;
 
 use crate::captures::{CLIENT, file, segment};

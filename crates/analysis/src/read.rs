@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::table::ConnectionTable;
 use super::visibility;
-use crate::error::LabError;
+use crate::error::AnalysisError;
 
 /// Interfaces listed.
 const MAX_INTERFACES: usize = 256;
@@ -113,7 +113,7 @@ impl Skipped {
 pub(super) fn read_into(
     stream: impl Read,
     table: &mut ConnectionTable,
-) -> Result<Contents, LabError> {
+) -> Result<Contents, AnalysisError> {
     let mut reader = Reader::new(stream)?;
     let mut contents = Contents::default();
     let mut links: BTreeSet<LinkType> = BTreeSet::new();

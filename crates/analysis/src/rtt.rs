@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lowtide_record::Quantile;
+use lowtide_units::Quantile;
 
 use super::histogram::LogHistogram;
 

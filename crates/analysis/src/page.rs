@@ -11,7 +11,7 @@ use super::direction_state::AnalysisSettings;
 use super::plot::stack;
 use super::table::ConnectionTable;
 use super::{Analysis, read, text};
-use crate::error::LabError;
+use crate::error::AnalysisError;
 
 /// Connections with plots.
 const MAX_DRAWN: usize = 12;
@@ -34,7 +34,7 @@ impl Page {
     ///
     /// # Errors
     /// The capture cannot be read again, or a figure cannot be drawn.
-    pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, LabError> {
+    pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, AnalysisError> {
         let drawn: Vec<usize> = analysis.flows.iter().take(MAX_DRAWN).map(|c| c.flow).collect();
         let (gain, rto_min) = (analysis.gain, analysis.rto_min_ns);
         let mut table =
@@ -65,7 +65,7 @@ impl Page {
             sections,
             unlisted => analysis.flows.len().saturating_sub(MAX_LISTED),
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
-            version => crate::VERSION,
+            version => env!("CARGO_PKG_VERSION"),
         };
         Ok(Self { html: page::fill(include_str!("page.html"), &values)?, figures })
     }
@@ -75,7 +75,7 @@ fn draw(
     c: &ConnectionReport,
     table: &ConnectionTable,
     gain: f64,
-) -> Result<Vec<FigureFiles>, LabError> {
+) -> Result<Vec<FigureFiles>, AnalysisError> {
     let Some(views) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
     let flow = views.selected().flow;
     let most = c.directions.first().map_or(0, |d| d.bytes);

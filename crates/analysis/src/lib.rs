@@ -17,6 +17,7 @@ mod direction;
 mod direction_state;
 mod direction_states;
 mod ecn_echo;
+mod error;
 mod feedback;
 mod finding;
 mod findings;
@@ -42,6 +43,7 @@ use std::io::Read;
 
 use serde::Serialize;
 
+pub use error::AnalysisError;
 pub use page::Page;
 pub use read::{Contents, InterfaceSummary, Skipped};
 
@@ -49,8 +51,6 @@ use connection::ConnectionReport;
 use direction_state::AnalysisSettings;
 use table::ConnectionTable;
 use visibility::CaptureFacts;
-
-use crate::error::LabError;
 
 /// Options of an analysis.
 #[derive(Clone, Debug)]
@@ -88,7 +88,11 @@ impl Analysis {
     ///
     /// # Errors
     /// The stream is no capture, nothing of it can be read, or no connection matches the selection.
-    pub fn of(name: &str, stream: impl Read, options: &AnalysisOptions) -> Result<Self, LabError> {
+    pub fn of(
+        name: &str,
+        stream: impl Read,
+        options: &AnalysisOptions,
+    ) -> Result<Self, AnalysisError> {
         let settings =
             AnalysisSettings { gain: options.gain, rto_min: options.rto_min_ns, traced: false };
         let mut table = ConnectionTable::new(settings, Vec::new());
@@ -115,7 +119,7 @@ impl Analysis {
             let help = format!(
                 "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
             );
-            return Err(LabError::NotFound { message, help: Some(help) });
+            return Err(AnalysisError::NotFound { message, help: Some(help) });
         }
         // The most severe first, then the largest.
         flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));

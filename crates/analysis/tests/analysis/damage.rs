@@ -1,7 +1,7 @@
 //! Randomly damaged captures, with fixed seeds: no panic, bounded work, and numbers that fit the
 //! file.
 
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 

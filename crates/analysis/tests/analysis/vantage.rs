@@ -1,7 +1,7 @@
 //! `analyze` and the location of a capture: several interfaces, one direction, the middle of a
 //! connection.
 
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Ecn, Flags};

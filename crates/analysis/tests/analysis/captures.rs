@@ -3,8 +3,8 @@
 
 use core::net::Ipv4Addr;
 
-use lowtide_lab::LabError;
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::AnalysisError;
+use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, Timestamps, packet};
@@ -44,7 +44,7 @@ pub(crate) fn file(packets: &[Packet]) -> Vec<u8> {
     writer.take()
 }
 
-pub(crate) fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, LabError> {
+pub(crate) fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, AnalysisError> {
     let flows = flows.iter().map(|f| (*f).to_owned()).collect();
     let analysis =
         Analysis::of("test", bytes, &AnalysisOptions { flows, ..AnalysisOptions::default() })?;
@@ -87,7 +87,8 @@ fn connections_are_numbered_and_named() {
     assert_eq!(numbers(&[":40000"]), [0, 2]);
     assert_eq!(numbers(&["10.0.0.1:40001", "0"]), [0, 1]);
     assert_eq!(numbers(&["10.0.0.2"]), [0, 1, 2]);
-    let Err(LabError::NotFound { message, help }) = analyze(&file, &["10.0.0.9", ":22"]) else {
+    let Err(AnalysisError::NotFound { message, help }) = analyze(&file, &["10.0.0.9", ":22"])
+    else {
         panic!("no connection matches")
     };
     assert_eq!(message, "no connection of the capture is 10.0.0.9 or :22");
@@ -200,7 +201,7 @@ fn a_damaged_capture_is_analyzed_up_to_the_damage() {
         (&5.into(), &broken.into())
     );
     assert!(Page::of(&analysis, cut).is_ok(), "the second pass ends at the same offset");
-    assert!(matches!(analyze(b"text", &[]), Err(LabError::Capture(_))));
+    assert!(matches!(analyze(b"text", &[]), Err(AnalysisError::Capture(_))));
     let empty = analyze(&file(&[]), &[]).expect("an empty capture is valid");
     assert_eq!(empty["flows"].as_array().map(Vec::len), Some(0));
 }
