@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lowtide_analysis::AnalysisError;
 use lowtide_lab::{LabError, TooLarge};
 use lowtide_packetdrill::script::ScriptError;
+use lowtide_papers::PaperError;
 use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
 
@@ -113,6 +114,15 @@ impl From<LabError> for CommandError {
             LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<PaperError> for CommandError {
+    fn from(error: PaperError) -> Self {
+        match error {
+            PaperError::Lab(error) => error.into(),
+            PaperError::Claim(error) => Self::Run(error.to_string()),
         }
     }
 }

@@ -8,7 +8,6 @@ use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
 
 use crate::budget::{TooLarge, format_bytes};
-use crate::claims::ClaimError;
 
 /// The error that stopped an experiment or its report.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +18,6 @@ pub enum LabError {
     /// A run could not be set up.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// A file of claims is wrong, or does not fit the results.
-    #[error(transparent)]
-    Claim(#[from] ClaimError),
     /// A run failed.
     #[error("the run {key} failed: {error}")]
     Run {

@@ -44,7 +44,7 @@ pub fn load(root: &Path) -> Result<CompletedExperiment, LabError> {
 
 /// Loads the results as [`load`] does, and returns the directory too; its tables are not checked
 /// again.
-pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
+pub fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     dir.verify(|path| path.ends_with(".parquet"))?;
     let finished = load_results(&dir, manifest)?;

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -23,6 +23,7 @@ const ORDER: [&str; 25] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
+    "lowtide-papers",
     "lowtide-live",
     "lowtide-bottleneck",
     "lowtide-uml",

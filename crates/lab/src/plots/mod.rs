@@ -18,7 +18,7 @@ use crate::results::Results;
 
 pub(crate) use metric::plotted_metrics;
 pub(crate) use queue::longest_queue;
-pub(crate) use sweep::{Sweep, axis_position};
+pub use sweep::{Sweep, axis_position};
 
 /// Data source of the figures.
 #[derive(Clone, Copy)]

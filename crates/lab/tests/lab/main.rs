@@ -2,7 +2,6 @@
 
 mod analyze;
 mod censored;
-mod claims;
 mod common;
 mod compare_multi;
 mod concurrent_sessions;
@@ -10,7 +9,6 @@ mod diff;
 mod fabric;
 mod flows;
 mod matrix;
-mod scorecard;
 mod session;
 mod share;
 mod sizing;

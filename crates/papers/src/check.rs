@@ -271,7 +271,7 @@ mod tests {
     use lowtide_scenario::Scenario;
 
     use super::*;
-    use crate::claims::ExperimentClaims;
+    use crate::ExperimentClaims;
 
     /// The error of a claim on the embedded scenario `two-flows-1g`, with K swept.
     fn check_error(unit: &str, measure: &str) -> Result<(), String> {

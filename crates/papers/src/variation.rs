@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
+use lowtide_lab::{Sweep, load_open};
 use lowtide_record::RunDir;
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
@@ -12,9 +13,7 @@ use super::source::RunData;
 use super::{
     Claim, ClaimError, Experiment, ExperimentClaims, QuickConfig, VarySpec, check::ExperimentSchema,
 };
-use crate::error::LabError;
-use crate::plots::Sweep;
-use crate::stored;
+use crate::error::PaperError;
 
 /// A claim at one value; an element of `varied` in the output of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -42,7 +41,7 @@ pub struct Variation {
 }
 
 /// The variations of an experiment, with their runs.
-pub fn variation_plans(row: &Experiment) -> Result<Vec<(VarySpec, RunPlan)>, LabError> {
+pub fn variation_plans(row: &Experiment) -> Result<Vec<(VarySpec, RunPlan)>, PaperError> {
     let mut expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let all = std::mem::take(&mut expected.vary);
     let with_plan = |vary: VarySpec| vary.plan(row, &expected).map(|plan| (vary, plan));
@@ -54,7 +53,7 @@ pub fn judge_variation(
     row: &Experiment,
     vary: VarySpec,
     root: &Path,
-) -> Result<Variation, LabError> {
+) -> Result<Variation, PaperError> {
     let varied =
         vary.judge(row, &ExperimentClaims::parse(row.expected, &row.claims_path())?, root)?;
     Ok(Variation { vary, dir: root.to_owned(), varied })
@@ -74,7 +73,7 @@ impl VarySpec {
         &self,
         row: &Experiment,
         expected: &ExperimentClaims,
-    ) -> Result<RunPlan, LabError> {
+    ) -> Result<RunPlan, PaperError> {
         let fail = |message: String| ClaimError {
             file: row.claims_path(),
             message: format!("[[vary]] `{}`: {message}", self.id),
@@ -104,8 +103,8 @@ impl VarySpec {
         row: &Experiment,
         expected: &ExperimentClaims,
         root: &Path,
-    ) -> Result<Vec<VariedClaim>, LabError> {
-        let (dir, finished) = stored::load_open(root)?;
+    ) -> Result<Vec<VariedClaim>, PaperError> {
+        let (dir, finished) = load_open(root)?;
         let manifest = &finished.manifest;
         let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
         let sweep = Sweep::of(&self.key, &manifest.points);
@@ -134,7 +133,7 @@ impl VarySpec {
         root: &Path,
         expected: &ExperimentClaims,
         varied: &[VariedClaim],
-    ) -> Result<Figure, LabError> {
+    ) -> Result<Figure, PaperError> {
         let (_, manifest) = RunDir::open(root)?;
         let sweep = Sweep::of(&self.key, &manifest.points);
         let panels = self.selected_claims(expected).enumerate().map(|(style, claim)| {

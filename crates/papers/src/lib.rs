@@ -8,6 +8,7 @@
 mod catalogue;
 mod check;
 mod columns;
+mod error;
 mod expected;
 mod figure;
 mod judge;
@@ -19,12 +20,14 @@ mod reproduce;
 mod scorecard;
 mod source;
 mod theory_curve;
+mod throughput;
 mod variation;
 mod vary;
 mod verdict;
 mod windows;
 
 pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
+pub use error::{ClaimError, PaperError};
 pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;
 pub use judge::ClaimResult;
@@ -35,13 +38,3 @@ pub use scorecard::scorecard;
 pub use variation::{Variation, VariedClaim, judge_variation, variation_plans};
 pub use vary::{RecordedVariation, VarySpec};
 pub use verdict::ClaimVerdict;
-
-/// An error in a file of claims, or in the tables that it is compared with.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{file}: {message}")]
-pub struct ClaimError {
-    /// The file of claims.
-    pub file: String,
-    /// The error and the claim that has it.
-    pub message: String,
-}

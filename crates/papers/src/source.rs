@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lowtide_record::RunDir;
 
-use crate::facts::RunFacts;
+use lowtide_lab::RunFacts;
 
 /// Contents of a run directory.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lowtide_lab::load_open;
 use lowtide_scenario::RunPlan;
 
 use super::check::ExperimentSchema;
@@ -9,8 +10,7 @@ use super::judge::{self, ClaimResult};
 use super::measure::ClaimMeasure;
 use super::source::RunData;
 use super::{ClaimError, Experiment, ExperimentClaims, Variation};
-use crate::error::LabError;
-use crate::stored;
+use crate::error::PaperError;
 
 /// Form of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct ReproductionResult {
 
 /// The runs of an experiment. Its claims are first checked against the full form, so that an
 /// invalid one is rejected before anything runs.
-pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, LabError> {
+pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, PaperError> {
     let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
     let whole = row.scenario()?;
     let full = whole.expand()?;
@@ -64,9 +64,9 @@ pub fn judge(
     row: &Experiment,
     root: &Path,
     mode: ReproduceMode,
-) -> Result<ReproductionResult, LabError> {
+) -> Result<ReproductionResult, PaperError> {
     let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
-    let (dir, finished) = stored::load_open(root)?;
+    let (dir, finished) = load_open(root)?;
     let manifest = &finished.manifest;
     let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let (id, seeds) = (row.id(), manifest.seeds.len());
@@ -91,7 +91,7 @@ pub fn judge(
         let trials = trials.transpose().map_err(fail)?;
         Ok(judge::judge(&id, claim, &values, trials.as_deref(), reduced))
     };
-    let claims = expected.claims.iter().map(verdict).collect::<Result<_, LabError>>()?;
+    let claims = expected.claims.iter().map(verdict).collect::<Result<_, PaperError>>()?;
     let budget = expected.quick.hops.filter(|_| mode.quick && mode.seeds.is_none());
     Ok(ReproductionResult {
         claims,

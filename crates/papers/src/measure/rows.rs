@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::censored;
 use super::filter::Filter;
 use super::reduce::Reduce;
-use crate::claims::columns::{column, numbers};
-use crate::claims::source::RunData;
+use crate::columns::{column, numbers};
+use crate::source::RunData;
 
 /// The time column of time-series tables.
-pub(in crate::claims) const TIME: &str = "time_ps";
+pub(crate) const TIME: &str = "time_ps";
 
 /// Filtered rows of a table, reduced to one number.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -71,7 +71,7 @@ impl RowsMeasure {
     }
 
     /// The columns that it uses beside `column`.
-    pub(in crate::claims) fn other_columns(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn other_columns(&self) -> impl Iterator<Item = &String> {
         self.over.iter().chain(&self.less).chain(&self.weight)
     }
 
@@ -100,7 +100,7 @@ impl RowsMeasure {
 
     /// Returns every selected value with that of column `x` (zero without `x`), for all seeds in
     /// table order. Right-censored values are infinite.
-    pub(in crate::claims) fn values_with(
+    pub(crate) fn values_with(
         &self,
         of: RunData<'_>,
         x: Option<&str>,

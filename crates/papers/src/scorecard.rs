@@ -16,8 +16,8 @@ const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
 # Reproduction of the papers' results
-Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test
-lab scorecard`.
+Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-papers
+--test papers scorecard`.
 
 `lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers
 reproduce dctcp-fig18` one of them, and `--quick` a reduced form. It prints a line per claim and

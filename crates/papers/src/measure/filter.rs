@@ -48,7 +48,7 @@ impl ResolvedFilter {
 }
 
 impl Filter {
-    pub(in crate::claims) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -56,7 +56,7 @@ impl Filter {
     }
 
     /// Checks that its values are in `unit`. A column without unit takes any text.
-    pub(in crate::claims) fn check_unit(&self, unit: &str) -> Result<(), String> {
+    pub(crate) fn check_unit(&self, unit: &str) -> Result<(), String> {
         match self {
             Self::Text(_) if unit.is_empty() => Ok(()),
             one => one.resolve(unit).map(drop),

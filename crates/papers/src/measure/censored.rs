@@ -7,7 +7,7 @@
 use lowtide_record::DataFrame;
 
 use super::reduce::Reduce;
-use crate::claims::columns::{numbers, texts};
+use crate::columns::{numbers, texts};
 
 /// Columns that only completed flows or queries have, and the column with their start time; points
 /// in time count from the start of the run.

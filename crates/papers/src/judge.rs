@@ -1,12 +1,12 @@
 //! Compares a measured value with the band of its claim.
 
 use lowtide_charts::number;
+use lowtide_lab::OverSeeds;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, ClaimKind};
 use super::verdict::ClaimVerdict;
-use crate::interval::OverSeeds;
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -208,7 +208,7 @@ fn clopper_pearson(k: f64, n: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::ExperimentClaims;
+    use crate::ExperimentClaims;
 
     fn claim(rest: &str) -> Claim {
         let text = format!(

@@ -1,6 +1,6 @@
 //! Experiments of the papers in reduced form, with two seeds: the effects are reproduced.
 
-use lowtide_lab::claims::{self, ClaimResult, ClaimVerdict, Experiment, ReproduceMode};
+use lowtide_papers::{self as claims, ClaimResult, ClaimVerdict, Experiment, ReproduceMode};
 
 use crate::common::run;
 

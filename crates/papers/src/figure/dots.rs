@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use lowtide_charts::{Dot, thinned};
+use lowtide_lab::{OverSeeds, axis_position};
 use lowtide_record::SweepPoint;
 
-use crate::claims::measure::{ClaimMeasure, RowsMeasure, TIME};
-use crate::claims::source::RunData;
-use crate::claims::windows::WindowsMeasure;
-use crate::interval::OverSeeds;
-use crate::plots::axis_position;
+use crate::measure::{ClaimMeasure, RowsMeasure, TIME};
+use crate::source::RunData;
+use crate::windows::WindowsMeasure;
 
 /// Maximum number of points of a trace, a distribution or a cloud.
 const MAX_POINTS: usize = 1200;

@@ -4,12 +4,12 @@
 //! values outside of its domain are rejected.
 
 use lowtide_charts::Dot;
+use lowtide_lab::theory::dctcp::Sawtooth;
+use lowtide_lab::theory::{DomainError, bdp_packets, dx};
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use serde::Deserialize;
 
 use super::figure::FigureKind;
-use crate::theory::dctcp::Sawtooth;
-use crate::theory::{DomainError, bdp_packets, dx};
 
 /// An analysis and what it needs.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use lowtide_charts::page::{data_uri, fill};
 use lowtide_charts::{FigureFiles, number};
+use lowtide_lab::load_open;
 use lowtide_record::{Manifest, RunDir, write_atomic};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -18,8 +19,7 @@ use super::reproduce::ReproductionResult;
 use super::source::RunData;
 use super::verdict::ClaimVerdict;
 use super::{ClaimError, Experiment, ExperimentClaims, Variation};
-use crate::error::LabError;
-use crate::stored;
+use crate::error::PaperError;
 
 /// The name of the page.
 pub const REPRODUCTION_PAGE: &str = "reproduction.html";
@@ -49,7 +49,7 @@ pub fn write_page(
     done: &[(Experiment, PathBuf, ReproductionResult)],
     quick: bool,
     command: &str,
-) -> Result<PathBuf, LabError> {
+) -> Result<PathBuf, PaperError> {
     let mut papers: Vec<(&str, Vec<Value>, Vec<ClaimResult>)> = Vec::new();
     for (row, dir, outcome) in done {
         let section = section(row, dir, outcome)?;
@@ -67,15 +67,19 @@ pub fn write_page(
             context! { paper, sections, score => Serde(score(&claims)) }
         })
         .collect();
-    let page = context! { papers, quick, command, version => crate::VERSION };
+    let page = context! { papers, quick, command, version => env!("CARGO_PKG_VERSION") };
     let path = root.join(REPRODUCTION_PAGE);
     write_atomic(&path, fill(include_str!("page.html"), &page)?.as_bytes())?;
     Ok(path)
 }
 
-fn section(row: &Experiment, root: &Path, outcome: &ReproductionResult) -> Result<Value, LabError> {
+fn section(
+    row: &Experiment,
+    root: &Path,
+    outcome: &ReproductionResult,
+) -> Result<Value, PaperError> {
     let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
-    let (dir, finished) = stored::load_open(root)?;
+    let (dir, finished) = load_open(root)?;
     let manifest = &finished.manifest;
     let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let mut figures = Vec::new();
@@ -121,7 +125,7 @@ fn report_figures(
     row: &Experiment,
     dir: &RunDir,
     manifest: &Manifest,
-) -> Result<Vec<Value>, LabError> {
+) -> Result<Vec<Value>, PaperError> {
     let names = manifest.files.iter().filter_map(|f| f.path.strip_suffix(".svg"));
     let mut out = Vec::new();
     for name in names.take(FROM_REPORT) {

@@ -1,6 +1,6 @@
 //! `docs/reproduction.md` matches the files of claims.
 
-use lowtide_lab::claims::scorecard;
+use lowtide_papers::scorecard;
 
 #[test]
 fn the_page_matches_the_files_of_claims() {

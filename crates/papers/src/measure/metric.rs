@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lowtide_lab::RunFacts;
+use lowtide_lab::summary::{self, BUFFER_POOL, GROUP, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS};
 use serde::Deserialize;
 
-use crate::claims::source::RunData;
-use crate::facts::RunFacts;
-use crate::summary::{self, BUFFER_POOL, GROUP, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS};
+use crate::source::RunData;
 
 /// A metric of a traffic group, a queue, a buffer pool or a run, with its name in `summary.json`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::columns::{numbers, texts};
 use super::source::RunData;
-use crate::rates::Rates;
+use crate::throughput::Rates;
 
 /// Rates of the sampled flows of a traffic group: `rates = "variation"`. The scenario samples them
 /// (`[probes] groups`, `flows-per-group`, `interval`).
