@@ -83,7 +83,7 @@ pub enum LabError {
         /// The reason.
         reason: String,
     },
-    /// A request for a matrix is invalid.
+    /// A request is invalid.
     #[error("{message}")]
     InvalidRequest {
         /// The fault.

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -24,6 +24,7 @@ const ORDER: [&str; 26] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide-papers",
+    "lowtide-deployment",
     "lowtide-live",
     "lowtide-bottleneck",
     "lowtide-uml",

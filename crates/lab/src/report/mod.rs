@@ -79,7 +79,7 @@ pub(crate) fn render(
             }
         })
         .collect();
-    let (deciding, rest) = settings(&m.settings);
+    let (deciding, rest) = partition_settings(&m.settings);
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
@@ -116,7 +116,9 @@ fn tolerance(manifest: &Manifest) -> u64 {
 }
 
 /// Splits the settings into those that affect results most and the others.
-pub(crate) fn settings(all: &[ReportedSetting]) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
+pub fn partition_settings(
+    all: &[ReportedSetting],
+) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
     let decides = |s: &&ReportedSetting| {
         s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
     };

@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 
+use lowtide_lab::{
+    CompletedExperiment, ExecuteOptions, LabError, Results, execute_as, rerender_as,
+};
 use lowtide_record::{Manifest, RunDir};
 use lowtide_scenario::{RunPlan, Scenario};
 
 use super::request::{MatrixRequest, REQUEST_FILE};
-use crate::error::LabError;
-use crate::results::Results;
-use crate::session::{self, ExecuteOptions};
-use crate::stored::{self, CompletedExperiment};
 
 /// The plan of a setup, which must be a single point because the matrix is the sweep.
 pub(crate) fn single_point_plan(scenario: &Scenario) -> Result<RunPlan, LabError> {
@@ -37,10 +36,10 @@ pub(crate) fn run_and_report<A>(
         *result.borrow_mut() = Some(found);
         request.write(dir, files)
     };
-    let mut finished = session::execute_as(plan, options, &write)?;
+    let mut finished = execute_as(plan, options, &write)?;
     if result.borrow().is_none() {
         // No run was missing: only the thresholds may have changed.
-        finished = stored::rerender(&options.dir, &write)?;
+        finished = rerender_as(&options.dir, &write)?;
     }
     let found = result.into_inner().ok_or_else(|| LabError::InvalidRequest {
         message: "the directory was not judged".to_owned(),

@@ -1,5 +1,6 @@
 //! The matrix of all sender x receiver pairs, alone and next to every neighbour.
 
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError};
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_tcp::switches::Side;
 use lowtide_units::parse_packets;
@@ -11,9 +12,6 @@ use super::request::{ALONE, MatrixRequest, PairsRequest};
 use super::result::MatrixResult;
 use super::run::{run_and_report, single_point_plan};
 use super::thresholds::Thresholds;
-use crate::error::LabError;
-use crate::session::ExecuteOptions;
-use crate::stored::CompletedExperiment;
 
 /// A matrix request.
 #[derive(Clone, Debug)]

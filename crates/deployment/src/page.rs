@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use lowtide_charts::HeatMap;
+use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
 use super::endpoint_stack::EquivalentScheme;
@@ -12,8 +13,6 @@ use super::maps;
 use super::request::PairsRequest;
 use super::result::{MatrixResult, PairRow, judge_cells};
 use super::verdict::PairVerdict;
-use crate::error::LabError;
-use crate::results::Results;
 
 /// Maximum number of cells that a finding names; the tables name all of them.
 const MAX_NAMED: usize = 8;

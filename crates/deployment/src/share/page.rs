@@ -1,15 +1,12 @@
 //! The result by share as a table, as figures and as `report.html`.
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
+use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
 use super::result::{ShareClass, SharePoint, ShareResult, share_result};
-use crate::error::LabError;
-use crate::matrix::html_page::{
-    self, PageFigure, PageMeta, PageTable, Section, format_number, json,
-};
-use crate::matrix::request::{MovedEnds, ShareRequest};
-use crate::results::Results;
+use crate::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use crate::request::{MovedEnds, ShareRequest};
 
 /// Writes `share.json`, the figures and the report.
 pub(crate) fn write_outputs(

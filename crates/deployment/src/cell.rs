@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use lowtide_record::{ProbeRow, RunDir};
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::facts::{GroupFacts, RunFacts};
-use crate::queues::QueueFacts;
-use crate::signals::SignalFacts;
+use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts};
 
 /// Name of the traffic group of the pair.
 pub(crate) const PAIR: &str = "pair";

@@ -13,7 +13,7 @@ use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, ack, cc};
 use serde::{Deserialize, Serialize};
 
-use crate::error::LabError;
+use lowtide_lab::LabError;
 
 /// The stack of one endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]

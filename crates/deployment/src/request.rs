@@ -3,12 +3,12 @@
 //! Contract: with the request and the tables, the results and the report of a directory can be
 //! rebuilt.
 
+use lowtide_lab::LabError;
 use lowtide_record::{Manifest, RunDir};
 use serde::{Deserialize, Serialize};
 
 use super::endpoint_stack::EquivalentScheme;
 use super::thresholds::Thresholds;
-use crate::error::LabError;
 
 /// The value of `neighbour` in a run without one.
 pub(crate) const ALONE: &str = "none";

@@ -1,6 +1,7 @@
 //! The result of a matrix: one row per pair and neighbour, as printed by `--json` and stored in
 //! `matrix.json`; described in `docs/matrix.md`.
 
+use lowtide_lab::{LabError, Results, RunFacts};
 use lowtide_record::{Manifest, RunDir};
 use lowtide_units::{Duration, parse_duration};
 use serde::ser::SerializeMap;
@@ -12,9 +13,6 @@ use super::mechanism::{Mechanism, VerdictEvidence};
 use super::request::{ALONE, PairsRequest};
 use super::thresholds::Thresholds;
 use super::verdict::{PairVerdict, judge};
-use crate::error::LabError;
-use crate::facts::RunFacts;
-use crate::results::Results;
 
 /// The result of a matrix.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lowtide_lab::matrix::{
+use lowtide_deployment::{
     BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, PairVerdict, Thresholds, execute,
+    rerender_report,
 };
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress, rerender_report};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress};
 use lowtide_scenario::Scenario;
 
 use crate::common;

@@ -1,12 +1,11 @@
 //! Measurements of each class: the output of `--share --json`, described in `docs/matrix.md`.
 
+use lowtide_lab::{GroupFacts, Results, RunFacts};
 use lowtide_record::Manifest;
 use serde::Serialize;
 
-use crate::facts::{GroupFacts, RunFacts};
-use crate::matrix::cell::{BottleneckStats, mean};
-use crate::matrix::request::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
-use crate::results::Results;
+use crate::cell::{BottleneckStats, mean};
+use crate::request::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
 
 /// The result by share; `share.json` and the output of `--json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use lowtide_lab::matrix::share::{MovedEnds, PartialDeployment, ShareResult, execute};
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, rerender_report, simulate};
+use lowtide_deployment::rerender_report;
+use lowtide_deployment::share::{MovedEnds, PartialDeployment, ShareResult, execute};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
 use lowtide_scenario::Scenario;
 
 use crate::common;
@@ -73,7 +74,7 @@ fn zero_and_all_moved_hosts_are_the_pure_runs() {
     assert_eq!(moved.goodput_mbps_per_host, group("moved-long").goodput_mbps.map(|g| g / 3.0));
     // One DCTCP host among loss-based ones gets almost nothing; among DCTCP hosts all queues are
     // short.
-    let rate = |c: &Option<lowtide_lab::matrix::share::ShareClass>| {
+    let rate = |c: &Option<lowtide_deployment::share::ShareClass>| {
         c.as_ref().and_then(|c| c.goodput_mbps_per_host).unwrap()
     };
     assert!(rate(&one.moved) * 5.0 < rate(&one.stayed));

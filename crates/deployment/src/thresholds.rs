@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::error::LabError;
+use lowtide_lab::LabError;
 
 /// The built-in file with its comments.
-pub const BUILT_IN_THRESHOLDS: &str = include_str!("../../../../scenarios/matrix.verdicts.toml");
+pub const BUILT_IN_THRESHOLDS: &str = include_str!("../../../scenarios/matrix.verdicts.toml");
 
 /// Version of the format.
 const SCHEMA: i64 = 1;

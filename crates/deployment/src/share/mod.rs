@@ -8,15 +8,13 @@
 mod page;
 mod result;
 
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError};
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::{Duration, parse_duration};
 
 use super::endpoint_stack::EndpointStack;
 use super::request::{CLASSES, MOVED_KEY, MatrixRequest, ShareRequest};
 use super::run::{run_and_report, single_point_plan};
-use crate::error::LabError;
-use crate::session::ExecuteOptions;
-use crate::stored::CompletedExperiment;
 
 pub use super::request::MovedEnds;
 pub(crate) use page::write_outputs;

@@ -125,7 +125,7 @@ fn collapsed(cell: &MatrixCell, t: &Thresholds) -> bool {
 mod tests {
     use super::super::cell::{BottleneckStats, FlowStats};
     use super::*;
-    use crate::signals::SignalFacts;
+    use lowtide_lab::SignalFacts;
 
     /// A side with half of the link that is sometimes marked, receives the marks and reduces.
     fn class() -> FlowStats {

@@ -6,8 +6,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::report;
+use lowtide_lab::{LabError, partition_settings};
 
 /// A table of the page.
 #[derive(Serialize)]
@@ -80,7 +79,7 @@ pub(crate) fn write(
             }
         })
         .collect();
-    let (deciding, rest) = report::settings(&manifest.settings);
+    let (deciding, rest) = partition_settings(&manifest.settings);
     let values = context! {
         manifest => Serde(manifest),
         lead => frame.lead.as_str(),
