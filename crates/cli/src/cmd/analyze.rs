@@ -89,7 +89,7 @@ fn failure(error: AnalysisError, name: &str) -> CommandError {
     match error {
         AnalysisError::NotFound { message, help } => CommandError::Usage(message, help),
         AnalysisError::Capture(error) => CommandError::Run(format!("{name}: {error}")),
-        other => other.into(),
+        error @ AnalysisError::Chart(_) => error.into(),
     }
 }
 
