@@ -1,7 +1,7 @@
 //! All named items, read from the registries.
 
-use lowtide_lab::claims::ExperimentClaims;
 use lowtide_net::registry::RegistryEntry as NetEntry;
+use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::Cdf;
@@ -143,7 +143,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .iter()
             .map(|s| registered("scenario", s.name, &s.title(), "", &[]))
             .collect(),
-        ListKind::Experiments => lowtide_lab::claims::experiments()
+        ListKind::Experiments => lowtide_papers::experiments()
             .iter()
             .map(|r| {
                 let expected = ExperimentClaims::parse(r.expected, &r.id());

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lowtide_analysis::AnalysisError;
 use lowtide_lab::{LabError, TooLarge};
 use lowtide_packetdrill::script::ScriptError;
+use lowtide_papers::PaperError;
 use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
 
@@ -98,6 +100,12 @@ impl From<ScenarioErrors> for CommandError {
     }
 }
 
+impl From<AnalysisError> for CommandError {
+    fn from(error: AnalysisError) -> Self {
+        Self::Run(error.to_string())
+    }
+}
+
 impl From<LabError> for CommandError {
     fn from(error: LabError) -> Self {
         match error {
@@ -106,6 +114,15 @@ impl From<LabError> for CommandError {
             LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<PaperError> for CommandError {
+    fn from(error: PaperError) -> Self {
+        match error {
+            PaperError::Lab(error) => error.into(),
+            PaperError::Claim(error) => Self::Run(error.to_string()),
         }
     }
 }

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use lowtide_capture::CaptureError;
+use lowtide_charts::ChartError;
 use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
 
 use crate::budget::{TooLarge, format_bytes};
-use crate::claims::ClaimError;
 
 /// The error that stopped an experiment or its report.
 #[derive(Debug, thiserror::Error)]
@@ -16,15 +15,9 @@ pub enum LabError {
     /// A file could not be written or read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A capture could not be read.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
     /// A run could not be set up.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// A file of claims is wrong, or does not fit the results.
-    #[error(transparent)]
-    Claim(#[from] ClaimError),
     /// A run failed.
     #[error("the run {key} failed: {error}")]
     Run {
@@ -90,7 +83,7 @@ pub enum LabError {
         /// The reason.
         reason: String,
     },
-    /// A request for a matrix is invalid.
+    /// A request is invalid.
     #[error("{message}")]
     InvalidRequest {
         /// The fault.
@@ -144,4 +137,10 @@ pub enum LabError {
         /// The benchmark.
         benchmark: String,
     },
+}
+
+impl From<ChartError> for LabError {
+    fn from(ChartError { what, reason }: ChartError) -> Self {
+        Self::Draw { what, reason }
+    }
 }

@@ -1,10 +1,10 @@
 //! Outputs of a run directory that follow from its tables: `summary.json`, figures as SVG and CSV,
 //! and the report.
 
+use lowtide_charts::FigureFiles;
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
-use crate::figure::FigureFiles;
 use crate::flow;
 use crate::plots::{self, PlotInput};
 use crate::report;

@@ -1,19 +1,13 @@
-//! Rendering of the outputs again from a complete run directory of any kind.
+//! Rendering of the outputs again from a complete run directory of an experiment.
 
 use std::path::Path;
 
-use lowtide_record::RunDir;
-
 use crate::error::LabError;
+use crate::outputs;
 use crate::stored::{self, CompletedExperiment};
-use crate::{matrix, outputs};
 
 /// Writes all outputs of a complete run directory that follow from its tables again:
-/// `summary.json`, figures, report.
+/// `summary.json`, figures, report. A report of another kind is replaced.
 pub fn rerender_report(root: &Path) -> Result<CompletedExperiment, LabError> {
-    let (dir, manifest) = RunDir::open(root)?;
-    match matrix::rerender(&dir, &manifest)? {
-        Some(finished) => Ok(finished),
-        None => stored::rerender(root, &outputs::write),
-    }
+    stored::rerender_as(root, &outputs::write)
 }

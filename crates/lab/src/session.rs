@@ -299,7 +299,7 @@ impl From<CompletedExperiment> for TaskOutcome {
 }
 
 /// Executes a plan as [`execute`] does, with a report of another kind.
-pub(crate) fn execute_as(
+pub fn execute_as(
     plan: &RunPlan,
     options: &ExecuteOptions<'_>,
     write_outputs: &OutputWriter<'_>,

@@ -77,7 +77,7 @@ impl SignalFacts {
     }
 
     /// Adds another seed; the initial value is `default`.
-    pub(crate) fn merge(self, other: &Self) -> Self {
+    pub fn merge(self, other: &Self) -> Self {
         let first = self == Self::default();
         Self {
             cc: if first {

@@ -31,7 +31,7 @@ impl CompletedExperiment {
 }
 
 /// Writes the outputs into a directory whose tables are complete, and returns their names.
-pub(crate) type OutputWriter<'a> =
+pub type OutputWriter<'a> =
     dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
 
 /// Loads the results of a complete run directory after a check of all its tables.
@@ -44,7 +44,7 @@ pub fn load(root: &Path) -> Result<CompletedExperiment, LabError> {
 
 /// Loads the results as [`load`] does, and returns the directory too; its tables are not checked
 /// again.
-pub(crate) fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
+pub fn load_open(root: &Path) -> Result<(RunDir, CompletedExperiment), LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     dir.verify(|path| path.ends_with(".parquet"))?;
     let finished = load_results(&dir, manifest)?;
@@ -62,7 +62,7 @@ pub fn verify(root: &Path) -> Result<(usize, Vec<RecordError>), LabError> {
 
 /// Renders all outputs of a complete run directory that follow from its tables again, with the
 /// given report.
-pub(crate) fn rerender(
+pub fn rerender_as(
     root: &Path,
     write_outputs: &OutputWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {

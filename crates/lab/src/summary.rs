@@ -40,11 +40,11 @@ pub(crate) enum Worse {
 }
 
 /// A metric and its reader.
-pub(crate) struct Metric<F> {
+pub struct Metric<F> {
     /// Path inside the facts.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Unit.
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Direction in which it gets worse.
     pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
@@ -52,7 +52,7 @@ pub(crate) struct Metric<F> {
 
 impl<F> Metric<F> {
     /// Returns its value in one run.
-    pub(crate) fn of(&self, facts: &F) -> Option<f64> {
+    pub fn of(&self, facts: &F) -> Option<f64> {
         (self.read)(facts)
     }
 }
@@ -64,7 +64,7 @@ macro_rules! metrics {
 }
 
 /// Metrics of a traffic group.
-pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
+pub const GROUP: &[Metric<GroupFacts>] = metrics! {
     "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
     "fct_ms.mean_at_least", "ms", More, |g| g.fct_ms.mean_at_least;
     "fct_ms.p50", "ms", More, |g| g.fct_ms.p50;
@@ -91,7 +91,7 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
 };
 
 /// Metrics of the flows of a group in one size class.
-pub(crate) const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
+pub const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
     "flows", "flows", Either, |c| Some(c.flows as f64);
     "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
     "fct_ms.mean_at_least", "ms", More, |c| c.fct_ms.mean_at_least;
@@ -112,7 +112,7 @@ pub(crate) const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
 };
 
 /// Metrics of the queries of a group.
-pub(crate) const QUERY: &[Metric<QueryFacts>] = metrics! {
+pub const QUERY: &[Metric<QueryFacts>] = metrics! {
     "qct_ms.mean", "ms", More, |q| q.qct_ms.mean;
     "qct_ms.mean_at_least", "ms", More, |q| q.qct_ms.mean_at_least;
     "qct_ms.p50", "ms", More, |q| q.qct_ms.p50;
@@ -151,7 +151,7 @@ pub(crate) fn other_metrics() -> Vec<&'static str> {
 }
 
 /// Metrics of a queue.
-pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
+pub const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "mean_packets", "packets", More, |q| q.mean_packets;
     "p50_packets", "packets", More, |q| q.p50_packets.map(f64::from);
     "p99_packets", "packets", More, |q| q.p99_packets.map(f64::from);
@@ -176,7 +176,7 @@ const RARE: [&str; 3] = ["aqm_drops", "lost", "link_down_drops"];
 const AT_LEAST: &str = ".mean_at_least";
 
 /// Metrics of a class of a queue.
-pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
+pub const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "packets", "packets", Either, |c| Some(c.packets as f64);
     "bytes", "bytes", Either, |c| Some(c.bytes as f64);
     "mean_packets", "packets", More, |c| c.mean_packets;
@@ -188,13 +188,13 @@ pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
 };
 
 /// Metrics of a shared buffer pool.
-pub(crate) const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
+pub const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
     "peak_bytes", "bytes", More, |m| Some(m.peak_bytes as f64);
     "peak_fraction", "", More, BufferPoolFacts::peak_fraction;
 };
 
 /// Metrics of a whole run.
-pub(crate) const RUN: &[Metric<RunFacts>] = metrics! {
+pub const RUN: &[Metric<RunFacts>] = metrics! {
     "link_down_drops", "packets", More, |r| Some(r.link_down_drops as f64);
     "no_route_drops", "packets", More, |r| Some(r.no_route_drops as f64);
 };

@@ -5,7 +5,8 @@
 //! the missing times cannot change it. Each flow is censored at its own age, as late flows are
 //! younger. A lower bound accompanies the mean.
 
-use lowtide_record::{FlowRow, Quantile};
+use lowtide_record::FlowRow;
+use lowtide_units::Quantile;
 use serde::Serialize;
 
 /// Durations of flows, milliseconds.

@@ -5,10 +5,10 @@ use lowtide_host::{
     QueueRecord, Setup,
 };
 use lowtide_net::{Blueprint, PortSpec};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, Quantile};
 
 use crate::digest::hex;
-use crate::quantile::{LevelWeight, Quantile};
+use crate::quantile::LevelWeight;
 use crate::rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,

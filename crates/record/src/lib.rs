@@ -1,4 +1,4 @@
-//! Result tables as Parquet and CSV, the run directory and its manifest.
+//! Result tables as Parquet, the run directory and its manifest.
 //!
 //! Contract: results are stored in typed tables, each column with its unit, and read back unchanged
 //! or not at all: every read is checked against the hash of what was written. A directory marked
@@ -7,7 +7,6 @@
 
 mod content_hash;
 mod convert;
-pub mod csv;
 mod digest;
 mod dir;
 mod error;
@@ -34,7 +33,7 @@ pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
     SchemeOverride, TimingReport,
 };
-pub use quantile::{LevelWeight, Quantile};
+pub use quantile::LevelWeight;
 pub use renamed::{renamed_column, renamed_table};
 pub use rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,

@@ -1,4 +1,4 @@
-//! Time, rates, sizes and probes: the basic types that all other crates share.
+//! Time, rates, sizes, quantiles and probes: the basic types that all other crates share.
 //!
 //! Contract: integers only, no clocks, no I/O, `no_std` (with `alloc` for the error texts). Nothing
 //! here depends on TCP.
@@ -10,6 +10,7 @@ mod bytes;
 mod fraction;
 mod parse;
 mod probe;
+mod quantile;
 mod rate;
 mod time;
 
@@ -19,5 +20,6 @@ pub use parse::{
     ParseUnitError, parse_bytes, parse_duration, parse_fraction, parse_packets, parse_rate,
 };
 pub use probe::{Probe, Unit};
+pub use quantile::Quantile;
 pub use rate::Rate;
 pub use time::{Duration, HostStamp, Instant};

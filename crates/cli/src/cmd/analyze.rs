@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use lowtide_lab::LabError;
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page};
 use lowtide_record::write_atomic;
 use serde::Serialize;
 
@@ -85,11 +84,11 @@ fn open(path: &Path) -> Result<File, CommandError> {
         .map_err(|e| CommandError::Usage(format!("cannot open {}: {e}", path.display()), None))
 }
 
-fn failure(error: LabError, name: &str) -> CommandError {
+fn failure(error: AnalysisError, name: &str) -> CommandError {
     match error {
-        LabError::NotFound { message, help } => CommandError::Usage(message, help),
-        LabError::Capture(error) => CommandError::Run(format!("{name}: {error}")),
-        other => other.into(),
+        AnalysisError::NotFound { message, help } => CommandError::Usage(message, help),
+        AnalysisError::Capture(error) => CommandError::Run(format!("{name}: {error}")),
+        error @ AnalysisError::Chart(_) => error.into(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
 
-use lowtide_lab::CompletedExperiment;
-use lowtide_lab::matrix::share::{self, MovedEnds, PartialDeployment, ShareResult};
-use lowtide_lab::matrix::{
-    self, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, Thresholds,
+use lowtide_deployment::share::{self, MovedEnds, PartialDeployment, ShareResult};
+use lowtide_deployment::{
+    self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, Thresholds,
 };
+use lowtide_lab::CompletedExperiment;
 use lowtide_scenario::Scenario;
 
 use crate::args::{MatrixArgs, MoveArg, PrintArg, ThreadCount};

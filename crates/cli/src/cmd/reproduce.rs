@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lowtide_lab::claims::{
-    self, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, ReproduceMode,
-    ReproductionResult, VariedClaim, VarySpec,
+use lowtide_lab::{ExecuteOptions, execute};
+use lowtide_papers::{
+    self as claims, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, PaperError,
+    ReproduceMode, ReproductionResult, VariedClaim, VarySpec,
 };
-use lowtide_lab::{ExecuteOptions, LabError, execute};
 use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
 use serde::Serialize;
 
@@ -227,7 +227,7 @@ fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
         let path = Path::new(name);
         let own = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
         let found = if own {
-            vec![claims::load_experiment(path).map_err(|e| CommandError::from(LabError::from(e)))?]
+            vec![claims::load_experiment(path).map_err(PaperError::from)?]
         } else {
             claims::find_experiments(name)
         };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lowtide_record::{RunDir, csv, renamed_table};
+use lowtide_charts::csv;
+use lowtide_record::{RunDir, renamed_table};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -6,10 +6,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 27] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
+    "lowtide-charts",
+    "lowtide-analysis",
     "lowtide-tcp",
     "lowtide-payload",
     "lowtide-packetdrill",
@@ -21,6 +23,8 @@ const ORDER: [&str; 23] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
+    "lowtide-papers",
+    "lowtide-deployment",
     "lowtide-live",
     "lowtide-bottleneck",
     "lowtide-uml",

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
+use lowtide_charts::{
+    Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
+};
 use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
 use super::capture::bottleneck;
 use super::{FlowTrace, file_name, threshold};
 use crate::error::LabError;
-use crate::figure::{
-    Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
-};
 use crate::plots::PlotInput;
 use crate::transports;
 
@@ -146,7 +146,7 @@ fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError
          become strokes along the bottom. Throughput: payload \
          that comes in at the receiver, over {} ms at a time.",
         traced.key,
-        crate::figure::number(bin(traced, &frame) as f64 / 1e9),
+        lowtide_charts::number(bin(traced, &frame) as f64 / 1e9),
     );
     if let Some(hop) = queue {
         // Writing to a string cannot fail.

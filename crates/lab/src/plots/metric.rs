@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
+use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
+
 use crate::plots::PlotInput;
 use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;

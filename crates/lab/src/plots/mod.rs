@@ -8,17 +8,17 @@ mod queue;
 mod sweep;
 mod window;
 
+use lowtide_charts::{Axis, Figure};
 use lowtide_record::{Manifest, ReportedSetting, RunDir, SweepPoint};
 use lowtide_units::{Duration, parse_duration};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
-use crate::figure::{Axis, Figure};
 use crate::results::Results;
 
 pub(crate) use metric::plotted_metrics;
 pub(crate) use queue::longest_queue;
-pub(crate) use sweep::{Sweep, axis_position};
+pub use sweep::{Sweep, axis_position};
 
 /// Data source of the figures.
 #[derive(Clone, Copy)]

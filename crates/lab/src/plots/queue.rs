@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
 use lowtide_record::{LevelRow, QueueSampleRow};
 use lowtide_units::parse_packets;
 
-use crate::figure::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
 use crate::plots::{PlotInput, time_axis};
 
 /// Limit on the points of a trace.

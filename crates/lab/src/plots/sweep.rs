@@ -1,20 +1,20 @@
 //! Swept keys: the key along an axis, and the keys that distinguish curves or panels.
 
+use lowtide_charts::{Axis, Dot, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 
-use crate::figure::{Axis, Dot, PlotSeries, SeriesKind};
 use crate::summary::SummaryRow;
 
 /// A swept key along the horizontal axis, and the other swept keys.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Sweep {
+pub struct Sweep {
     /// The key.
-    pub(crate) key: String,
+    pub key: String,
     /// Values with their positions; sorted if they are quantities.
-    pub(crate) values: Vec<(f64, String)>,
+    pub values: Vec<(f64, String)>,
     /// Whether the values are quantities.
-    pub(crate) ordered: bool,
+    pub ordered: bool,
     /// Combinations of the other keys.
     pub(crate) slices: Vec<SweepPoint>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
 
 impl Sweep {
     /// Returns the sweep of `key` over these points.
-    pub(crate) fn of(key: &str, points: &[SweepPoint]) -> Self {
+    pub fn of(key: &str, points: &[SweepPoint]) -> Self {
         let mut found: Vec<&str> = Vec::new();
         let mut slices: Vec<SweepPoint> = Vec::new();
         for point in points {
@@ -59,7 +59,7 @@ impl Sweep {
     }
 
     /// Returns the axis of the key.
-    pub(crate) fn axis(&self) -> Axis {
+    pub fn axis(&self) -> Axis {
         Axis::named(&self.key, &self.key, self.values.clone())
     }
 
@@ -113,7 +113,7 @@ fn without(point: &SweepPoint, key: &str) -> SweepPoint {
 }
 
 /// Returns the position of a value of a swept key on an axis, if it is a quantity.
-pub(crate) fn axis_position(value: &str) -> Option<f64> {
+pub fn axis_position(value: &str) -> Option<f64> {
     quantities(&[value])?.first().copied()
 }
 

@@ -1,8 +1,8 @@
 //! Figures of the sender's state: congestion window, ssthresh, and DCTCP's alpha over time.
 
+use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
 use lowtide_record::ProbeRow;
 
-use crate::figure::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
 use crate::plots::{PlotInput, time_axis};
 
 /// Limit on the points of a trace.

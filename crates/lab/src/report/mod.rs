@@ -5,15 +5,14 @@
 
 mod queues;
 
-use std::fmt::Write as _;
-
+use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, ReportedSetting, SweepPoint};
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, context};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{FigureFiles, number};
 use crate::findings::RunFinding;
 use crate::plots::{PlotInput, plotted_metrics};
 use crate::queries::QueryFacts;
@@ -80,7 +79,7 @@ pub(crate) fn render(
             }
         })
         .collect();
-    let (deciding, rest) = settings(&m.settings);
+    let (deciding, rest) = partition_settings(&m.settings);
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
@@ -95,7 +94,7 @@ pub(crate) fn render(
         findings => Serde(shown_findings(source)),
         more_findings => source.results.findings.len().saturating_sub(MAX_FINDINGS),
     };
-    fill(include_str!("report.html"), &page)
+    Ok(fill(include_str!("report.html"), &page)?)
 }
 
 /// Returns the differences between real packets and the scenario, each once.
@@ -117,39 +116,13 @@ fn tolerance(manifest: &Manifest) -> u64 {
 }
 
 /// Splits the settings into those that affect results most and the others.
-pub(crate) fn settings(all: &[ReportedSetting]) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
+pub fn partition_settings(
+    all: &[ReportedSetting],
+) -> (Vec<&ReportedSetting>, Vec<&ReportedSetting>) {
     let decides = |s: &&ReportedSetting| {
         s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
     };
     all.iter().partition(decides)
-}
-
-/// Renders one of our page templates; they share the style and the table of settings.
-pub(crate) fn fill(page: &str, values: &Value) -> Result<String, LabError> {
-    let mut environment = Environment::new();
-    [
-        ("style.css", include_str!("style.css")),
-        ("settings.html", include_str!("settings.html")),
-        ("page.html", page),
-    ]
-    .into_iter()
-    .try_for_each(|(name, text)| environment.add_template(name, text))
-    .and_then(|()| environment.get_template("page.html")?.render(values))
-    .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
-}
-
-/// Returns a CSV file as a data URI, which a browser can save.
-pub(crate) fn data_uri(csv: &str) -> String {
-    let mut out = String::from("data:text/csv;charset=utf-8,");
-    for byte in csv.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 /// Metrics shown next to a mean that censored flows or queries leave empty: values that they cannot
@@ -328,14 +301,6 @@ mod tests {
 
     use super::*;
     use crate::subject::MetricSubject;
-
-    #[test]
-    fn a_csv_file_survives_in_a_data_uri() {
-        assert_eq!(
-            data_uri("a,b\n1,\"2 %\"\n"),
-            "data:text/csv;charset=utf-8,a,b%0A1,%222%20%25%22%0A"
-        );
-    }
 
     #[test]
     fn a_cell_shows_known_values_only() {

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use lowtide_charts::number;
+
 use super::{HtmlTable, at_point, dash, grid};
-use crate::figure::number;
 use crate::plots::{PlotInput, longest_queue};
 use crate::queues::QueueFacts;
 use crate::summary::SummaryRow;

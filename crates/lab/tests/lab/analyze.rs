@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use lowtide_lab::capture::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_lab::flow::{FlowSelector, FlowTrace, Vantage, capture, trace_flows};
 use lowtide_record::TraceSegmentRow;
 use lowtide_scenario::Scenario;

@@ -1,23 +1,14 @@
 //! Tests from scenario files to tables and reports, in one binary to link only once.
 
 mod analyze;
-mod captures;
 mod censored;
-mod claims;
 mod common;
 mod compare_multi;
 mod concurrent_sessions;
-mod damage;
 mod diff;
 mod fabric;
 mod flows;
-mod large;
-mod matrix;
-mod scorecard;
 mod session;
-mod share;
 mod sizing;
 mod slowdown;
 mod tasks;
-mod transfer;
-mod vantage;

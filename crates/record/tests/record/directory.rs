@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{self, keys, manifest, outcome, run, runs, setup};
-use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, csv, read_table};
+use lowtide_charts::csv;
+use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, read_table};
 
 fn tables(seed: u64) -> RunTables {
     RunTables::new(&setup(seed), &outcome(seed))

@@ -1,0 +1,149 @@
+//! Analysis of the transports in a capture: `lowtide analyze`.
+//!
+//! Contract: reads the file once, with bounded memory per connection (a second time for plots).
+//! Unknown facts are null, `unknown` or `undecided`, never guessed; skipped packets are counted. A
+//! damaged file is analysed as far as it can be read. No file causes a panic.
+//!
+//! `table` finds the connection of a packet, `views` the interface, and `copies` repeated captures
+//! of a packet. `flow` and `direction_state` process it; `stream`, `rtt`, `ecn_echo`, `alpha`,
+//! `window` and `stalls` each measure one aspect of a direction. `direction` and `connection` are
+//! the reports, `visibility` states what the capture cannot show, `feedback` and `findings`
+//! interpret. `text`, `plot` and `page` render.
+
+mod alpha;
+mod connection;
+mod copies;
+mod direction;
+mod direction_state;
+mod direction_states;
+mod ecn_echo;
+mod error;
+mod feedback;
+mod finding;
+mod findings;
+mod flow;
+mod format;
+mod handshake;
+mod histogram;
+mod page;
+mod plot;
+mod read;
+mod rtt;
+mod series;
+mod stalls;
+mod stream;
+mod table;
+mod text;
+mod trace;
+mod views;
+mod visibility;
+mod window;
+
+use std::io::Read;
+
+use serde::Serialize;
+
+pub use error::AnalysisError;
+pub use page::Page;
+pub use read::{Contents, InterfaceSummary, Skipped};
+
+use connection::ConnectionReport;
+use direction_state::AnalysisSettings;
+use table::ConnectionTable;
+use visibility::CaptureFacts;
+
+/// Options of an analysis.
+#[derive(Clone, Debug)]
+pub struct AnalysisOptions {
+    /// Selected connections: a number, or an address, a port, or both (`10.0.0.1:80`) of either
+    /// end. All connections if empty.
+    pub flows: Vec<String>,
+    /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
+    pub gain: f64,
+    /// Minimum retransmission timeout of the senders' stacks, nanoseconds. Silences below nine
+    /// tenths of it are not timeouts.
+    pub rto_min_ns: u64,
+}
+
+impl Default for AnalysisOptions {
+    fn default() -> Self {
+        Self { flows: Vec::new(), gain: alpha::GAIN, rto_min_ns: stalls::RTO_MIN_NS }
+    }
+}
+
+/// Result of the analysis of a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    file: String,
+    contents: Contents,
+    gain: f64,
+    rto_min_ns: u64,
+    /// Connections of the capture, including those that were not selected.
+    connections: usize,
+    flows: Vec<ConnectionReport>,
+}
+
+impl Analysis {
+    /// Analyses the capture `stream`, which is called `name`.
+    ///
+    /// # Errors
+    /// The stream is no capture, nothing of it can be read, or no connection matches the selection.
+    pub fn of(
+        name: &str,
+        stream: impl Read,
+        options: &AnalysisOptions,
+    ) -> Result<Self, AnalysisError> {
+        let settings =
+            AnalysisSettings { gain: options.gain, rto_min: options.rto_min_ns, traced: false };
+        let mut table = ConnectionTable::new(settings, Vec::new());
+        let contents = read::read_into(stream, &mut table)?;
+        let connections = table.flows.len();
+        let facts = CaptureFacts {
+            interfaces: contents.file_interfaces.clone(),
+            end_ns: contents.span_ns,
+            two_way: table.flows.iter().any(|v| v.merged.sent.iter().all(|n| *n > 0)),
+            only_syns: contents.non_syn_segments == 0,
+        };
+        // Each is freed once its report is made.
+        let all = table.flows.into_iter().enumerate().map(|(i, views)| {
+            let connection = ConnectionReport::of(i, &views, &facts);
+            let findings = findings::of(&connection, &facts);
+            connection.with_findings(findings)
+        });
+        let wanted = |c: &ConnectionReport| {
+            options.flows.is_empty() || options.flows.iter().any(|f| matches_selector(c, f))
+        };
+        let mut flows: Vec<ConnectionReport> = all.filter(wanted).collect();
+        if flows.is_empty() && !options.flows.is_empty() {
+            let message = format!("no connection of the capture is {}", options.flows.join(" or "));
+            let help = format!(
+                "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
+            );
+            return Err(AnalysisError::NotFound { message, help: Some(help) });
+        }
+        // The most severe first, then the largest.
+        flows.sort_by_key(|c| {
+            (c.findings.first().map(|f| f.severity), u64::MAX - c.bytes(), c.flow)
+        });
+        flows.sort_by_key(|c| c.findings.is_empty());
+        let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
+        Ok(Self { file, contents, gain, rto_min_ns, connections, flows })
+    }
+
+    /// Returns the reason why the file could not be read to its end, if any.
+    pub fn broken(&self) -> Option<&str> {
+        self.contents.broken.as_deref()
+    }
+}
+
+/// Returns whether `text` selects the connection.
+fn matches_selector(c: &ConnectionReport, text: &str) -> bool {
+    if let Ok(number) = text.parse::<usize>() {
+        return c.flow == number;
+    }
+    [&c.client, &c.server].into_iter().any(|end| {
+        let (host, port) = end.rsplit_once(':').unwrap_or((end, ""));
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        text == end || text == host || text == bare || text.strip_prefix(':') == Some(port)
+    })
+}

@@ -1,0 +1,187 @@
+//! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
+//! goodput.
+
+use lowtide_charts::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
+
+use super::connection::ConnectionReport;
+use super::direction::DirectionReport;
+use super::direction_state::DirectionState;
+use super::series::{DownsampledSeries, TimeValue, per_column};
+
+/// Pixel columns of a figure, at most.
+const COLUMNS: usize = 720;
+
+/// The time axis.
+struct TimeAxis {
+    /// Nanoseconds.
+    range: (u64, u64),
+    from: f64,
+    to: f64,
+    /// Nanoseconds per unit.
+    scale: f64,
+    unit: &'static str,
+}
+
+impl TimeAxis {
+    /// Converts points to axis units; values are divided by `per`.
+    fn points(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
+        let shown = if points.len() <= COLUMNS {
+            points.to_vec()
+        } else {
+            per_column(points, self.range, COLUMNS)
+        };
+        shown.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
+    }
+
+    /// Returns a staircase whose last value holds to the end of the axis.
+    fn staircase(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
+        let mut out = self.points(points, per);
+        out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
+        out
+    }
+
+    /// Returns dots, or the range of each column if there are too many points.
+    fn scatter(
+        &self,
+        name: &'static str,
+        style: usize,
+        series: &DownsampledSeries,
+        per: f64,
+    ) -> Curve {
+        let points = series.points();
+        let all = points.len() <= COLUMNS && !series.is_aggregated();
+        let look = if all { CurveKind::Dots } else { CurveKind::Ranges };
+        curve(name, style, look, self.points(&points, per))
+    }
+}
+
+fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) -> Curve {
+    Curve { name, style, kind: look, right: false, points }
+}
+
+/// Returns the plots of the data `d` of connection `c`, which were traced in `state`.
+pub(super) fn stack(
+    c: &ConnectionReport,
+    d: &DirectionReport,
+    state: &DirectionState,
+    gain: f64,
+    only: bool,
+) -> Option<StackedPlot> {
+    let trace = state.trace.as_ref()?;
+    // Late times need a wider range: the axis must resolve its values.
+    let least = (c.start_ns / 1_000_000_000).max(1);
+    let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns.saturating_add(least)));
+    let (unit, scale) = match to {
+        0..5_000_000 => ("us", 1e3),
+        5_000_000..5_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let (low, high) = (from as f64 / scale, to as f64 / scale);
+    let axis = TimeAxis { range: (from, to), from: low, to: high, scale, unit };
+    let most = state.stream.highest;
+    let (size, per) = bytes_unit(most);
+    let top = (most as f64 / per).max(1.46) * 1.04;
+    let points = |s: &DownsampledSeries| axis.points(&s.points(), per);
+    let sequence = Lane {
+        title: "Sequence".to_owned(),
+        y: Axis::linear(
+            &format!("Offset ({size})"),
+            &format!("offset_{}", size.to_lowercase()),
+            0.0,
+            top,
+        )
+        .precise(),
+        right: None,
+        curves: vec![
+            curve("ACK", 2, CurveKind::Steps, axis.staircase(&trace.acks.points(), per)),
+            axis.scatter("SACK", 6, &trace.sacked, per),
+            axis.scatter("data", 0, &trace.data, per),
+            curve("CE", 22, CurveKind::Strokes, points(&trace.ce)),
+            curve("ECE", 16, CurveKind::Strokes, points(&trace.ece)),
+            curve("CWR", 3, CurveKind::Strokes, points(&trace.cwr)),
+            curve("out of order", 20, CurveKind::Marks, points(&trace.reordered)),
+            curve("retransmission", 5, CurveKind::Marks, points(&trace.retransmissions)),
+        ],
+    };
+    let flight = axis.staircase(&state.window.over_time.points(), 1e3);
+    let floor = 2.0 * f64::from(d.mss_bytes) / 1e3;
+    let floor = [axis.from, axis.to].map(|x| Dot::new(x, floor)).to_vec();
+    let flights = Lane {
+        title: "In flight".to_owned(),
+        y: Axis::from_zero("Bytes (kB)", "flight_kb", flight.iter().chain(&floor).map(|p| p.y)),
+        right: None,
+        curves: vec![
+            curve("two segments", 6, CurveKind::Thin, floor),
+            curve("sent and not acknowledged", 0, CurveKind::Steps, flight),
+        ],
+    };
+    let marked = Lane {
+        title: "Marks".to_owned(),
+        y: Axis::linear("Fraction of bytes", "fraction", 0.0, 1.04),
+        right: None,
+        curves: vec![
+            curve(
+                "under a mark, per window",
+                1,
+                CurveKind::Dots,
+                axis.points(&state.alpha.fractions.points(), 1.0),
+            ),
+            curve("alpha", 0, CurveKind::Steps, axis.staircase(&state.alpha.alphas.points(), 1.0)),
+        ],
+    };
+    let width = state.goodput.width() as f64;
+    let mut rates: Vec<TimeValue> =
+        state.goodput.sums().map(|(at, sum)| (at, sum as f64 * 8e3 / width)).collect();
+    let end = rates.last().map(|last| (last.0.saturating_add(state.goodput.width()), 0.0));
+    rates.extend(end.filter(|end| end.0 < to));
+    let rates = axis.staircase(&rates, 1.0);
+    let goodput = Lane {
+        title: "Goodput".to_owned(),
+        y: Axis::from_zero("Rate (Mbit/s)", "goodput_mbps", rates.iter().map(|p| p.y)),
+        right: None,
+        curves: vec![curve("acknowledged", 0, CurveKind::Steps, rates)],
+    };
+    let ranges = |lane: &Lane| lane.curves.iter().any(|c| c.kind == CurveKind::Ranges);
+    let aggregated = if ranges(&sequence) {
+        " Where packets are closer together than pixels, a bar spans the offsets of one column."
+    } else {
+        ""
+    };
+    let flight = match d.flight_bytes {
+        Some(_) => " In flight: what the capture has seen sent and not acknowledged.",
+        None => "",
+    };
+    let caption = format!(
+        "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
+         CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
+         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
+        lowtide_charts::number(gain),
+        lowtide_charts::number(width / 1e6),
+    );
+    let mut lanes = vec![sequence];
+    if d.flight_bytes.is_some() {
+        lanes.push(flights);
+    }
+    if state.alpha.marked_windows > 0 {
+        lanes.push(marked);
+    }
+    lanes.push(goodput);
+    let suffix = if only {
+        String::new()
+    } else {
+        format!("-{}", if d.from == c.client { "up" } else { "down" })
+    };
+    Some(StackedPlot {
+        id: format!("flow-{}{suffix}", c.flow),
+        title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),
+        caption,
+        x: Axis::linear(
+            &format!("Time since the capture began ({})", axis.unit),
+            &format!("time_{}", axis.unit),
+            axis.from,
+            axis.to,
+        )
+        .precise(),
+        lanes,
+    })
+}

@@ -1,0 +1,7 @@
+//! Tests on handmade captures, in one binary to link only once.
+
+mod captures;
+mod damage;
+mod large;
+mod transfer;
+mod vantage;

@@ -1,0 +1,195 @@
+//! `report.html` of a matrix: one self-contained file in the style of the other reports.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use lowtide_charts::HeatMap;
+use lowtide_lab::{LabError, Results};
+use lowtide_record::{Manifest, RunDir};
+
+use super::endpoint_stack::EquivalentScheme;
+use super::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use super::maps;
+use super::request::PairsRequest;
+use super::result::{MatrixResult, PairRow, judge_cells};
+use super::verdict::PairVerdict;
+
+/// Maximum number of cells that a finding names; the tables name all of them.
+const MAX_NAMED: usize = 8;
+
+/// Judges the tables and writes `matrix.json`, the figures and the report.
+pub(crate) fn write_outputs(
+    request: &PairsRequest,
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<(Vec<String>, MatrixResult), LabError> {
+    let result = judge_cells(request, dir, manifest, results)?;
+    let mut files = vec!["matrix.json".to_owned()];
+    dir.write("matrix.json", &json(&result)?)?;
+    files.extend(write(dir, manifest, &result)?);
+    Ok((files, result))
+}
+
+/// Writes the figures and the report and returns their names.
+fn write(
+    dir: &RunDir,
+    manifest: &Manifest,
+    result: &MatrixResult,
+) -> Result<Vec<String>, LabError> {
+    let alone = drawn(&maps::alone(result))?;
+    let beside = drawn(&maps::with_neighbour(result))?;
+    let mut sections = vec![Section {
+        title: "Each pair alone".to_owned(),
+        text: String::new(),
+        figures: alone,
+        tables: vec![table(result, false)],
+    }];
+    if !beside.is_empty() {
+        sections.push(Section {
+            title: "Next to each neighbour".to_owned(),
+            text: "A starving pair and its starved neighbour are seen from both sides: each scheme is \
+                   a neighbour as well as a pair."
+                .to_owned(),
+            figures: beside,
+            tables: vec![table(result, true)],
+        });
+    }
+    let neighbours = match result.neighbours.len() {
+        0 => String::new(),
+        1 => ", alone and next to one neighbour".to_owned(),
+        n => format!(", alone and next to each of {n} neighbours"),
+    };
+    let thresholds = toml::to_string(&result.thresholds)
+        .map_err(|e| LabError::Draw { what: "the thresholds".to_owned(), reason: e.to_string() })?;
+    let frame = PageMeta {
+        lead: format!(
+            "{} senders x {} receivers{neighbours} \u{b7} {} {} each",
+            result.senders.len(),
+            result.receivers.len(),
+            result.seeds,
+            if result.seeds == 1 { "seed" } else { "seeds" },
+        ),
+        equivalent_schemes: equivalent_schemes(result),
+        findings: findings(&result.pairs).into_iter().map(with_nbsp).collect(),
+        thresholds: Some(thresholds),
+        settings_note:
+            "One column per sender, against the last receiver and next to the last neighbour."
+                .to_owned(),
+    };
+    html_page::write(dir, manifest, &frame, &sections)
+}
+
+fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {
+    maps.iter()
+        .map(|map| {
+            let (id, caption) = (map.id.clone(), map.caption.clone());
+            Ok(PageFigure { id, caption, svg: map.to_svg()?, csv: map.to_csv() })
+        })
+        .collect()
+}
+
+/// Sentences that name the omitted schemes and their equivalents.
+fn equivalent_schemes(result: &MatrixResult) -> Vec<String> {
+    let line = |side: &str, same: &[EquivalentScheme]| {
+        let named: Vec<String> = same.iter().map(|s| format!("{} as {}", s.name, s.as_)).collect();
+        (!same.is_empty()).then(|| format!("Equivalent as {side}: {}.", named.join(", ")))
+    };
+    let lines = [line("senders", &result.same_senders), line("receivers", &result.same_receivers)];
+    lines.into_iter().flatten().collect()
+}
+
+/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells whose sender
+/// ran another congestion control than the requested one.
+pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
+    let mut found: Vec<(PairVerdict, &'static str, Vec<String>)> = Vec::new();
+    for row in rows {
+        let why = row.mechanism.unwrap_or("\u{2013}");
+        let name = cell_name(row);
+        match found.iter_mut().find(|(v, w, _)| *v == row.verdict && *w == why) {
+            Some((.., names)) => names.push(name),
+            None => found.push((row.verdict, why, vec![name])),
+        }
+    }
+    found.sort_by_key(|(verdict, _, names)| (*verdict, usize::MAX - names.len()));
+    let line = |first: String, why: String, names: &[String]| {
+        let mut which = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if names.len() > MAX_NAMED {
+            // Writing to a string cannot fail.
+            let _ = write!(which, " and {} more", names.len() - MAX_NAMED);
+        }
+        [first, why, names.len().to_string(), which]
+    };
+    let mut fallbacks: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let signals = &row.pair.signals;
+        if let (Some(asked), Some(used)) = (&signals.cc, &signals.cc_used)
+            && asked != used
+        {
+            fallbacks.entry((used, asked)).or_default().push(cell_name(row));
+        }
+    }
+    let verdicts = found
+        .into_iter()
+        .map(|(verdict, why, names)| line(verdict.name().to_owned(), why.to_owned(), &names));
+    let ran = fallbacks
+        .into_iter()
+        .map(|((used, asked), names)| line(format!("ran {used}"), format!("not {asked}"), &names));
+    verdicts.chain(ran).collect()
+}
+
+/// Prevents line breaks within the names of cells.
+fn with_nbsp(mut finding: [String; 4]) -> [String; 4] {
+    let [.., which] = &mut finding;
+    for sign in [" > ", " | "] {
+        *which = which.replace(sign, &sign.replace(' ', "\u{a0}"));
+    }
+    finding
+}
+
+/// `dctcp > ecn`, or `dctcp > ecn | sack` next to a neighbour.
+fn cell_name(row: &PairRow) -> String {
+    let beside = row.neighbour.as_ref().map_or_else(String::new, |n| format!(" | {n}"));
+    format!("{} > {}{beside}", row.sender, row.receiver)
+}
+
+/// All pairs alone, or the unhealthy pairs next to a neighbour.
+fn table(result: &MatrixResult, beside: bool) -> PageTable {
+    let wanted = |row: &&PairRow| {
+        row.neighbour.is_some() == beside && (!beside || row.verdict != PairVerdict::Healthy)
+    };
+    let rows: Vec<Vec<String>> =
+        result.pairs.iter().filter(wanted).map(|row| line(row, beside)).collect();
+    let head =
+        ["Pair", "Verdict", "Mechanism", "Goodput", "Share", "Queue", "p99", "cwnd", "CE", "Again"];
+    let title = if beside {
+        format!("{} unhealthy cells", rows.len())
+    } else {
+        "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
+         share of bytes with CE; share of bytes sent again"
+            .to_owned()
+    };
+    let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();
+    PageTable { title, head, names: 3, rows, folded: beside }
+}
+
+fn line(row: &PairRow, beside: bool) -> Vec<String> {
+    let mut out = vec![
+        cell_name(row),
+        row.verdict.name().to_owned(),
+        row.mechanism.unwrap_or("\u{2013}").to_owned(),
+        format_number(row.pair.goodput_mbps),
+    ];
+    if beside {
+        out.push(format_number(row.pair.goodput_share));
+    }
+    let numbers = [
+        row.queue.p50_packets,
+        row.queue.p99_packets,
+        row.pair.window_segments,
+        row.pair.marked,
+        row.pair.retransmitted,
+    ];
+    out.extend(numbers.map(format_number));
+    out
+}

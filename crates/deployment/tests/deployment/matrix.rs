@@ -1,0 +1,235 @@
+//! The matrix with real runs: verdicts of existing pairs, other thresholds, the shape of the
+//! answer.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lowtide_deployment::{
+    BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, PairVerdict, Thresholds, execute,
+    rerender_report,
+};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress};
+use lowtide_scenario::Scenario;
+
+use crate::common;
+
+/// The embedded setup, shortened: marks occur within a millisecond.
+fn setup() -> Scenario {
+    let scenario = Scenario::load("matrix").expect("an embedded setup");
+    let short = [("run.duration", "400 ms"), ("run.warmup", "250 ms"), ("probes.interval", "5 ms")];
+    short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).expect("a key"))
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect()
+}
+
+fn pairs(senders: &str, receivers: &str, neighbours: &str, thresholds: &str) -> PairMatrix {
+    let thresholds = Thresholds::parse(thresholds, "test").expect("thresholds");
+    let [s, r, n] = [senders, receivers, neighbours].map(names);
+    PairMatrix::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).expect("names")
+}
+
+/// Returns the results, the answer, and the number of runs started for it.
+fn run_matrix(
+    pairs: &PairMatrix,
+    dir: &Path,
+    jobs: usize,
+) -> (CompletedExperiment, MatrixResult, usize) {
+    let started = AtomicUsize::new(0);
+    let count = |p: RunProgress<'_>| {
+        started.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
+    };
+    let source = pairs.scenario.text();
+    let command = "lowtide matrix";
+    let options =
+        ExecuteOptions { jobs, source, command, progress: &count, ..common::options(dir) };
+    let (finished, answer) =
+        execute(pairs, &pairs.plan().expect("a plan"), &options).expect("results");
+    (finished, answer, started.into_inner())
+}
+
+fn verdict(
+    answer: &MatrixResult,
+    pair: [&str; 2],
+    neighbour: Option<&str>,
+) -> (PairVerdict, Option<Mechanism>) {
+    let row = answer.pair(pair[0], pair[1], neighbour).expect("a pair");
+    (row.verdict, row.mechanism_id)
+}
+
+#[test]
+fn existing_pairs_get_the_verdicts_of_the_papers() {
+    let temp = tempfile::tempdir().unwrap();
+    let question = pairs("dctcp,dctcp+cwr=never,ecn,sack", "dctcp,ecn", "dctcp,sack", "");
+    let (_, answer, started) = run_matrix(&question, temp.path(), 2);
+    assert_eq!((started, answer.pairs.len()), (4 * 2 * 3, 4 * 2 * 3));
+
+    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], None), (PairVerdict::Healthy, None));
+    assert_eq!(verdict(&answer, ["ecn", "ecn"], None), (PairVerdict::Healthy, None));
+    assert_eq!(verdict(&answer, ["dctcp+cwr=never", "dctcp"], None), (PairVerdict::Healthy, None));
+    // Thesis fig. 5.1: without CWR the echo of a standard receiver never clears.
+    let collapse = (PairVerdict::CollapsedWindow, Some(Mechanism::EceNeverCleared));
+    assert_eq!(verdict(&answer, ["dctcp+cwr=never", "ecn"], None), collapse);
+    let row = answer.pair("dctcp+cwr=never", "ecn", None).unwrap();
+    assert_eq!(row.mechanism, Some("ECE never cleared: sender does not send CWR"));
+    let number = |name: &str| row.evidence.iter().find(|(n, _)| *n == name).unwrap().1;
+    assert!(number("ece_ack_share") > 0.99, "{:?}", row.evidence);
+    assert!(number("cwr_segments") == 0.0 && number("window_segments") <= 2.0);
+    assert!(number("marked_share") < 0.01, "ECE is latched, not marked by the switch");
+    let with_cwr = answer.pair("dctcp", "ecn", None).unwrap();
+    assert!(with_cwr.pair.goodput_mbps > row.pair.goodput_mbps.map(|g| g * 2.0));
+
+    let blind = (PairVerdict::BlindToCongestion, Some(Mechanism::NoEct));
+    assert_eq!(verdict(&answer, ["sack", "ecn"], None), blind);
+    // RFC 8257 §5: DCTCP does not share a queue with loss-based TCP.
+    let holds = Some(Mechanism::UnmarkedHoldsQueue);
+    assert_eq!(
+        verdict(&answer, ["sack", "dctcp"], Some("dctcp")),
+        (PairVerdict::StarvesNeighbour, holds)
+    );
+    assert_eq!(
+        verdict(&answer, ["dctcp", "dctcp"], Some("sack")),
+        (PairVerdict::StarvedByNeighbour, holds)
+    );
+    assert_eq!(verdict(&answer, ["dctcp", "dctcp"], Some("dctcp")), (PairVerdict::Healthy, None));
+    let less = (PairVerdict::StarvedByNeighbour, Some(Mechanism::CutsLess));
+    assert_eq!(verdict(&answer, ["ecn", "ecn"], Some("dctcp")), less, "half against alpha / 2");
+}
+
+#[test]
+fn other_thresholds_judge_the_same_runs_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    let (first, before, started) = run_matrix(&pairs("sack", "sack", "", ""), &dir, 1);
+    assert_eq!((started, before.pairs[0].verdict), (1, PairVerdict::BlindToCongestion));
+    let patient = pairs("sack", "sack", "", "[blind-to-congestion]\nqueue = 100\n");
+    let (second, after, started) = run_matrix(&patient, &dir, 1);
+    assert_eq!((started, after.pairs[0].verdict), (0, PairVerdict::Healthy));
+    assert_eq!((before.digest, &before.pairs[0].pair), (after.digest, &after.pairs[0].pair));
+    let page =
+        |f: &CompletedExperiment| std::fs::read_to_string(f.dir.join("report.html")).unwrap();
+    let text = page(&second);
+    assert!(text.contains("queue = 100.0"), "the page states its thresholds");
+
+    // The report follows from the tables and the stored request.
+    std::fs::remove_file(dir.join("report.html")).unwrap();
+    std::fs::remove_file(dir.join("matrix.json")).unwrap();
+    let again = rerender_report(&dir).unwrap();
+    assert_eq!(again.manifest.files, second.manifest.files);
+    assert_eq!(page(&again), text);
+    assert_ne!(again.manifest.files, first.manifest.files);
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_are_combined() {
+    let temp = tempfile::tempdir().unwrap();
+    let thresholds = Thresholds::built_in().unwrap();
+    let [s, n] = [names("dctcp"), names("ecn")];
+    let two = PairMatrix::new(setup().seeds(2).unwrap(), Some(&s), Some(&s), Some(&n), thresholds)
+        .unwrap();
+    let (one, answer, started) = run_matrix(&two, &temp.path().join("one"), 1);
+    let (four, other, _) = run_matrix(&two, &temp.path().join("four"), 4);
+    assert_eq!((&answer, &one.manifest.files), (&other, &four.manifest.files));
+    assert_eq!((started, answer.seeds, answer.pairs.len()), (4, 2, 2));
+    let shared = answer.pairs[1].neighbour_flows.as_ref().unwrap();
+    let shares = shared.goodput_share.unwrap() + answer.pairs[1].pair.goodput_share.unwrap();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_answer_has_the_documented_shape() {
+    let temp = tempfile::tempdir().unwrap();
+    let (finished, answer, _) = run_matrix(&pairs("dctcp", "ecn", "sack", ""), temp.path(), 1);
+    let value = serde_json::to_value(&answer).unwrap();
+    let keys =
+        |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(value["schema"], "lowtide.matrix/2");
+    assert_eq!(
+        keys(&value),
+        [
+            "schema",
+            "version",
+            "scenario",
+            "scenario_hash",
+            "digest",
+            "senders",
+            "receivers",
+            "neighbours",
+            "same_senders",
+            "same_receivers",
+            "seeds",
+            "k_packets",
+            "thresholds",
+            "pairs"
+        ]
+    );
+    let row = &value["pairs"][1];
+    assert_eq!(
+        keys(row),
+        [
+            "sender",
+            "receiver",
+            "neighbour",
+            "verdict",
+            "mechanism",
+            "mechanism_id",
+            "evidence",
+            "queue",
+            "pair",
+            "neighbour_flows"
+        ]
+    );
+    assert_eq!(
+        (&row["neighbour"], &row["verdict"]),
+        (&"sack".into(), &"starved-by-neighbour".into())
+    );
+    assert!(
+        value["pairs"][0]["neighbour"].is_null() && value["pairs"][0]["neighbour_flows"].is_null()
+    );
+    let documented = include_str!("../../../../docs/matrix.md");
+    let all = [&value, row, &row["queue"], &row["pair"], &row["evidence"]];
+    for key in all.into_iter().flat_map(keys) {
+        assert!(documented.contains(&format!("`{key}`")), "docs/matrix.md lacks `{key}`");
+    }
+    for verdict in PairVerdict::ALL {
+        assert!(documented.contains(&format!("`{}`", verdict.name())), "{verdict:?}");
+    }
+    let kept = std::fs::read_to_string(temp.path().join("matrix.json")).unwrap();
+    assert_eq!(kept, serde_json::to_string_pretty(&answer).unwrap() + "\n");
+    let page = std::fs::read_to_string(temp.path().join("report.html")).unwrap();
+    for wanted in ["<svg", answer.digest.as_str(), "lowtide matrix", "next to sack"] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "it works offline");
+    assert!(!page.contains("<script"));
+    let drawn: Vec<&str> = finished.manifest.files.iter().map(|f| f.path.as_str()).collect();
+    for figure in ["verdict-alone", "goodput-alone", "queue-beside", "share-beside"] {
+        assert!(drawn.contains(&format!("figures/{figure}.svg").as_str()), "{figure}");
+    }
+}
+
+#[test]
+fn an_unsuitable_setup_is_rejected_with_the_missing_part() {
+    let refused = |scenario: Scenario| -> String {
+        let thresholds = Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap();
+        let one = names("dctcp");
+        let pairs = PairMatrix::new(scenario, Some(&one), Some(&one), None, thresholds).unwrap();
+        pairs.plan().unwrap_err().to_string()
+    };
+    let file = |from: &str, to: &str| {
+        let text = setup().text().replace(from, to);
+        Scenario::parse(&text, "mine.toml").unwrap()
+    };
+    let renamed = refused(file("[traffic.pair]", "[traffic.pear]"));
+    assert!(renamed.contains("no [traffic.pair]"), "{renamed}");
+    let compares = refused(Scenario::load("first-light").unwrap());
+    assert!(compares.contains("compares or sweeps something itself"), "{compares}");
+    let alone = refused(Scenario::load("two-flows-1g").unwrap().without("compare"));
+    assert!(alone.contains("[hosts.neighbour-senders]"), "{alone}");
+    let swept = setup().with_sweep("switch.mark.k", &names("10 pkt,20 pkt")).unwrap();
+    assert!(refused(swept).contains("sweeps something itself"));
+    let thresholds = Thresholds::built_in().unwrap();
+    let none = PairMatrix::new(setup(), Some(&[]), None, None, thresholds).unwrap_err();
+    assert!(matches!(none, LabError::InvalidRequest { .. }));
+}

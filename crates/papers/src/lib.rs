@@ -1,0 +1,41 @@
+//! The papers' experiments by name, what the papers report of them, and a verdict per claim.
+//!
+//! Contract: an experiment is a scenario file and a file of claims beside it, `papers/<paper>/`.
+//! The measure of a claim is data too: rows and columns of the result tables. A verdict follows
+//! from the reported value, the band of the claim's kind and the measured interval; it is never
+//! entered by hand.
+
+mod catalogue;
+mod check;
+mod columns;
+mod error;
+mod expected;
+mod figure;
+mod judge;
+mod measure;
+mod page;
+mod quick;
+mod rates;
+mod renamed;
+mod reproduce;
+mod scorecard;
+mod source;
+mod theory_curve;
+mod throughput;
+mod variation;
+mod vary;
+mod verdict;
+mod windows;
+
+pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
+pub use error::{ClaimError, PaperError};
+pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
+pub use figure::PaperFigure;
+pub use judge::ClaimResult;
+pub use page::{REPRODUCTION_PAGE, write_page};
+pub use quick::QuickConfig;
+pub use reproduce::{ReproduceMode, ReproductionResult, judge, notes, plan};
+pub use scorecard::scorecard;
+pub use variation::{Variation, VariedClaim, judge_variation, variation_plans};
+pub use vary::{RecordedVariation, VarySpec};
+pub use verdict::ClaimVerdict;

@@ -1,0 +1,184 @@
+//! One page of all requested experiments: each claim of the paper beside our result, and the
+//! paper's figures redrawn.
+//!
+//! Contract: the page is self-contained and loads nothing from the network. It follows from the run
+//! directories and the files of claims alone, so it can be rebuilt without running anything.
+
+use std::path::{Path, PathBuf};
+
+use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::{FigureFiles, number};
+use lowtide_lab::load_open;
+use lowtide_record::{Manifest, RunDir, write_atomic};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
+use super::judge::ClaimResult;
+use super::reproduce::ReproductionResult;
+use super::source::RunData;
+use super::verdict::ClaimVerdict;
+use super::{ClaimError, Experiment, ExperimentClaims, Variation};
+use crate::error::PaperError;
+
+/// The name of the page.
+pub const REPRODUCTION_PAGE: &str = "reproduction.html";
+
+/// Figures of the report shown for an experiment without figures of the paper.
+const FROM_REPORT: usize = 2;
+
+/// A claim on the page.
+#[derive(Serialize)]
+struct ClaimLine {
+    name: String,
+    says: String,
+    source: String,
+    paper: String,
+    ours: String,
+    holds: String,
+    verdict: &'static str,
+    recorded: &'static str,
+    regressed: bool,
+    calibrated: bool,
+    reason: String,
+}
+
+/// Writes the page of these experiments into `root` and returns its path.
+pub fn write_page(
+    root: &Path,
+    done: &[(Experiment, PathBuf, ReproductionResult)],
+    quick: bool,
+    command: &str,
+) -> Result<PathBuf, PaperError> {
+    let mut papers: Vec<(&str, Vec<Value>, Vec<ClaimResult>)> = Vec::new();
+    for (row, dir, outcome) in done {
+        let section = section(row, dir, outcome)?;
+        match papers.iter_mut().find(|(paper, ..)| *paper == row.paper) {
+            Some((_, sections, claims)) => {
+                sections.push(section);
+                claims.extend(outcome.claims.iter().cloned());
+            }
+            None => papers.push((row.paper, vec![section], outcome.claims.clone())),
+        }
+    }
+    let papers: Vec<Value> = papers
+        .into_iter()
+        .map(|(paper, sections, claims)| {
+            context! { paper, sections, score => Serde(score(&claims)) }
+        })
+        .collect();
+    let page = context! { papers, quick, command, version => env!("CARGO_PKG_VERSION") };
+    let path = root.join(REPRODUCTION_PAGE);
+    write_atomic(&path, fill(include_str!("page.html"), &page)?.as_bytes())?;
+    Ok(path)
+}
+
+fn section(
+    row: &Experiment,
+    root: &Path,
+    outcome: &ReproductionResult,
+) -> Result<Value, PaperError> {
+    let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
+    let (dir, finished) = load_open(root)?;
+    let manifest = &finished.manifest;
+    let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
+    let mut figures = Vec::new();
+    for figure in &expected.figures {
+        let fail = |message: String| ClaimError {
+            file: row.claims_path(),
+            message: format!("figure `{}`: {message}", figure.id),
+        };
+        let drawn = FigureFiles::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
+        figures.push(figure_context(row, drawn));
+    }
+    if figures.is_empty() {
+        figures = report_figures(row, &dir, manifest)?;
+    }
+    for Variation { vary, dir, varied } in &outcome.variations {
+        figures.push(figure_context(row, FigureFiles::of(&vary.draw(dir, &expected, varied)?)?));
+    }
+    Ok(context! {
+        id => row.id(),
+        title => expected.title,
+        paper => expected.paper,
+        calibration => expected.calibration,
+        figures,
+        claims => Serde(outcome.claims.iter().map(ClaimLine::new).collect::<Vec<_>>()),
+        seeds => manifest.seeds.len(),
+        hops => number(outcome.hops as f64 / 1e6),
+        digest => manifest.digest.clone().unwrap_or_default(),
+        hash => manifest.scenario_hash.clone(),
+    })
+}
+
+fn figure_context(row: &Experiment, drawn: FigureFiles) -> Value {
+    context! {
+        id => format!("{}-{}", row.id(), drawn.id),
+        caption => drawn.caption,
+        svg => Value::from_safe_string(drawn.svg),
+        csv => data_uri(&drawn.csv),
+    }
+}
+
+/// The first figures of the experiment's own report.
+fn report_figures(
+    row: &Experiment,
+    dir: &RunDir,
+    manifest: &Manifest,
+) -> Result<Vec<Value>, PaperError> {
+    let names = manifest.files.iter().filter_map(|f| f.path.strip_suffix(".svg"));
+    let mut out = Vec::new();
+    for name in names.take(FROM_REPORT) {
+        let csv = dir.read(&format!("{name}.csv"))?;
+        out.push(context! {
+            id => format!("{}-{}", row.id(), name.rsplit('/').next().unwrap_or(name)),
+            caption => "From the experiment's own report.",
+            svg => Value::from_safe_string(dir.read(&format!("{name}.svg"))?),
+            csv => data_uri(&csv),
+        });
+    }
+    Ok(out)
+}
+
+/// Number of counted claims per verdict, and the number of claims that are not counted.
+fn score(claims: &[ClaimResult]) -> Vec<(String, usize)> {
+    let counting = || claims.iter().filter(|c| !c.calibrated);
+    let mut out: Vec<(String, usize)> = ClaimVerdict::ALL
+        .iter()
+        .map(|v| (v.name().to_owned(), counting().filter(|c| c.verdict == *v).count()))
+        .collect();
+    let fitted = claims.len() - counting().count();
+    if fitted > 0 {
+        out.push(("not counted".to_owned(), fitted));
+    }
+    out
+}
+
+impl ClaimLine {
+    fn new(claim: &ClaimResult) -> Self {
+        let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
+        let ours = match (claim.measured, claim.ci95) {
+            (None, _) => "\u{2013}".to_owned(),
+            (Some(m), None) => format!("{}{unit} =", number(m)),
+            (Some(m), Some([a, b])) => {
+                format!("{}{unit} ({} to {})", number(m), number(a), number(b))
+            }
+        };
+        let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
+        Self {
+            name: name.to_owned(),
+            says: claim.says.clone(),
+            source: claim.source.clone(),
+            paper: claim
+                .reported
+                .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
+            ours,
+            holds: claim.band_text(),
+            verdict: claim.verdict.name(),
+            recorded: claim.recorded.map_or("", ClaimVerdict::name),
+            regressed: claim.regressed,
+            calibrated: claim.calibrated,
+            reason: claim.reason.clone().unwrap_or_default(),
+        }
+    }
+}
