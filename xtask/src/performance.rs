@@ -121,6 +121,6 @@ mod tests {
         write(&page, file).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
         std::fs::write(&page, "# A\n").unwrap();
-        assert!(write(&page, file).unwrap_err().contains("lost"));
+        assert!(write(&page, file).unwrap_err().contains("lacks the lines"));
     }
 }
