@@ -6,10 +6,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use lowtide_record::{
-    BufferPoolRow, ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow,
-    QueueRow, QueueSampleRow, Row as _, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
-};
+use lowtide_record::table_columns;
 use lowtide_scenario::RunPlan;
 use toml::Table;
 
@@ -157,7 +154,7 @@ impl<'a> ExperimentSchema<'a> {
 
     fn rows(&self, rows: &RowsMeasure) -> Result<(), String> {
         let table = rows.table.as_str();
-        let known = columns(table).ok_or_else(|| format!("there is no table `{table}`"))?;
+        let known = table_columns(table).ok_or_else(|| format!("there is no table `{table}`"))?;
         let names = std::iter::once(&rows.column)
             .chain(rows.other_columns())
             .chain(rows.r#where.keys())
@@ -192,27 +189,6 @@ impl<'a> ExperimentSchema<'a> {
 /// Leading columns of every table, beside those of the sweep.
 const KEY_COLUMNS: [&str; 3] = ["run", "scheme", "seed"];
 
-/// The columns of a table; `None` if there is no such table.
-fn columns(table: &str) -> Option<&'static [Column]> {
-    const ALL: [(&str, &[Column]); 14] = [
-        (RunRow::TABLE, RunRow::COLUMNS),
-        (FlowRow::TABLE, FlowRow::COLUMNS),
-        (QueryRow::TABLE, QueryRow::COLUMNS),
-        (QueueRow::TABLE, QueueRow::COLUMNS),
-        (LevelRow::TABLE, LevelRow::COLUMNS),
-        (ClassRow::TABLE, ClassRow::COLUMNS),
-        (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
-        (LinkRow::TABLE, LinkRow::COLUMNS),
-        (ProbeRow::TABLE, ProbeRow::COLUMNS),
-        (DelayRow::TABLE, DelayRow::COLUMNS),
-        (QueueSampleRow::TABLE, QueueSampleRow::COLUMNS),
-        (TraceSegmentRow::TABLE, TraceSegmentRow::COLUMNS),
-        (TraceHopRow::TABLE, TraceHopRow::COLUMNS),
-        (TraceSenderRow::TABLE, TraceSenderRow::COLUMNS),
-    ];
-    ALL.iter().find(|(name, _)| *name == table).map(|(_, columns)| *columns)
-}
-
 /// Checks that a measure has the claim's unit.
 fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
     let counted = unit.is_empty() || unit.starts_with("share of ");
@@ -239,7 +215,7 @@ fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
             if rows.over.is_some() || matches!(rows.reduce, Reduce::Count | Reduce::Jain) {
                 return only("");
             }
-            let found = columns(&rows.table).unwrap_or_default();
+            let found = table_columns(&rows.table).unwrap_or_default();
             let Some(column) = found.iter().find(|c| c.name == rows.column) else { return Ok(()) };
             let own = column.unit;
             let by = |per: f64| (rows.per - per).abs() < per * 1e-9;

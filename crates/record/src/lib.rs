@@ -5,6 +5,7 @@
 //! `complete` is complete. Nothing is analysed here except the order statistics in the table of
 //! queues.
 
+mod catalogue;
 mod content_hash;
 mod convert;
 mod digest;
@@ -22,6 +23,7 @@ mod table;
 mod text;
 mod trace;
 
+pub use catalogue::table_columns;
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};

@@ -50,37 +50,16 @@ pub(crate) fn old_table(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{
-        BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow,
-        QueueRow, QueueSampleRow, RunRow,
-    };
-    use crate::table::{Column, Row};
-    use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
-
-    const PRESENT: [(&str, &[Column]); 14] = [
-        (RunRow::TABLE, RunRow::COLUMNS),
-        (FlowRow::TABLE, FlowRow::COLUMNS),
-        (QueryRow::TABLE, QueryRow::COLUMNS),
-        (QueueRow::TABLE, QueueRow::COLUMNS),
-        (LevelRow::TABLE, LevelRow::COLUMNS),
-        (ClassRow::TABLE, ClassRow::COLUMNS),
-        (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
-        (LinkRow::TABLE, LinkRow::COLUMNS),
-        (ProbeRow::TABLE, ProbeRow::COLUMNS),
-        (DelayRow::TABLE, DelayRow::COLUMNS),
-        (QueueSampleRow::TABLE, QueueSampleRow::COLUMNS),
-        (TraceSegmentRow::TABLE, TraceSegmentRow::COLUMNS),
-        (TraceHopRow::TABLE, TraceHopRow::COLUMNS),
-        (TraceSenderRow::TABLE, TraceSenderRow::COLUMNS),
-    ];
+    use crate::catalogue::CATALOGUE;
 
     #[test]
     fn new_names_exist_and_old_names_do_not() {
-        let table = |name: &str| PRESENT.iter().any(|(table, _)| *table == name);
+        let table = |name: &str| CATALOGUE.iter().any(|(table, _)| *table == name);
         for (old, new) in TABLES {
             assert!(table(new) && !table(old), "{old} {new}");
         }
-        let column = |name: &str| PRESENT.iter().any(|(_, all)| all.iter().any(|c| c.name == name));
+        let column =
+            |name: &str| CATALOGUE.iter().any(|(_, all)| all.iter().any(|c| c.name == name));
         for (old, new) in COLUMNS {
             assert!(column(new) && !column(old), "{old} {new}");
         }
