@@ -17,7 +17,7 @@ use lowtide_live::netns::{self, Namespace};
 use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveError};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, PortSpec};
+use lowtide_net::{Blueprint, BufferSpec, Framing, HostId, PortSpec, QueueLength};
 use lowtide_units::Rate;
 use thiserror::Error;
 
@@ -91,7 +91,8 @@ fn network() -> Blueprint {
         rate: Rate::from_bps(RATE_BPS).unwrap_or(Rate::from_gbps(1)),
         delay: lowtide_units::Duration::from_ms(DELAY_MS),
     };
-    let port = PortSpec { buffer: BufferSpec::Static(Count::Packets(BUFFER)), ..PortSpec::NIC };
+    let port =
+        PortSpec { buffer: BufferSpec::Static(QueueLength::Packets(BUFFER)), ..PortSpec::NIC };
     let hosts = vec![host("ours"), host("peer")];
     let mut plan = star(&Star { hosts, framing: Framing::Ethernet, port });
     for link in &mut plan.links {

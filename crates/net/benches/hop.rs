@@ -19,8 +19,8 @@ use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, Count, Delivery, Framing, HostId, MarkSpec,
-    Network, NotEct, Packet, PortSpec, Ratio, Routing, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, Delivery, Framing, HostId, MarkSpec, Network,
+    NotEct, Packet, PortSpec, QueueLength, Ratio, Routing, Service,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -41,9 +41,9 @@ fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
         rate: Rate::from_gbps(10),
         delay: Duration::from_us(1),
     };
-    let (k, not_ect) = (Count::Packets(20), NotEct::Ignore);
+    let (k, not_ect) = (QueueLength::Packets(20), NotEct::Ignore);
     let mut port = PortSpec {
-        buffer: BufferSpec::Static(Count::Bytes(Bytes::new(1_000_000))),
+        buffer: BufferSpec::Static(QueueLength::Bytes(Bytes::new(1_000_000))),
         mark: MarkSpec::Step { k, not_ect },
         count_in_service: false,
         classes: None,

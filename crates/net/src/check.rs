@@ -4,7 +4,8 @@ use lowtide_units::{Bytes, Duration, Fraction};
 
 use crate::buffer_pool::pool_layout;
 use crate::{
-    Blueprint, BlueprintError, BufferSpec, ClassSpec, Count, MarkSpec, NodeId, PortSpec, Service,
+    Blueprint, BlueprintError, BufferSpec, ClassSpec, MarkSpec, NodeId, PortSpec, QueueLength,
+    Service,
 };
 
 /// Maximum number of classes (eight traffic classes, IEEE 802.1Q).
@@ -89,8 +90,8 @@ fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<
     match mark {
         MarkSpec::Red(red) => {
             let ordered = match (red.min, red.max) {
-                (Count::Packets(min), Count::Packets(max)) => min < max,
-                (Count::Bytes(min), Count::Bytes(max)) => min < max,
+                (QueueLength::Packets(min), QueueLength::Packets(max)) => min < max,
+                (QueueLength::Bytes(min), QueueLength::Bytes(max)) => min < max,
                 _ => return Err("has RED with min and max in two units: write both in one".into()),
             };
             if !ordered {

@@ -60,12 +60,13 @@ pub mod topology;
 
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
+pub use lowtide_units::{QueueLength, Ratio};
 pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
 pub use partition::{Partition, PartitionError};
 pub use port_spec::{
-    BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, MarkSpec, NotEct, PiSpec,
-    PieSpec, PortSpec, Ratio, RedSpec, Service,
+    BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, MarkSpec, NotEct, PiSpec,
+    PieSpec, PortSpec, RedSpec, Service,
 };
 pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};

@@ -1,19 +1,19 @@
 //! A queue-length limit: a marking threshold or a buffer size.
 
-use crate::{Count, Occupancy};
+use crate::{Occupancy, QueueLength};
 
-/// A [`Count`] in eight bytes: the highest bit holds the unit.
+/// A [`QueueLength`] in eight bytes: the highest bit holds the unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(u64);
 
 impl Limit {
     const BYTES: u64 = 1 << 63;
 
-    pub(crate) const fn new(count: Count) -> Self {
+    pub(crate) const fn new(count: QueueLength) -> Self {
         match count {
-            Count::Packets(n) if n < Self::BYTES => Self(n),
-            Count::Packets(_) => Self(Self::BYTES - 1),
-            Count::Bytes(n) => Self(n.as_u64() | Self::BYTES),
+            QueueLength::Packets(n) if n < Self::BYTES => Self(n),
+            QueueLength::Packets(_) => Self(Self::BYTES - 1),
+            QueueLength::Bytes(n) => Self(n.as_u64() | Self::BYTES),
         }
     }
     /// No limit.
@@ -55,21 +55,21 @@ mod tests {
 
     #[test]
     fn packets_and_bytes_compare_in_their_own_unit() {
-        let packets = Limit::new(Count::Packets(3));
+        let packets = Limit::new(QueueLength::Packets(3));
         assert!(packets.is_exceeded(queue(4, 0)) && !packets.is_exceeded(queue(3, u64::MAX)));
         assert!(packets.fits(queue(2, u64::MAX - 9), 9) && !packets.fits(queue(3, 0), 0));
-        let bytes = Limit::new(Count::Bytes(Bytes::new(3_000)));
+        let bytes = Limit::new(QueueLength::Bytes(Bytes::new(3_000)));
         assert!(bytes.is_exceeded(queue(0, 3_001)) && !bytes.is_exceeded(queue(9, 3_000)));
         assert!(bytes.fits(queue(9, 2_000), 1_000) && !bytes.fits(queue(0, 2_000), 1_001));
     }
 
     #[test]
     fn the_largest_lengths_keep_their_unit() {
-        let packets = Limit::new(Count::Packets(u64::MAX));
+        let packets = Limit::new(QueueLength::Packets(u64::MAX));
         assert!(
             packets.fits(queue(u32::MAX, u64::MAX), 0) && !packets.is_exceeded(queue(u32::MAX, 0))
         );
-        let none = Limit::new(Count::Packets(0));
+        let none = Limit::new(QueueLength::Packets(0));
         assert!(!none.fits(queue(0, 0), 1) && none.is_exceeded(queue(1, 0)));
     }
 }

@@ -1,36 +1,6 @@
 //! The specification of an output port: buffer, marker and queues.
 
-use std::num::NonZeroU32;
-
-use lowtide_units::{Bytes, Duration, Fraction};
-
-/// A queue length, in the unit of the given threshold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Count {
-    /// Packets of any size.
-    Packets(u64),
-    /// Bytes of IP packets, framing excluded.
-    Bytes(Bytes),
-}
-
-/// An exact non-negative ratio.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ratio {
-    /// Numerator.
-    pub num: u32,
-    /// Denominator.
-    pub den: NonZeroU32,
-}
-
-impl Ratio {
-    /// Returns `num / den`; `None` if `den` is zero.
-    pub const fn new(num: u32, den: u32) -> Option<Self> {
-        match NonZeroU32::new(den) {
-            Some(den) => Some(Self { num, den }),
-            None => None,
-        }
-    }
-}
+use lowtide_units::{Bytes, Duration, Fraction, QueueLength, Ratio};
 
 /// The capacity of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +8,7 @@ pub enum BufferSpec {
     /// Unlimited.
     Unlimited,
     /// A fixed size per queue.
-    Static(Count),
+    Static(QueueLength),
     /// A dynamic threshold over the memory shared by the switch's queues
     /// ([`crate::SwitchSpec::memory`]); `buffer/dynamic.rs` defines the counting.
     Dynamic {
@@ -76,14 +46,14 @@ pub enum MarkSpec {
     /// Marks an arriving packet if the queue that it finds exceeds `k` (DCTCP §3.1).
     Step {
         /// The threshold K.
-        k: Count,
+        k: QueueLength,
         /// The treatment of packets that are not ECN-capable.
         not_ect: NotEct,
     },
     /// Marks a packet if the queue that remains at the start of its transmission exceeds `k`.
     StepDequeue {
         /// The threshold K.
-        k: Count,
+        k: QueueLength,
         /// The treatment of packets that are not ECN-capable.
         not_ect: NotEct,
     },
@@ -143,10 +113,10 @@ impl MarkSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedSpec {
     /// No packet is marked below this average.
-    pub min: Count,
+    pub min: QueueLength,
     /// All packets are marked from this average on, unless `gentle`. In the unit of `min`, above
     /// it.
-    pub max: Count,
+    pub max: QueueLength,
     /// The probability just below `max`; 0 to 1.
     pub max_p: Fraction,
     /// The weight of a new length in the average is 2^-`weight`; 0 (no average) to 24.

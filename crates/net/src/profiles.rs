@@ -5,7 +5,8 @@
 
 use lowtide_units::{Bytes, Rate};
 
-use crate::port_spec::{BufferSpec, Ratio};
+use crate::Ratio;
+use crate::port_spec::BufferSpec;
 
 /// Ports of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

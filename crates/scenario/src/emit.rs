@@ -25,8 +25,8 @@ pub(crate) fn hashed_toml(run_config: &RunConfig, seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::Scenario;
-    use crate::keys::KeyDefault;
     use crate::tables::sections;
+    use lowtide_schema::DefaultValue;
 
     /// Keys that an emitted run may lack: their effect is written out, or they do not apply here.
     const GONE: [&str; 28] = [
@@ -109,7 +109,7 @@ mod tests {
                 let static_buffer = matches!(joined.as_str(), "switch")
                     && ["alpha", "reserved", "memory", "ports-per-memory"].contains(&key.name);
                 assert!(GONE.contains(&key.name) || static_buffer, "{path:?} {}", key.name);
-                assert!(!matches!(key.default, KeyDefault::Required), "{path:?} {}", key.name);
+                assert!(!matches!(key.default, DefaultValue::Required), "{path:?} {}", key.name);
             }
         }
         assert!(seen > 3);

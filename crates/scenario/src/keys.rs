@@ -3,37 +3,25 @@
 //! Contract: descriptions only. Tables of keys are in [`crate::table_spec`], keys of a topology in
 //! [`crate::topology_keys`], all others in `tables/`.
 
+use lowtide_schema::DefaultValue::{self, Is, Required};
 use lowtide_traffic::workload;
 use lowtide_units::Fraction;
 
 use crate::value::KeyType;
-
-use KeyDefault::{Is, Required};
-
-/// Default of a key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum KeyDefault {
-    /// The key is required.
-    Required,
-    /// This value.
-    Is(&'static str),
-    /// No value; the text describes the effect.
-    Unset(&'static str),
-}
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeySpec {
     pub(crate) name: &'static str,
     pub(crate) ty: KeyType,
-    pub(crate) default: KeyDefault,
+    pub(crate) default: DefaultValue,
     pub(crate) doc: &'static str,
 }
 
 pub(crate) const fn key(
     name: &'static str,
     ty: KeyType,
-    default: KeyDefault,
+    default: DefaultValue,
     doc: &'static str,
 ) -> KeySpec {
     KeySpec { name, ty, default, doc }

@@ -1,16 +1,17 @@
 //! Reads one table of the file: typed values, defaults, and all errors.
 
-use lowtide_net::Count;
+use lowtide_net::QueueLength;
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
-use crate::keys::{KeyDefault, KeySpec};
+use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::settings::{self, SIDES, SwitchSetting};
 use crate::table_spec::TableSpec;
 use crate::toml_tree::{SourceSpan, SourceText, TomlData, TomlNode};
 use crate::value::KeyValue;
+use lowtide_schema::DefaultValue;
 
 /// A table being read.
 pub(crate) struct TableReader<'a, 'c, 's> {
@@ -95,7 +96,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
             };
         }
         match key.default {
-            KeyDefault::Is(text) => {
+            DefaultValue::Is(text) => {
                 let node = TomlNode {
                     data: TomlData::Text(text.to_owned()),
                     at: self.at,
@@ -103,14 +104,14 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
                 };
                 key.ty.read(&node, &known).ok().map(|value| (value, self.at))
             }
-            KeyDefault::Unset(_) => None,
+            DefaultValue::Unset(_) => None,
             // A value that is not a table has been reported; its keys are not missing.
-            KeyDefault::Required
+            DefaultValue::Required
                 if self.table.is_some_and(|t| !matches!(t.data, TomlData::Table(_))) =>
             {
                 None
             }
-            KeyDefault::Required => {
+            DefaultValue::Required => {
                 self.report_missing(name);
                 None
             }
@@ -215,7 +216,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     }
 
     /// Reads packets or bytes; `None` also for `unlimited`.
-    pub(crate) fn length(&mut self, name: &str) -> Option<Count> {
+    pub(crate) fn length(&mut self, name: &str) -> Option<QueueLength> {
         match self.value(name)?.0 {
             KeyValue::Length(count) => Some(count),
             _ => None,

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{KeyDefault, KeySpec};
+use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents};
 use crate::tables::sections;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue;
 
 const SWITCH_TABLES: &str = "Tables `sender`, `receiver` and `connection`: switches of the \
     transport, each in the table of its side; `lowtide list switches` names them.";
@@ -55,9 +56,9 @@ fn keys(out: &mut String, keys: &[KeySpec], known: &KnownNames) {
     out.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
         let default = match key.default {
-            KeyDefault::Required => "required".to_owned(),
-            KeyDefault::Is(text) => format!("`{text}`"),
-            KeyDefault::Unset(what) => what.to_owned(),
+            DefaultValue::Required => "required".to_owned(),
+            DefaultValue::Is(text) => format!("`{text}`"),
+            DefaultValue::Unset(what) => what.to_owned(),
         };
         let takes = takes(key.ty, known);
         // Writing to a string cannot fail.

@@ -9,12 +9,13 @@ use lowtide_tcp::switches::{self, Side};
 use lowtide_traffic::Cdf;
 use serde_json::{Map, Value, json};
 
-use crate::keys::{KeyDefault, KeySpec};
+use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::settings::{SIDE_OF, SIDES};
 use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents, TableSpec};
 use crate::tables::ROOT;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue;
 
 /// A number with any unit.
 const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
@@ -44,7 +45,7 @@ fn section(section: &TableSpec) -> Value {
     // A sweep may provide required keys of other tables, so only the head requires its keys.
     let mut required = Vec::new();
     for key in section.all_keys() {
-        if matches!(key.default, KeyDefault::Required) && section.path.is_empty() {
+        if matches!(key.default, DefaultValue::Required) && section.path.is_empty() {
             required.push(key.name);
         }
         properties.insert(key.name.to_owned(), described(&key));
@@ -122,13 +123,13 @@ fn described(key: &KeySpec) -> Value {
     if let Value::Object(map) = &mut out {
         map.insert("description".to_owned(), json!(key.doc));
         match key.default {
-            KeyDefault::Is(text) => {
+            DefaultValue::Is(text) => {
                 map.insert("default".to_owned(), default(key.ty, text));
             }
-            KeyDefault::Unset(what) => {
+            DefaultValue::Unset(what) => {
                 map.insert("description".to_owned(), json!(format!("{} Unset: {what}.", key.doc)));
             }
-            KeyDefault::Required => {}
+            DefaultValue::Required => {}
         }
     }
     out

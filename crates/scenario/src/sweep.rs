@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lowtide_net::Count;
+use lowtide_net::QueueLength;
 use lowtide_tcp::{Value, ValueKind};
 use lowtide_units::{Bytes, Duration, Rate};
 
@@ -265,11 +265,11 @@ fn range_end(
             match value {
                 KeyValue::Count(n) => Ok((n, RangeUnit::Count)),
                 KeyValue::Time(t) => Ok((t.as_ps(), RangeUnit::Time)),
-                KeyValue::Size(n) | KeyValue::Length(Count::Bytes(n)) => {
+                KeyValue::Size(n) | KeyValue::Length(QueueLength::Bytes(n)) => {
                     Ok((n.as_u64(), RangeUnit::Size))
                 }
                 KeyValue::Rate(r) => Ok((r.as_bps(), RangeUnit::Rate)),
-                KeyValue::Length(Count::Packets(n)) => Ok((n, RangeUnit::Packets)),
+                KeyValue::Length(QueueLength::Packets(n)) => Ok((n, RangeUnit::Packets)),
                 _ => Err(no(key.ty.describe(&|names| known.list(names)))),
             }
         }

@@ -5,9 +5,9 @@
 
 use lowtide_net::registry::{Param, ParamFormat, RegistryEntry};
 
-use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::{KeySpec, key};
 use crate::value::KeyType;
+use lowtide_schema::DefaultValue::{Is, Required, Unset};
 
 /// Registered parameters of the hosts' lines, which have keys already.
 const HOSTS: [&str; 3] = ["host", "rate", "delay"];

@@ -1,6 +1,6 @@
 //! Types of keys, and conversion of written values to typed ones.
 
-use lowtide_net::{Count, Ratio};
+use lowtide_net::{QueueLength, Ratio};
 use lowtide_traffic::Cdf;
 use lowtide_traffic::cdf::CdfKind;
 use lowtide_traffic::workload::WorkloadParamKind;
@@ -108,19 +108,11 @@ pub(crate) enum KeyValue {
     Size(Bytes),
     Rate(Rate),
     Parts(Fraction),
-    Length(Count),
+    Length(QueueLength),
     Ratio(Ratio),
     /// `unlimited`, `off`, `dynamic` or `rest`.
     Keyword(&'static str),
     Names(Vec<(String, SourceSpan)>),
-}
-
-/// Formats a queue length.
-pub(crate) fn format_count(count: Count) -> String {
-    match count {
-        Count::Packets(n) => format!("{n} pkt"),
-        Count::Bytes(n) => n.to_string(),
-    }
 }
 
 /// Error of a value: message, optional help, and location.
@@ -140,9 +132,8 @@ impl std::fmt::Display for KeyValue {
             Self::Count(n) => write!(f, "{n}"),
             Self::Time(t) => write!(f, "{t}"),
             Self::Size(b) => write!(f, "{b}"),
-            Self::Length(count) => f.write_str(&format_count(*count)),
-            Self::Ratio(r) if r.den.get() == 1 => write!(f, "{}", r.num),
-            Self::Ratio(r) => write!(f, "{}/{}", r.num, r.den),
+            Self::Length(count) => write!(f, "{count}"),
+            Self::Ratio(r) => write!(f, "{r}"),
             Self::Rate(r) => write!(f, "{r}"),
             Self::Parts(p) => write!(f, "{p}"),
             Self::Keyword(w) => f.write_str(w),
@@ -302,7 +293,7 @@ impl KeyType {
             Self::Length | Self::LengthOrUnlimited | Self::Buffer => {
                 length(node, &text).map(KeyValue::Length)
             }
-            Self::Ratio => match ratio(&text) {
+            Self::Ratio => match Ratio::parse(&text) {
                 Some(ratio) => Ok(KeyValue::Ratio(ratio)),
                 None => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
@@ -406,9 +397,9 @@ fn time(node: &TomlNode, text: &str, positive: bool) -> Result<Duration, KeyValu
     Err(KeyValueError { message, help: None, at: node.at })
 }
 
-fn length(node: &TomlNode, text: &str) -> Result<Count, KeyValueError> {
+fn length(node: &TomlNode, text: &str) -> Result<QueueLength, KeyValueError> {
     if text.contains("pkt") || text.contains("packet") {
-        return parse_packets(text).map(Count::Packets).map_err(|e| unit(node, &e));
+        return parse_packets(text).map(QueueLength::Packets).map_err(|e| unit(node, &e));
     }
     if text.trim().parse::<f64>().is_ok() {
         let message = format!("`{text}` has no unit");
@@ -417,49 +408,5 @@ fn length(node: &TomlNode, text: &str) -> Result<Count, KeyValueError> {
         let help = format!("write \"{text} pkt\" for packets or \"{size}\" for bytes");
         return Err(KeyValueError { message, help: Some(help), at: node.at });
     }
-    parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))
-}
-
-/// Reads an exact ratio above zero, in lowest terms.
-fn ratio(text: &str) -> Option<Ratio> {
-    let (num, den): (u64, u64) = if let Some((num, den)) = text.split_once('/') {
-        (num.trim().parse().ok()?, den.trim().parse().ok()?)
-    } else {
-        let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-        let digits = |c: char| c.is_ascii_digit();
-        if !whole.chars().chain(fraction.chars()).all(digits) || fraction.len() > 9 {
-            return None;
-        }
-        (format!("{whole}{fraction}").parse().ok()?, 10_u64.pow(fraction.len() as u32))
-    };
-    let common = gcd(num, den);
-    let part = |n: u64| u32::try_from(n.checked_div(common)?).ok();
-    Ratio::new(part(num)?, part(den)?).filter(|r| r.num > 0)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ratios_are_exact_and_in_lowest_terms() {
-        for (text, shown) in
-            [("1/5", "1/5"), ("0.2", "1/5"), ("2", "2"), ("4 / 2", "2"), (".25", "1/4")]
-        {
-            assert_eq!(
-                ratio(text).map(|r| KeyValue::Ratio(r).to_string()).as_deref(),
-                Some(shown),
-                "{text}"
-            );
-        }
-        for text in
-            ["0", "1/0", "0/0", "-1", "x", "", "1/2/3", "1e3", "99999999999", "0.0000000001"]
-        {
-            assert_eq!(ratio(text), None, "{text}");
-        }
-    }
+    parse_bytes(text).map(QueueLength::Bytes).map_err(|e| unit(node, &e))
 }

@@ -11,7 +11,9 @@ mod fraction;
 mod parse;
 mod probe;
 mod quantile;
+mod queue_length;
 mod rate;
+mod ratio;
 mod time;
 
 pub use bytes::Bytes;
@@ -21,5 +23,7 @@ pub use parse::{
 };
 pub use probe::{Probe, Unit};
 pub use quantile::Quantile;
+pub use queue_length::QueueLength;
 pub use rate::Rate;
+pub use ratio::Ratio;
 pub use time::{Duration, HostStamp, Instant};

@@ -22,6 +22,10 @@ pub struct ParseUnitError {
 }
 
 impl ParseUnitError {
+    pub(crate) const fn new(message: String) -> Self {
+        Self { message, too_large: false }
+    }
+
     /// Whether the only error is overflow.
     pub const fn is_too_large(&self) -> bool {
         self.too_large

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    Blueprint, BufferSpec, CoDelSpec, CongestionSignal, Count, Failure, Framing, LineSpec,
-    MarkSpec, Network, NotEct, Packet, PortSpec,
+    Blueprint, BufferSpec, CoDelSpec, CongestionSignal, Failure, Framing, LineSpec, MarkSpec,
+    Network, NotEct, Packet, PortSpec, QueueLength,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Fraction, Rate};
@@ -93,8 +93,8 @@ fn plan_of(port: PortSpec) -> Blueprint {
 
 fn port(buffer: u64, k: u64) -> PortSpec {
     PortSpec {
-        buffer: BufferSpec::Static(Count::Packets(buffer)),
-        mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
+        buffer: BufferSpec::Static(QueueLength::Packets(buffer)),
+        mark: MarkSpec::Step { k: QueueLength::Packets(k), not_ect: NotEct::Ignore },
         ..PortSpec::NIC
     }
 }

@@ -16,7 +16,9 @@ use lowtide_live::netns::{self, Namespace};
 use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveStats};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, MarkSpec, NotEct, PortSpec};
+use lowtide_net::{
+    Blueprint, BufferSpec, Framing, HostId, MarkSpec, NotEct, PortSpec, QueueLength,
+};
 use lowtide_tcp::Config;
 use lowtide_units::Rate;
 
@@ -137,8 +139,8 @@ pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Bluepri
         delay: lowtide_units::Duration::from_us(delay_us),
     };
     let port = PortSpec {
-        buffer: BufferSpec::Static(Count::Packets(buffer)),
-        mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
+        buffer: BufferSpec::Static(QueueLength::Packets(buffer)),
+        mark: MarkSpec::Step { k: QueueLength::Packets(k), not_ect: NotEct::Ignore },
         ..PortSpec::NIC
     };
     let hosts = vec![host("a"), host("b")];

@@ -6,8 +6,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "lowtide-units",
+    "lowtide-schema",
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-charts",

@@ -8,7 +8,7 @@ use crate::common::{
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
-use lowtide_net::{BufferSpec, Count, Failure, PortSpec};
+use lowtide_net::{BufferSpec, Failure, PortSpec, QueueLength};
 use lowtide_tcp::InitialWindow;
 use lowtide_traffic::QuerySchedule;
 use lowtide_units::{Bytes, Duration, Fraction, Instant};
@@ -119,7 +119,7 @@ fn a_timeout_shows_in_the_time_of_its_query() {
 fn dctcp_collapses_when_two_packets_per_server_fill_the_buffer_and_tcp_earlier() {
     let hit = |scheme: &str, n: u32| {
         let mut setup = incast(scheme, n, 40);
-        let buffer = BufferSpec::Static(Count::Bytes(Bytes::new(100_000)));
+        let buffer = BufferSpec::Static(QueueLength::Bytes(Bytes::new(100_000)));
         let links = setup.network.links.iter_mut();
         links.for_each(|l| l.from_b.port = PortSpec { buffer, ..port(100, 20) });
         for host in &mut setup.hosts {

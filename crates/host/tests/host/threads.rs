@@ -10,8 +10,8 @@ use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::three_tier::{ThreeTier, three_tier};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
-    Blueprint, BufferSpec, Count, Failure, Framing, MarkSpec, NodeId, NotEct, PortSpec, Ratio,
-    Routing,
+    Blueprint, BufferSpec, Failure, Framing, MarkSpec, NodeId, NotEct, PortSpec, QueueLength,
+    Ratio, Routing,
 };
 use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
@@ -56,7 +56,7 @@ fn layer(rng: &mut Rng, port: PortSpec) -> Layer {
 }
 
 fn any_port(rng: &mut Rng) -> PortSpec {
-    let k = Count::Packets(5 + rng.below(15));
+    let k = QueueLength::Packets(5 + rng.below(15));
     let plain = port(20 + rng.below(100), 10);
     match rng.below(4) {
         0 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },

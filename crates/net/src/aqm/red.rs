@@ -20,7 +20,7 @@ use lowtide_units::{Duration, Instant};
 
 use super::{Aqm, AqmVerdict, EnqueueInfo, params};
 use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Count, RedSpec};
+use crate::{QueueLength, RedSpec};
 
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
@@ -94,8 +94,8 @@ impl Red {
     /// draws.
     pub fn new(spec: RedSpec, slot: Duration, seed: Seed) -> Self {
         let scaled = |count| match count {
-            Count::Packets(n) => i128::from(n) << FRAC_BITS,
-            Count::Bytes(n) => i128::from(n.as_u64()) << FRAC_BITS,
+            QueueLength::Packets(n) => i128::from(n) << FRAC_BITS,
+            QueueLength::Bytes(n) => i128::from(n.as_u64()) << FRAC_BITS,
         };
         let (min, max) = (scaled(spec.min), scaled(spec.max));
         Self { spec, average: 0, min, max, count: -1, slot, rng: seed.rng() }
@@ -109,8 +109,8 @@ impl Red {
             return;
         }
         let found = match self.spec.min {
-            Count::Packets(_) => i128::from(packet.backlog.packets),
-            Count::Bytes(_) => i128::from(packet.backlog.bytes),
+            QueueLength::Packets(_) => i128::from(packet.backlog.packets),
+            QueueLength::Bytes(_) => i128::from(packet.backlog.bytes),
         };
         self.average += ((found << FRAC_BITS) - self.average) >> self.spec.weight;
     }

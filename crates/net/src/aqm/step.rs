@@ -11,7 +11,7 @@ use lowtide_wire::Ecn;
 use super::{Aqm, AqmVerdict, EnqueueInfo, params};
 use crate::limit::Limit;
 use crate::registry::RegistryEntry;
-use crate::{Count, NotEct, Occupancy};
+use crate::{NotEct, Occupancy, QueueLength};
 
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
@@ -30,7 +30,7 @@ pub struct Step {
 
 impl Step {
     /// Returns a marker with threshold `k`.
-    pub const fn new(k: Count, not_ect: NotEct) -> Self {
+    pub const fn new(k: QueueLength, not_ect: NotEct) -> Self {
         Self { k: Limit::new(k), not_ect }
     }
 
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
+    fn judge(k: QueueLength, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let found = Occupancy { packets, bytes };
         let packet = EnqueueInfo {
             backlog: found,
@@ -72,24 +72,24 @@ mod tests {
 
     #[test]
     fn k_itself_does_not_mark() {
-        let (k, pass) = (Count::Packets(20), NotEct::Ignore);
+        let (k, pass) = (QueueLength::Packets(20), NotEct::Ignore);
         assert_eq!(judge(k, pass, 20, u64::MAX, Ecn::Ect0), AqmVerdict::Forward);
         assert_eq!(judge(k, pass, 21, 0, Ecn::Ect0), AqmVerdict::Mark);
-        let k = Count::Bytes(Bytes::new(30_000));
+        let k = QueueLength::Bytes(Bytes::new(30_000));
         assert_eq!(judge(k, pass, u32::MAX, 30_000, Ecn::Ect0), AqmVerdict::Forward);
         assert_eq!(judge(k, pass, 0, 30_001, Ecn::Ect0), AqmVerdict::Mark);
     }
 
     #[test]
     fn a_threshold_of_zero_spares_only_the_empty_queue() {
-        let k = Count::Packets(0);
+        let k = QueueLength::Packets(0);
         assert_eq!(judge(k, NotEct::Ignore, 0, 0, Ecn::Ect1), AqmVerdict::Forward);
         assert_eq!(judge(k, NotEct::Ignore, 1, 40, Ecn::Ect1), AqmVerdict::Mark);
     }
 
     #[test]
     fn the_codepoint_decides_between_mark_and_drop() {
-        let k = Count::Packets(1);
+        let k = QueueLength::Packets(1);
         for not_ect in [NotEct::Ignore, NotEct::Drop] {
             for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                 assert_eq!(judge(k, not_ect, 2, 0, ecn), AqmVerdict::Mark);

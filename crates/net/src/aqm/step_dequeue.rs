@@ -16,7 +16,7 @@ use lowtide_units::Instant;
 use super::step::{self, Step};
 use super::{Aqm, AqmVerdict, DequeueInfo};
 use crate::registry::RegistryEntry;
-use crate::{Count, NotEct};
+use crate::{NotEct, QueueLength};
 
 /// Registration.
 pub static ENTRY: RegistryEntry = RegistryEntry {
@@ -32,7 +32,7 @@ pub struct StepDequeue(Step);
 
 impl StepDequeue {
     /// Returns a marker with threshold `k`.
-    pub const fn new(k: Count, not_ect: NotEct) -> Self {
+    pub const fn new(k: QueueLength, not_ect: NotEct) -> Self {
         Self(Step::new(k, not_ect))
     }
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::Occupancy;
 
-    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
+    fn judge(k: QueueLength, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let left = Occupancy { packets, bytes };
         let packet = DequeueInfo { backlog: left, sojourn: Duration::ZERO, size: 1_500, ecn };
         StepDequeue::new(k, not_ect).on_dequeue(Instant::ZERO, &packet)
@@ -59,13 +59,13 @@ mod tests {
 
     #[test]
     fn k_itself_does_not_mark_and_the_codepoint_decides() {
-        let k = Count::Packets(20);
+        let k = QueueLength::Packets(20);
         assert_eq!(judge(k, NotEct::Ignore, 20, u64::MAX, Ecn::Ect0), AqmVerdict::Forward);
         assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::Ect0), AqmVerdict::Mark);
         assert_eq!(judge(k, NotEct::Ignore, 21, 0, Ecn::NotEct), AqmVerdict::Forward);
         assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::NotEct), AqmVerdict::Drop);
         assert_eq!(judge(k, NotEct::Drop, 21, 0, Ecn::Ce), AqmVerdict::Mark);
-        let k = Count::Bytes(Bytes::new(30_000));
+        let k = QueueLength::Bytes(Bytes::new(30_000));
         assert_eq!(judge(k, NotEct::Ignore, u32::MAX, 30_000, Ecn::Ect0), AqmVerdict::Forward);
         assert_eq!(judge(k, NotEct::Ignore, 0, 30_001, Ecn::Ect0), AqmVerdict::Mark);
     }

@@ -1,7 +1,7 @@
 //! A fixed size per port: a packet is admitted if queue plus packet fit.
 
 use super::{AdmissionRequest, Buffer};
-use crate::Count;
+use crate::QueueLength;
 use crate::limit::Limit;
 use crate::registry::{Param, ParamFormat, RegistryEntry};
 
@@ -26,7 +26,7 @@ pub struct Static {
 
 impl Static {
     /// Returns a rule with this limit.
-    pub const fn new(size: Count) -> Self {
+    pub const fn new(size: QueueLength) -> Self {
         Self { size: Limit::new(size) }
     }
 
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn the_last_packet_fits_exactly() {
-        let packets = Static::new(Count::Packets(3));
-        let bytes = Static::new(Count::Bytes(Bytes::new(4_500)));
+        let packets = Static::new(QueueLength::Packets(3));
+        let bytes = Static::new(QueueLength::Bytes(Bytes::new(4_500)));
         let room = |packets, bytes, size| {
             let found = Occupancy { packets, bytes };
             AdmissionRequest { backlog: found, size, held: 0, free: 0 }

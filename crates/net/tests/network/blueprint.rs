@@ -1,9 +1,9 @@
 //! Rejected blueprints and their error messages.
 
 use lowtide_net::{
-    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count,
-    Framing, HostId, LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec, Ratio,
-    RedSpec, Service, SwitchSpec,
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal,
+    Framing, HostId, LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec,
+    QueueLength, Ratio, RedSpec, Service, SwitchSpec,
 };
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
@@ -157,7 +157,7 @@ fn host_ports_need_known_departures() {
         let net = Network::build(&plan, 0, Duration::ZERO, Duration::ZERO);
         net.err().map(|e| e.to_string()).unwrap_or_default()
     };
-    let step = |not_ect| MarkSpec::StepDequeue { k: Count::Packets(5), not_ect };
+    let step = |not_ect| MarkSpec::StepDequeue { k: QueueLength::Packets(5), not_ect };
     assert_eq!(error(PortSpec { mark: step(NotEct::Ignore), ..PortSpec::NIC }), "");
     for mark in [MarkSpec::CoDel(codel), step(NotEct::Drop)] {
         assert!(
@@ -177,7 +177,8 @@ fn invalid_classes_are_rejected() {
     assert_eq!(of_port(port, &[]), format!("{at}has 0 classes: give it 1 to 8"));
     let other = of_port(PortSpec { classes: Some(ClassSet(1)), ..port }, &[CLASS]);
     assert_eq!(other, format!("{at}has classes of list 1, of which there are only 1"));
-    let own = of_port(PortSpec { buffer: BufferSpec::Static(Count::Packets(9)), ..port }, &[CLASS]);
+    let own =
+        of_port(PortSpec { buffer: BufferSpec::Static(QueueLength::Packets(9)), ..port }, &[CLASS]);
     assert!(own.contains("give those to the classes"), "{own}");
     let never = Service::Dwrr { quantum: Bytes::new(0) };
     let never = of_port(port, &[ClassSpec { service: never, ..CLASS }]);
@@ -192,8 +193,8 @@ fn invalid_classes_are_rejected() {
 #[test]
 fn invalid_markers_are_rejected() {
     let red = RedSpec {
-        min: Count::Packets(20),
-        max: Count::Packets(60),
+        min: QueueLength::Packets(20),
+        max: QueueLength::Packets(60),
         max_p: Fraction::from_percent(10),
         weight: 9,
         gentle: false,
@@ -201,7 +202,7 @@ fn invalid_markers_are_rejected() {
         signal: CongestionSignal::Mark(NotEct::Drop),
     };
     assert_eq!(marked(MarkSpec::Red(red)), "");
-    let (kb, zero) = (Count::Bytes(Bytes::new(90_000)), Fraction::ZERO);
+    let (kb, zero) = (QueueLength::Bytes(Bytes::new(90_000)), Fraction::ZERO);
     for (bad, help) in [
         (RedSpec { max: kb, ..red }, "write both in one"),
         (RedSpec { max: red.min, ..red }, "raise max"),

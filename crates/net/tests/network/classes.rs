@@ -1,8 +1,8 @@
 //! Several queues of one line: service order, and statistics per class.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, Count, LevelStats,
-    MarkSpec, NotEct, Packet, PortSpec, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, LevelStats, MarkSpec,
+    NotEct, Packet, PortSpec, QueueLength, Service,
 };
 use lowtide_units::{Bytes, Duration, Instant};
 
@@ -110,9 +110,9 @@ fn at_equal_times_the_line_chooses_before_an_arrival() {
 
 #[test]
 fn each_class_has_its_own_buffer_marker_and_statistics() {
-    let step = MarkSpec::Step { k: Count::Packets(2), not_ect: NotEct::Ignore };
+    let step = MarkSpec::Step { k: QueueLength::Packets(2), not_ect: NotEct::Ignore };
     let plan = classes(vec![
-        ClassSpec { buffer: BufferSpec::Static(Count::Packets(3)), ..class(Service::Strict) },
+        ClassSpec { buffer: BufferSpec::Static(QueueLength::Packets(3)), ..class(Service::Strict) },
         ClassSpec { mark: step, ..dwrr(1_000) },
     ]);
     // Six of each at once, the first class first: class number 7 maps to the last class, 1.

@@ -1,6 +1,6 @@
 //! Marking at dequeue equals marking at enqueue, earlier by the queueing delay.
 
-use lowtide_net::{Count, MarkSpec, NotEct, PortSpec, PortStats};
+use lowtide_net::{MarkSpec, NotEct, PortSpec, PortStats, QueueLength};
 use lowtide_wire::Ecn;
 
 use crate::rig::{OUT, Rig, funnel, packet, ps};
@@ -8,7 +8,7 @@ use crate::rig::{OUT, Rig, funnel, packet, ps};
 const IGNORE: NotEct = NotEct::Ignore;
 
 fn at_dequeue(k: u64, not_ect: NotEct, count_in_service: bool) -> PortSpec {
-    let mark = MarkSpec::StepDequeue { k: Count::Packets(k), not_ect };
+    let mark = MarkSpec::StepDequeue { k: QueueLength::Packets(k), not_ect };
     PortSpec { mark, count_in_service, ..PortSpec::NIC }
 }
 
@@ -34,7 +34,7 @@ fn the_first_packets_of_a_burst_are_marked() {
     let (rig, _) = burst(at_dequeue(5, IGNORE, true), |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (1..=14).collect::<Vec<_>>());
     // At enqueue the last packets find more than five.
-    let mark = MarkSpec::Step { k: Count::Packets(5), not_ect: IGNORE };
+    let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect: IGNORE };
     let (rig, _) = burst(PortSpec { mark, ..PortSpec::NIC }, |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (7..20).collect::<Vec<_>>());
 }
@@ -58,7 +58,7 @@ fn a_standing_queue_marks_earlier_by_its_length() {
         let got = rig.delivered.iter().find(|d| d.2.segment.seq.raw() == first).unwrap().0;
         (first, sent(first), got.as_ps())
     };
-    let k = Count::Packets(13);
+    let k = QueueLength::Packets(13);
     let (late, came, got_late) = first(MarkSpec::Step { k, not_ect: IGNORE });
     let (early, _, got_early) = first(MarkSpec::StepDequeue { k, not_ect: IGNORE });
     // The receiver learns of it earlier by the number of packets in between, 100 ns each.

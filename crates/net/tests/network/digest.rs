@@ -1,14 +1,14 @@
 //! Identical behaviour, identical digest.
 
-use lowtide_net::{BufferSpec, Count, MarkSpec, Network, NotEct, Packet, PortSpec};
+use lowtide_net::{BufferSpec, MarkSpec, Network, NotEct, Packet, PortSpec, QueueLength};
 use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
 use crate::rig::{Rig, build, funnel, packet, ps};
 
 const MARKING: PortSpec = PortSpec {
-    buffer: BufferSpec::Static(Count::Packets(10)),
-    mark: MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Ignore },
+    buffer: BufferSpec::Static(QueueLength::Packets(10)),
+    mark: MarkSpec::Step { k: QueueLength::Packets(5), not_ect: NotEct::Ignore },
     count_in_service: false,
     classes: None,
 };
@@ -42,10 +42,10 @@ fn any_difference_changes_the_digest() {
     let mut other = sends();
     other[20].1.segment.payload_len += 1;
     assert_ne!(digest(MARKING, &other), same, "one byte of payload");
-    let k = Count::Packets(6);
+    let k = QueueLength::Packets(6);
     let mark = MarkSpec::Step { k, not_ect: NotEct::Ignore };
     assert_ne!(digest(PortSpec { mark, ..MARKING }, &sends()), same, "marks");
-    let buffer = BufferSpec::Static(Count::Packets(11));
+    let buffer = BufferSpec::Static(QueueLength::Packets(11));
     assert_ne!(digest(PortSpec { buffer, ..MARKING }, &sends()), same, "drops");
     assert_ne!(digest(MARKING, &sends()[..49]), same, "one packet less");
 }

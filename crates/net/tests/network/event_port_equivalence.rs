@@ -3,8 +3,8 @@
 //! events.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, CongestionSignal, Count, MarkSpec, Network, NotEct,
-    Packet, PortSpec, Ratio, RedSpec, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, CongestionSignal, MarkSpec, Network, NotEct,
+    Packet, PortSpec, QueueLength, Ratio, RedSpec, Service,
 };
 use lowtide_units::{Bytes, Duration, Fraction, Instant};
 use lowtide_wire::Ecn;
@@ -25,10 +25,10 @@ pub(crate) fn with_one_class(plan: &Blueprint) -> Blueprint {
     plan
 }
 
-fn count(packets: u64) -> impl Strategy<Value = Count> {
+fn count(packets: u64) -> impl Strategy<Value = QueueLength> {
     prop_oneof![
-        (0..packets).prop_map(Count::Packets),
-        (0..packets * 150).prop_map(|b| Count::Bytes(Bytes::new(b))),
+        (0..packets).prop_map(QueueLength::Packets),
+        (0..packets * 150).prop_map(|b| QueueLength::Bytes(Bytes::new(b))),
     ]
 }
 
@@ -52,8 +52,8 @@ fn red() -> impl Strategy<Value = MarkSpec> {
     (0..4_u64, 1..8_u64, 0..4_u8, any::<bool>(), signal).prop_map(
         |(min, more, weight, gentle, signal)| {
             MarkSpec::Red(RedSpec {
-                min: Count::Packets(min),
-                max: Count::Packets(min + more),
+                min: QueueLength::Packets(min),
+                max: QueueLength::Packets(min + more),
                 max_p: Fraction::from_percent(50),
                 weight,
                 gentle,

@@ -2,8 +2,8 @@
 
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::{
-    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Count, Failure, Framing, HostId,
-    LinkSpec, MarkSpec, Network, NodeId, NotEct, Packet, PortSpec, Ratio, Routing, Service,
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Failure, Framing, HostId, LinkSpec,
+    MarkSpec, Network, NodeId, NotEct, Packet, PortSpec, QueueLength, Ratio, Routing, Service,
 };
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::Ecn;
@@ -231,8 +231,8 @@ const KINDS: usize = 6;
 /// Returns three leaves of two hosts, two spines, and ports of that kind.
 fn fabric(kind: usize) -> Blueprint {
     let mut fabric = leaves(3, 2, 2, 1);
-    let buffer = BufferSpec::Static(Count::Packets(4));
-    let k = Count::Packets(1);
+    let buffer = BufferSpec::Static(QueueLength::Packets(4));
+    let k = QueueLength::Packets(1);
     let plain = PortSpec { buffer, ..PortSpec::NIC };
     let class = |service| ClassSpec { service, buffer, mark: MarkSpec::None };
     let quantum = Bytes::new(1_500);

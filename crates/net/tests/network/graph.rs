@@ -1,7 +1,9 @@
 //! Explicit networks.
 
 use lowtide_net::topology::graph::{Graph, GraphLink, graph};
-use lowtide_net::{BlueprintError, BufferSpec, Count, Framing, HostId, Network, NodeId, PortSpec};
+use lowtide_net::{
+    BlueprintError, BufferSpec, Framing, HostId, Network, NodeId, PortSpec, QueueLength,
+};
 use lowtide_units::Duration;
 
 use crate::fabrics::layer;
@@ -18,7 +20,7 @@ fn of(hosts: &[&str], switches: &[&str], links: Vec<GraphLink>) -> Graph {
 
 #[test]
 fn links_of_hosts_come_first_and_ports_are_of_switches() {
-    let buffer = BufferSpec::Static(Count::Packets(7));
+    let buffer = BufferSpec::Static(QueueLength::Packets(7));
     let port = PortSpec { buffer, ..PortSpec::NIC };
     let mut links = vec![link("s0", "s1"), link("s1", "b"), link("a", "s0")];
     links[1].line = lowtide_net::topology::tree::Layer { port, ..layer(1, 3) };

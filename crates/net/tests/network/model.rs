@@ -1,7 +1,7 @@
 //! All statistics of a port compared with a model without rings, cursors and lazy departures.
 
 use lowtide_net::{
-    BufferSpec, Count, LevelStats, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats,
+    BufferSpec, LevelStats, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats, QueueLength,
 };
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Ecn;
@@ -27,10 +27,10 @@ fn queue(residences: &[Residence], now: u64, with_line: bool) -> (usize, u64) {
     (inside.len(), inside.iter().map(|s| s.size).sum())
 }
 
-fn above(count: Count, queue: (usize, u64)) -> bool {
+fn above(count: QueueLength, queue: (usize, u64)) -> bool {
     match count {
-        Count::Packets(k) => queue.0 as u64 > k,
-        Count::Bytes(k) => queue.1 > k.as_u64(),
+        QueueLength::Packets(k) => queue.0 as u64 > k,
+        QueueLength::Bytes(k) => queue.1 > k.as_u64(),
     }
 }
 
@@ -107,10 +107,10 @@ fn serve(
     (out, stats)
 }
 
-fn count(packets: u64) -> impl Strategy<Value = Count> {
+fn count(packets: u64) -> impl Strategy<Value = QueueLength> {
     prop_oneof![
-        (0..packets).prop_map(Count::Packets),
-        (0..packets * 150).prop_map(|b| Count::Bytes(Bytes::new(b))),
+        (0..packets).prop_map(QueueLength::Packets),
+        (0..packets * 150).prop_map(|b| QueueLength::Bytes(Bytes::new(b))),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Marking and loss at the exact threshold.
 
-use lowtide_net::{BufferSpec, Count, MarkSpec, NotEct, PortSpec};
+use lowtide_net::{BufferSpec, MarkSpec, NotEct, PortSpec, QueueLength};
 use lowtide_units::{Bytes, Instant};
 use lowtide_wire::Ecn;
 
@@ -17,7 +17,7 @@ fn burst(ecn: impl Fn(u32) -> Ecn) -> Vec<(Instant, lowtide_net::Packet)> {
     (0..20).map(send).collect()
 }
 
-fn marks(k: Count, count_in_service: bool) -> Vec<u32> {
+fn marks(k: QueueLength, count_in_service: bool) -> Vec<u32> {
     let mark = MarkSpec::Step { k, not_ect: NotEct::Ignore };
     let plan =
         funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service, classes: None });
@@ -30,21 +30,21 @@ fn marks(k: Count, count_in_service: bool) -> Vec<u32> {
 
 #[test]
 fn marks_begin_above_k() {
-    let bytes = |n| Count::Bytes(Bytes::new(n));
+    let bytes = |n| QueueLength::Bytes(Bytes::new(n));
     let from = |n: u32| (n..20).collect::<Vec<_>>();
     // Packet 7 is the first that finds more than five waiting; packet 6 with the one on the line.
-    assert_eq!(marks(Count::Packets(5), false), from(7));
-    assert_eq!(marks(Count::Packets(5), true), from(6));
+    assert_eq!(marks(QueueLength::Packets(5), false), from(7));
+    assert_eq!(marks(QueueLength::Packets(5), true), from(6));
     assert_eq!(marks(bytes(500), false), from(7));
     assert_eq!(marks(bytes(500), true), from(6));
     assert_eq!(marks(bytes(499), false), from(6));
     assert_eq!(marks(bytes(499), true), from(5));
-    assert_eq!(marks(Count::Packets(18), false), from(20));
-    assert_eq!(marks(Count::Packets(18), true), from(19));
+    assert_eq!(marks(QueueLength::Packets(18), false), from(20));
+    assert_eq!(marks(QueueLength::Packets(18), true), from(19));
 }
 
 /// Returns the number of admitted packets, and the maximum queue in bytes.
-fn room(size: Count, count_in_service: bool) -> (usize, u64) {
+fn room(size: QueueLength, count_in_service: bool) -> (usize, u64) {
     let buffer = BufferSpec::Static(size);
     let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
@@ -61,15 +61,15 @@ fn room(size: Count, count_in_service: bool) -> (usize, u64) {
 
 #[test]
 fn loss_begins_at_the_first_packet_that_does_not_fit() {
-    let bytes = |n| Count::Bytes(Bytes::new(n));
-    assert_eq!(room(Count::Packets(5), false), (6, 500));
-    assert_eq!(room(Count::Packets(5), true), (5, 500));
+    let bytes = |n| QueueLength::Bytes(Bytes::new(n));
+    assert_eq!(room(QueueLength::Packets(5), false), (6, 500));
+    assert_eq!(room(QueueLength::Packets(5), true), (5, 500));
     assert_eq!(room(bytes(500), false), (6, 500));
     assert_eq!(room(bytes(500), true), (5, 500));
     assert_eq!(room(bytes(599), true), (5, 500));
     assert_eq!(room(bytes(499), true), (4, 400));
     assert_eq!(room(bytes(99), true), (0, 0));
-    assert_eq!(room(Count::Packets(0), false), (0, 0));
+    assert_eq!(room(QueueLength::Packets(0), false), (0, 0));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
     // Every other packet is ECN-capable; K = 5 in service, as above.
     let sends = burst(|i| if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
     for not_ect in [NotEct::Ignore, NotEct::Drop] {
-        let mark = MarkSpec::Step { k: Count::Packets(5), not_ect };
+        let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect };
         let buffer = BufferSpec::Unlimited;
         let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
         let rig = Rig::quiet(&plan, &sends);
@@ -92,7 +92,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
 
 #[test]
 fn ce_is_kept_and_counts_as_a_mark() {
-    let mark = MarkSpec::Step { k: Count::Packets(17), not_ect: NotEct::Ignore };
+    let mark = MarkSpec::Step { k: QueueLength::Packets(17), not_ect: NotEct::Ignore };
     let plan = funnel(PortSpec {
         buffer: BufferSpec::Unlimited,
         mark,
@@ -107,8 +107,8 @@ fn ce_is_kept_and_counts_as_a_mark() {
 #[test]
 fn admission_precedes_the_marker() {
     // Both would act from packet 6 on: a packet without room is dropped by the buffer.
-    let mark = MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Drop };
-    let buffer = BufferSpec::Static(Count::Packets(6));
+    let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect: NotEct::Drop };
+    let buffer = BufferSpec::Static(QueueLength::Packets(6));
     let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         let rig = Rig::quiet(&plan, &burst(|_| ecn));
@@ -121,7 +121,7 @@ fn admission_precedes_the_marker() {
 #[test]
 fn send_reports_a_drop_at_the_host_port() {
     let mut plan = funnel(PortSpec::NIC);
-    plan.links[0].from_a.port.buffer = BufferSpec::Static(Count::Packets(1));
+    plan.links[0].from_a.port.buffer = BufferSpec::Static(QueueLength::Packets(1));
     let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(rig.left, [Some(ps(100)), Some(ps(200)), None]);

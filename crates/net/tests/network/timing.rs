@@ -3,7 +3,7 @@
 use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    Blueprint, BufferSpec, Count, Framing, HostId, LinkSpec, Network, NodeId, PortSpec,
+    Blueprint, BufferSpec, Framing, HostId, LinkSpec, Network, NodeId, PortSpec, QueueLength,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Duration, Instant, Rate};
@@ -119,7 +119,7 @@ fn two_hosts_on_one_cable() {
 
 #[test]
 fn at_equal_times_a_departure_precedes_an_arrival() {
-    let buffer = BufferSpec::Static(Count::Packets(1));
+    let buffer = BufferSpec::Static(QueueLength::Packets(1));
     let plan = funnel(PortSpec { buffer, count_in_service: true, ..PortSpec::NIC });
     // 100 B are on the slow line for 100 ns.
     for (second, delivered) in [(100_000, 2), (99_999, 1)] {

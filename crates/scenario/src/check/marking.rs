@@ -11,10 +11,8 @@
 //! A queue in shared memory depends on the others: only its limit when it is alone is certain. The
 //! result reports a queue that never marked and dropped packets (`lowtide_lab::QueueFacts`).
 
-use lowtide_net::{BufferSpec, Count, MarkSpec, PieSpec};
+use lowtide_net::{BufferSpec, MarkSpec, PieSpec, QueueLength};
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
-
-use crate::value::format_count;
 
 /// IP bytes of the smallest packet: IPv4 and TCP headers without options.
 const MIN_PACKET: u64 = 40;
@@ -50,7 +48,7 @@ impl Queue<'_> {
                 self.never_above_threshold("k", k, full)
             }
             MarkSpec::Red(red) => self.never_above_threshold("min", red.min, full),
-            MarkSpec::Pi(pi) => self.never_above_threshold("q-ref", Count::Packets(pi.q_ref), full),
+            MarkSpec::Pi(pi) => self.never_above_threshold("q-ref", QueueLength::Packets(pi.q_ref), full),
             MarkSpec::CoDel(codel) => self.never_above_target(codel.target, full, None),
             MarkSpec::Pie(pie) => self.never_above_target(pie.target, full, Some(pie)),
             MarkSpec::Phantom { gamma, .. } => (gamma >= Fraction::ONE).then(|| {
@@ -67,9 +65,7 @@ impl Queue<'_> {
     /// Describes the buffer's limit; `None` if it has none.
     fn room(&self) -> Option<String> {
         match (self.buffer, self.dynamic_share) {
-            (BufferSpec::Static(buffer), _) => {
-                Some(format!("the buffer of {}", format_count(buffer)))
-            }
+            (BufferSpec::Static(buffer), _) => Some(format!("the buffer of {buffer}")),
             (BufferSpec::Dynamic { .. }, Some(share)) => {
                 Some(format!("the {} that a single active port may take", Bytes::new(share)))
             }
@@ -77,27 +73,27 @@ impl Queue<'_> {
         }
     }
 
-    fn max_queue(&self, key: &str, threshold: Count, full: u64) -> Option<MaxQueue> {
+    fn max_queue(&self, key: &str, threshold: QueueLength, full: u64) -> Option<MaxQueue> {
         // PI uses the queue length, the others use the queue that a packet finds.
         let own_packet = u64::from(key != "q-ref");
         let in_bytes = |n: u64| n.saturating_mul(full);
         Some(match (self.buffer, self.dynamic_share, threshold) {
-            (BufferSpec::Static(Count::Packets(room)), _, Count::Packets(k)) => {
+            (BufferSpec::Static(QueueLength::Packets(room)), _, QueueLength::Packets(k)) => {
                 MaxQueue { most: room.saturating_sub(own_packet), above: k > room }
             }
-            (BufferSpec::Static(Count::Packets(room)), _, Count::Bytes(k)) => {
+            (BufferSpec::Static(QueueLength::Packets(room)), _, QueueLength::Bytes(k)) => {
                 let above = k.as_u64() > in_bytes(room);
                 MaxQueue { most: in_bytes(room.saturating_sub(1)), above }
             }
-            (BufferSpec::Static(Count::Bytes(room)), _, Count::Bytes(k)) => {
+            (BufferSpec::Static(QueueLength::Bytes(room)), _, QueueLength::Bytes(k)) => {
                 let room = room.as_u64();
                 MaxQueue { most: room.saturating_sub(MIN_PACKET), above: k.as_u64() > room }
             }
-            (BufferSpec::Dynamic { .. }, Some(room), Count::Bytes(k)) => {
+            (BufferSpec::Dynamic { .. }, Some(room), QueueLength::Bytes(k)) => {
                 MaxQueue { most: room, above: k.as_u64() > room }
             }
-            (BufferSpec::Static(Count::Bytes(_)) | BufferSpec::Dynamic { .. }, _, k) => {
-                let (room, Count::Packets(k)) = (self.bytes()?, k) else { return None };
+            (BufferSpec::Static(QueueLength::Bytes(_)) | BufferSpec::Dynamic { .. }, _, k) => {
+                let (room, QueueLength::Packets(k)) = (self.bytes()?, k) else { return None };
                 let above = in_bytes(k) > room;
                 // Small packets make longer queues, so only thresholds that full packets cannot
                 // reach are rejected.
@@ -112,24 +108,33 @@ impl Queue<'_> {
     /// Returns the buffer's limit, if that is in bytes.
     fn bytes(&self) -> Option<u64> {
         match (self.buffer, self.dynamic_share) {
-            (BufferSpec::Static(Count::Bytes(room)), _) => Some(room.as_u64()),
+            (BufferSpec::Static(QueueLength::Bytes(room)), _) => Some(room.as_u64()),
             (BufferSpec::Dynamic { .. }, share) => share,
             _ => None,
         }
     }
 
-    fn never_above_threshold(&self, key: &str, threshold: Count, full: u64) -> Option<NeverMarks> {
+    fn never_above_threshold(
+        &self,
+        key: &str,
+        threshold: QueueLength,
+        full: u64,
+    ) -> Option<NeverMarks> {
         let (MaxQueue { most, above }, room) =
             (self.max_queue(key, threshold, full)?, self.room()?);
         let (k, of) = match threshold {
-            Count::Packets(k) => (k, (|n| format_count(Count::Packets(n))) as fn(u64) -> String),
-            Count::Bytes(k) => (k.as_u64(), (|n| format_count(Count::Bytes(Bytes::new(n)))) as _),
+            QueueLength::Packets(k) => {
+                (k, (|n| QueueLength::Packets(n).to_string()) as fn(u64) -> String)
+            }
+            QueueLength::Bytes(k) => {
+                (k.as_u64(), (|n| QueueLength::Bytes(Bytes::new(n)).to_string()) as _)
+            }
         };
         if k < most {
             return None;
         }
         let name = if key == "k" { "K" } else { key };
-        let shown = if key == "q-ref" { k.to_string() } else { format_count(threshold) };
+        let shown = if key == "q-ref" { k.to_string() } else { threshold.to_string() };
         let message = if above {
             format!("{name} = {shown} is above {room}: nothing would ever be marked")
         } else if key == "q-ref" {
@@ -167,7 +172,9 @@ impl Queue<'_> {
         let (rate, framing) = self.line?;
         let (packets, bytes) = match (self.buffer, self.bytes()) {
             // The packets ahead of it, and the packet in service instead of itself.
-            (BufferSpec::Static(Count::Packets(room)), _) => (room, room.saturating_mul(full)),
+            (BufferSpec::Static(QueueLength::Packets(room)), _) => {
+                (room, room.saturating_mul(full))
+            }
             (_, Some(room)) => (room / MIN_PACKET, room.saturating_add(full)),
             _ => return None,
         };

@@ -1,7 +1,7 @@
 //! Checks that the queues of switches and pipes hold a packet and can reach their marking
 //! thresholds.
 
-use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
+use lowtide_net::{Blueprint, BufferSpec, NodeId, QueueLength};
 use lowtide_units::{Bytes, Rate};
 
 use super::marking::Queue;
@@ -10,7 +10,6 @@ use crate::error::suggest;
 use crate::model::{ScenarioModel, SwitchPort};
 use crate::network;
 use crate::toml_tree::SourceSpan;
-use crate::value::format_count;
 
 /// A queue and its location in the file.
 struct LocatedQueue<'a> {
@@ -135,7 +134,7 @@ impl LocatedQueue<'_> {
     fn check(&self, full: u64, diagnostics: &mut Diagnostics<'_>) {
         let message = match (self.queue.buffer, self.queue.dynamic_share) {
             (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
-                format!("a buffer of {} holds no packet of {full} B", format_count(buffer))
+                format!("a buffer of {buffer} holds no packet of {full} B")
             }
             (BufferSpec::Dynamic { .. }, Some(share)) if share < full => format!(
                 "the {} that a single active port may take holds no packet of {full} B",
@@ -154,10 +153,10 @@ impl LocatedQueue<'_> {
 }
 
 /// Converts a queue length to bytes, for packets of `full` bytes.
-const fn in_bytes(count: Count, full: u64) -> u64 {
+const fn in_bytes(count: QueueLength, full: u64) -> u64 {
     match count {
-        Count::Packets(n) => n.saturating_mul(full),
-        Count::Bytes(n) => n.as_u64(),
+        QueueLength::Packets(n) => n.saturating_mul(full),
+        QueueLength::Bytes(n) => n.as_u64(),
     }
 }
 

@@ -5,7 +5,7 @@ use lowtide_units::Bytes;
 
 use crate::reader::TableReader;
 use crate::toml_writer::TomlWriter;
-use crate::value::{KeyValue, format_count};
+use crate::value::KeyValue;
 
 /// Default factor of a dynamic buffer.
 const ALPHA: u32 = 1;
@@ -37,7 +37,7 @@ pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> Buff
 pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
-        BufferSpec::Static(count) => out.text("buffer", format_count(*count)),
+        BufferSpec::Static(count) => out.text("buffer", *count),
         BufferSpec::Dynamic { alpha, reserved } => {
             out.text("buffer", "dynamic");
             out.text("alpha", KeyValue::Ratio(*alpha));

@@ -5,12 +5,12 @@ use lowtide_units::Bytes;
 
 use super::read_context::ReadContext;
 use super::{buffer, mark};
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Class, SwitchPort};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// Default quantum: a full packet, so that each turn sends at least one.
 const QUANTUM: &str = "1500 B";

@@ -4,12 +4,12 @@ use lowtide_host::clock::TimestampPoint;
 use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
 use lowtide_units::{Duration, Fraction};
 
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// Limits of a clock's drift: a hundred times that of quartz.
 const DRIFT: KeyType =

@@ -2,12 +2,12 @@
 
 use super::read_context::ReadContext;
 use super::transport;
-use crate::keys::KeyDefault::Unset;
 use crate::keys::key;
 use crate::model::{Bundle, SpannedName};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::Unset;
 
 /// `[compare]`.
 pub(crate) static COMPARE: TableSpec = TableSpec {

@@ -3,11 +3,11 @@
 use lowtide_host::Disturbance;
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::Is;
 use crate::keys::key;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::KeyType;
+use lowtide_schema::DefaultValue::Is;
 
 /// `[disturbance]`.
 pub(crate) static DISTURBANCE: TableSpec = TableSpec {

@@ -3,7 +3,6 @@
 use lowtide_units::{Duration, Rate};
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::key;
 use crate::model::{GraphTable, ParallelLinks, SpannedName};
 use crate::reader::TableReader;
@@ -12,6 +11,7 @@ use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlNode};
 use crate::toml_writer::TomlWriter;
 use crate::topology_keys::{FILE, SWITCHES};
 use crate::value::KeyType;
+use lowtide_schema::DefaultValue::{Is, Required, Unset};
 
 /// `[[topology.links]]`.
 pub(crate) static LINKS: TableSpec = TableSpec {

@@ -4,7 +4,6 @@ use lowtide_tcp::Config;
 
 use super::read_context::ReadContext;
 use super::{clock, nic, transport};
-use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
 use crate::known_names::BOTTLENECK;
 use crate::model::{HostGroup, ScenarioModel, Topology, TopologyKind, TransportTable};
@@ -16,6 +15,7 @@ use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_tree::SourceSpan;
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, KeyValue, NameSet};
+use lowtide_schema::DefaultValue::{Required, Unset};
 
 /// `[hosts.NAME]`.
 pub(crate) static HOSTS: TableSpec = TableSpec {

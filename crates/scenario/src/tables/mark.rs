@@ -4,18 +4,18 @@ use lowtide_net::aqm::{self, phantom::GAMMA};
 use lowtide_net::profiles::{self, SwitchProfile};
 use lowtide_net::registry::RegistryEntry;
 use lowtide_net::{
-    CoDelSpec, CongestionSignal, Count, MarkSpec, NotEct, PiSpec, PieSpec, Ratio, RedSpec,
+    CoDelSpec, CongestionSignal, MarkSpec, NotEct, PiSpec, PieSpec, QueueLength, Ratio, RedSpec,
 };
 use lowtide_units::{Bytes, Duration, Fraction};
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::{KeySpec, SHARE, key};
 use crate::model::SwitchPort;
 use crate::reader::TableReader;
 use crate::toml_tree::SourceSpan;
 use crate::toml_writer::TomlWriter;
-use crate::value::{KeyType, KeyValue, NameSet, format_count};
+use crate::value::{KeyType, KeyValue, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// Keys of a marker, in any table.
 pub(super) static KEYS: &[KeySpec] = &[
@@ -229,8 +229,8 @@ fn step(r: &mut TableReader<'_, '_, '_>, kind: &str) -> MarkSpec {
         (_, None) => MarkSpec::None,
         ("step", Some(k)) => MarkSpec::Step { k, not_ect },
         ("step-dequeue", Some(k)) => MarkSpec::StepDequeue { k, not_ect },
-        (_, Some(Count::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
-        (_, Some(Count::Packets(_))) => {
+        (_, Some(QueueLength::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
+        (_, Some(QueueLength::Packets(_))) => {
             let help = "write it in bytes: `k = \"3 kB\"`".to_owned();
             r.report("k", "a phantom queue cannot count packets", Some(help));
             MarkSpec::None
@@ -247,19 +247,15 @@ fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
     }
     let (Some(min), Some(max)) = (r.length("min"), r.length("max")) else { return MarkSpec::None };
     let ordered = match (min, max) {
-        (Count::Packets(min), Count::Packets(max)) => Some(min < max),
-        (Count::Bytes(min), Count::Bytes(max)) => Some(min < max),
+        (QueueLength::Packets(min), QueueLength::Packets(max)) => Some(min < max),
+        (QueueLength::Bytes(min), QueueLength::Bytes(max)) => Some(min < max),
         _ => None,
     };
     if ordered != Some(true) {
         let (message, help) = if ordered.is_none() {
             ("`max` has another unit than `min`".to_owned(), "write both in one unit")
         } else {
-            let message = format!(
-                "`max` of {} is not above `min` of {}",
-                format_count(max),
-                format_count(min)
-            );
+            let message = format!("`max` of {} is not above `min` of {}", max, min);
             (message, "raise `max`, or lower `min`")
         };
         r.report("max", message, Some(help.to_owned()));
@@ -337,8 +333,8 @@ pub(super) fn write(out: &mut TomlWriter, mark: &MarkSpec) {
         }
         MarkSpec::Red(red) => {
             out.text("kind", "red");
-            out.text("min", format_count(red.min));
-            out.text("max", format_count(red.max));
+            out.text("min", red.min);
+            out.text("max", red.max);
             out.text("max-p", red.max_p);
             out.bare("weight", red.weight);
             out.bare("gentle", red.gentle);
@@ -373,9 +369,9 @@ pub(super) fn write(out: &mut TomlWriter, mark: &MarkSpec) {
     }
 }
 
-fn write_step(out: &mut TomlWriter, kind: &str, k: Count, not_ect: NotEct) {
+fn write_step(out: &mut TomlWriter, kind: &str, k: QueueLength, not_ect: NotEct) {
     out.text("kind", kind);
-    out.text("k", format_count(k));
+    out.text("k", k);
     write_not_ect(out, not_ect);
 }
 

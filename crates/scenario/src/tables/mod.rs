@@ -30,7 +30,6 @@ use lowtide_tcp::Config;
 
 use crate::diagnostics::Diagnostics;
 use crate::files::FileCache;
-use crate::keys::KeyDefault::{Required, Unset};
 use crate::keys::key;
 use crate::known_names::KnownNames;
 use crate::model::ScenarioModel;
@@ -38,6 +37,7 @@ use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_tree::TomlNode;
 use crate::toml_writer::TomlWriter;
 use crate::value::KeyType;
+use lowtide_schema::DefaultValue::{Required, Unset};
 use read_context::ReadContext;
 
 /// The root of the file with all tables, in the order in which they are emitted.
@@ -168,9 +168,9 @@ pub(crate) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::KeyDefault::Is;
     use crate::toml_tree;
     use crate::value::NameSet;
+    use lowtide_schema::DefaultValue::Is;
     use lowtide_traffic::workload;
 
     #[test]

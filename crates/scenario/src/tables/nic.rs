@@ -4,12 +4,12 @@ use lowtide_host::{AggregationSpec, BucketSpec, NicSpec, StackDelay, StackJitter
 use lowtide_traffic::workload::WorkloadParamKind;
 use lowtide_units::{Bytes, Duration};
 
-use crate::keys::KeyDefault::Is;
 use crate::keys::key;
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::Is;
 
 /// `[hosts.NAME.nic]`.
 pub(super) static NIC: TableSpec = TableSpec {

@@ -4,13 +4,13 @@ use lowtide_net::BufferSpec;
 
 use super::read_context::ReadContext;
 use super::{buffer, mark};
-use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::{SHARE, key};
 use crate::model::{PipeTable, SpannedName};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Required, Unset};
 
 /// `[pipe.NAME]`.
 pub(crate) static PIPE: TableSpec = TableSpec {

@@ -3,12 +3,12 @@
 use lowtide_units::{Bytes, parse_bytes};
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{ProbesTable, TrafficGroup};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, MAX_COUNT, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// Default ends of the ranges of flow sizes, in bytes: those of DCTCP §4.3.
 const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];

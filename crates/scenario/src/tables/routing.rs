@@ -3,12 +3,12 @@
 use lowtide_net::Routing;
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Required, Unset};
 use crate::keys::key;
 use crate::model::{LinkFailure, SpannedName, TopologyKind};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Required, Unset};
 
 /// `[routing]`.
 pub(crate) static ROUTING: TableSpec = TableSpec {

@@ -3,12 +3,12 @@
 use lowtide_units::Duration;
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Required};
 use crate::keys::key;
 use crate::model::RunTable;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Required};
 
 /// `[run]`.
 pub(crate) static RUN: TableSpec = TableSpec {

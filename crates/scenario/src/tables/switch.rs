@@ -7,13 +7,13 @@ use lowtide_net::{BufferSpec, MarkSpec};
 
 use super::read_context::ReadContext;
 use super::{buffer, class, mark};
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{Switch, SwitchPort};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// `[switch]`.
 pub(crate) static SWITCH: TableSpec = TableSpec {

@@ -6,7 +6,6 @@ use lowtide_units::Rate;
 
 use super::graph;
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Required};
 use crate::keys::{KeySpec, key};
 use crate::model::{Topology, TopologyKind};
 use crate::reader::TableReader;
@@ -14,6 +13,7 @@ use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::topology_keys;
 use crate::value::{KeyType, KeyValue, NameSet};
+use lowtide_schema::DefaultValue::{Is, Required};
 
 /// `[topology]`.
 pub(crate) static TOPOLOGY: TableSpec = TableSpec {

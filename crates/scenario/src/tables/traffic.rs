@@ -7,13 +7,13 @@ use lowtide_traffic::workload::{self, HostSelection, UserFile, WorkloadArgs};
 use super::param;
 use super::read_context::ReadContext;
 use crate::hosts::resolve;
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::{KeySpec, key};
 use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_tree::{SourceSpan, TomlNode};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// `[traffic.NAME]`.
 pub(crate) static TRAFFIC: TableSpec = TableSpec {

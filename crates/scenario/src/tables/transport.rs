@@ -3,13 +3,13 @@
 use lowtide_host::find_host_profile;
 
 use super::read_context::ReadContext;
-use crate::keys::KeyDefault::{Is, Unset};
 use crate::keys::key;
 use crate::model::{SpannedName, TransportTable};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
+use lowtide_schema::DefaultValue::{Is, Unset};
 
 /// `[transport]`.
 pub(crate) static TRANSPORT: TableSpec = TableSpec {

@@ -2,7 +2,7 @@
 //! agrees.
 
 use lowtide_host::{QueueRecord, Setup, run};
-use lowtide_net::{Count, MarkSpec};
+use lowtide_net::{MarkSpec, QueueLength};
 use lowtide_scenario::Scenario;
 use lowtide_units::Bytes;
 
@@ -44,8 +44,8 @@ fn raise(mark: &mut MarkSpec) {
         _ => return,
     };
     *count = match *count {
-        Count::Packets(n) => Count::Packets(n + 1),
-        Count::Bytes(n) => Count::Bytes(Bytes::new(n.as_u64() + 1)),
+        QueueLength::Packets(n) => QueueLength::Packets(n + 1),
+        QueueLength::Bytes(n) => QueueLength::Bytes(Bytes::new(n.as_u64() + 1)),
     };
 }
 

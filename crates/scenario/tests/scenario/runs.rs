@@ -3,7 +3,7 @@
 use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
 };
-use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
+use lowtide_net::{BufferSpec, MarkSpec, NodeId, NotEct, PortSpec, QueueLength};
 use lowtide_scenario::{PlanPart, RunPlan, RunSpec, Scenario};
 use lowtide_tcp::EcnNegotiation;
 use lowtide_traffic::WritePattern;
@@ -73,8 +73,8 @@ fn a_file_becomes_a_setup() {
     assert_eq!(setup.flows.len(), 12);
     assert!(setup.flows[2..].iter().all(|f| f.start.since_start() == Duration::from_ms(500)));
     let port = setup.network.links[3].from_b.port;
-    assert_eq!(port.buffer, BufferSpec::Static(Count::Bytes(Bytes::new(6_000_000))));
-    assert!(matches!(port.mark, MarkSpec::Step { k: Count::Packets(20), .. }));
+    assert_eq!(port.buffer, BufferSpec::Static(QueueLength::Bytes(Bytes::new(6_000_000))));
+    assert!(matches!(port.mark, MarkSpec::Step { k: QueueLength::Packets(20), .. }));
     assert_eq!(setup.network.links[3].from_a.port.buffer, BufferSpec::Unlimited);
     assert!(setup.hosts.iter().all(|h| !h.config.nagle && h.config.cc == "cubic"));
     assert_eq!(setup.probes.groups, [0, 1]);
@@ -128,7 +128,7 @@ fn pipes_change_only_the_lines_that_they_name() {
            [pipe.access.mark]\nkind = \"phantom\"\nk = \"3 kB\"\n";
     let setup = only(&text);
     let plain =
-        PortSpec { buffer: BufferSpec::Static(Count::Bytes(Bytes::new(6_000_000))), ..PIPED };
+        PortSpec { buffer: BufferSpec::Static(QueueLength::Bytes(Bytes::new(6_000_000))), ..PIPED };
     let middle = setup.network.links.last().unwrap();
     let two = Rate::from_bps(2_000_000).unwrap();
     assert_eq!((middle.from_a.rate, middle.from_a.delay), (two, Duration::from_ms(20)));
@@ -152,13 +152,13 @@ fn pipes_change_only_the_lines_that_they_name() {
     let scenario = scenario.with_override("pipe.forth.mark.k", "8 pkt").unwrap();
     let mark =
         scenario.expand().unwrap().runs[0].setup().unwrap().network.links[4].from_a.port.mark;
-    assert!(matches!(mark, MarkSpec::Step { k: Count::Packets(8), .. }));
+    assert!(matches!(mark, MarkSpec::Step { k: QueueLength::Packets(8), .. }));
 }
 
 /// The port of the thesis's pipe.
 const PIPED: PortSpec = PortSpec {
-    buffer: BufferSpec::Static(Count::Packets(20)),
-    mark: MarkSpec::Step { k: Count::Packets(6), not_ect: NotEct::Ignore },
+    buffer: BufferSpec::Static(QueueLength::Packets(20)),
+    mark: MarkSpec::Step { k: QueueLength::Packets(6), not_ect: NotEct::Ignore },
     count_in_service: false,
     classes: None,
 };

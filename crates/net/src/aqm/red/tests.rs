@@ -8,8 +8,8 @@ const SLOT: Duration = Duration::from_us(1);
 
 fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedSpec {
     RedSpec {
-        min: Count::Packets(min),
-        max: Count::Packets(max),
+        min: QueueLength::Packets(min),
+        max: QueueLength::Packets(max),
         max_p: Fraction::from_percent(percent),
         weight,
         gentle,
@@ -135,7 +135,8 @@ fn a_step_is_red_without_an_average() {
 
 #[test]
 fn bytes_are_counted_in_bytes() {
-    let (min, max) = (Count::Bytes(Bytes::new(30_000)), Count::Bytes(Bytes::new(30_001)));
+    let (min, max) =
+        (QueueLength::Bytes(Bytes::new(30_000)), QueueLength::Bytes(Bytes::new(30_001)));
     let mut red = red(RedSpec { min, max, ..spec(0, 1, 100, 0, false) }, 1);
     assert_eq!(offer(&mut red, 20, Duration::ZERO, Ecn::Ect0), AqmVerdict::Forward);
     assert_eq!(offer(&mut red, 21, Duration::ZERO, Ecn::Ect0), AqmVerdict::Mark);
