@@ -144,8 +144,8 @@ impl Traffic {
             .fold(self.flows.len() as u64, u64::saturating_add)
     }
 
-    /// Checks the limits of a group. [`WorkloadEntry::generate`] does so at the end; a workload that
-    /// makes its traffic in parts may do so after each, to fail before it fills the memory.
+    /// Checks the limits of a group. [`WorkloadEntry::generate`] does so at the end; a workload
+    /// that makes its traffic in parts may do so after each, before it takes too much memory.
     ///
     /// # Errors
     /// More than [`MAX_CONNECTIONS`] connections or [`MAX_QUERIES`] queries.
