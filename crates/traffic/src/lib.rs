@@ -3,7 +3,9 @@
 
 mod api;
 pub mod cdf;
+mod check;
 pub mod endpoints;
+mod entry;
 mod error;
 mod flow;
 mod list;

@@ -100,6 +100,9 @@ fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, Workload
 
 #[cfg(test)]
 mod tests {
+    use lowtide_traffic::workload::HostInfo;
+    use lowtide_units::Rate;
+
     use super::*;
 
     /// Returns the traffic for these hosts in `from` and `to`.
@@ -114,7 +117,10 @@ mod tests {
             ..ENTRY.args(given).unwrap()
         };
         let end = Instant::ZERO + Duration::from_secs(1);
-        ENTRY.generate(&args, &WorkloadContext { seed: 1, end, hosts: [].into() })
+        let rate = Rate::from_gbps(10);
+        let host = |i| HostInfo { name: format!("gpu.{i}"), rate, rack: 0 };
+        let hosts = (0..10).map(host).collect();
+        ENTRY.generate(&args, &WorkloadContext { seed: 1, end, hosts })
     }
 
     #[test]

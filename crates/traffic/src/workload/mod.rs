@@ -18,9 +18,8 @@ pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
-pub use crate::api::{
-    HostInfo, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
-};
+pub use crate::api::{HostInfo, Traffic, WorkloadArgs, WorkloadContext};
+pub use crate::entry::{HostSelection, WorkloadEntry};
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 pub use crate::text_file::UserFile;
 
