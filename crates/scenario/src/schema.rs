@@ -158,7 +158,14 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::Declared(lowtide_schema::ValueKind::Name { allowed, .. }) => {
             json!({ "enum": allowed() })
         }
-        KeyType::Declared(_) => json!({ "type": ["string", "integer"] }),
+        KeyType::Declared(lowtide_schema::ValueKind::NameOrCount { allowed, min, max }) => json!({
+            "anyOf": [
+                { "enum": allowed() },
+                { "type": "integer", "minimum": min, "maximum": max },
+            ],
+        }),
+        // Other kinds have their own `KeyType`.
+        KeyType::Declared(_) => json!({}),
         KeyType::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         KeyType::CountOrRest { min, max } => json!({ "anyOf": [
             { "type": "integer", "minimum": min, "maximum": max }, { "const": "rest" },

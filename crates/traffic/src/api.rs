@@ -19,9 +19,10 @@ pub struct WorkloadArgs {
     pub group: u16,
     /// Name of the group. Random numbers depend on it, so adding a group changes no other.
     pub name: String,
-    /// Hosts that open connections. Empty only if [`HostSelection::FromFile`] names them.
+    /// Hosts that open connections. Empty only if they may come from a file
+    /// ([`FromFile`](crate::workload::HostSelection::FromFile)).
     pub sources: Vec<u32>,
-    /// Hosts at the other end. Empty only if [`HostSelection::FromFile`] names them.
+    /// Hosts at the other end; empty as `sources`.
     pub destinations: Vec<u32>,
     /// Values of the parameters that the workload declares.
     pub values: Values,

@@ -1,6 +1,6 @@
 //! The whole `lowtide` command with the parts of this crate, one file each.
 
-// As in `lowtide-tcp`, so that `abe.rs` compiles unchanged in either.
+// As in `lowtide-tcp`, so that `abe.rs` compiles unchanged in both crates.
 extern crate alloc;
 
 use std::error::Error;

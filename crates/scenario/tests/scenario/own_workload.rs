@@ -118,4 +118,5 @@ fn its_name_is_suggested_and_in_the_schema() {
     let names = group["properties"]["kind"]["enum"].as_array().expect("names");
     assert!(names.iter().any(|name| name == "single-file"), "{names:?}");
     assert_eq!(group["properties"]["level"]["enum"][1], "high");
+    assert_eq!(group["properties"]["weight"]["anyOf"][1]["maximum"], 9);
 }

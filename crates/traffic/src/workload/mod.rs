@@ -18,6 +18,12 @@ pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
+/// Checks that the file of another crate compiles here unchanged.
+#[cfg(test)]
+#[path = "../../../../examples/own-parts/src/ring_all_reduce.rs"]
+#[expect(unreachable_pub, reason = "it is not part of this crate")]
+mod example_ring_all_reduce;
+
 pub use crate::api::{HostInfo, Traffic, WorkloadArgs, WorkloadContext};
 pub use crate::entry::{HostSelection, WorkloadEntry};
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
