@@ -1,5 +1,5 @@
-//! Writes the pages generated from the code: `docs/schemes/`, the tables of `docs/deviations.md`,
-//! the reference in `docs/scenario.md`.
+//! Writes the pages generated from the code: `docs/reference/schemes/`, the tables of
+//! `docs/reference/deviations.md`, the reference in `docs/reference/scenario.md`.
 //!
 //! The tests that compare these pages with the code also write them if `LOWTIDE_WRITE_DOCS` is set.
 

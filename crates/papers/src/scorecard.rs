@@ -1,4 +1,4 @@
-//! `docs/reproduction.md`: the recorded result of every claim, as text.
+//! `docs/reference/reproduction.md`: the recorded result of every claim, as text.
 //!
 //! Contract: it follows from the files of claims alone, so it changes only when the result of a
 //! full run was reviewed and recorded.

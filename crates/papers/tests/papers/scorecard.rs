@@ -1,10 +1,10 @@
-//! `docs/reproduction.md` matches the files of claims.
+//! `docs/reference/reproduction.md` matches the files of claims.
 
 use lowtide_papers::scorecard;
 
 #[test]
 fn the_page_matches_the_files_of_claims() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reproduction.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/reproduction.md");
     let text = scorecard().expect("the files of claims are right");
     if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
         std::fs::write(path, &text).expect("it can be written");

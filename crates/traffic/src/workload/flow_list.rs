@@ -35,7 +35,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "format",
             kind: WorkloadParamKind::Choice(&["csv", "hpcc", "htsim"]),
             default: Some("csv"),
-            doc: "Format of the file; docs/traffic.md describes all three.",
+            doc: "Format of the file; docs/reference/traffic.md describes all three.",
         },
         START,
     ],
