@@ -87,6 +87,11 @@ impl PageExperiment {
         &self.expected.title
     }
 
+    /// Its claims on this page that count: no parameter was fitted to them.
+    pub(crate) fn counted(&self) -> Vec<&Claim> {
+        self.claims().into_iter().filter(|claim| !claim.calibrated).collect()
+    }
+
     /// Its claims on this page.
     pub(crate) fn claims(&self) -> Vec<&Claim> {
         self.claim_indices.iter().filter_map(|i| self.expected.claims.get(*i)).collect()
@@ -136,11 +141,13 @@ impl PaperPage {
         let experiments = self.experiments()?;
         let mut out = format!("{}\n", self.head);
         out.push_str(&self.how_to_run(&experiments)?);
-        out.push_str("\n## Experiments\n");
+        out.push_str(
+            "\n## Experiments\nClaims that were used for calibration are not counted.\n\n",
+        );
         out.push_str("| experiment | content | claims | reproduced | direction | undecided | not-reproduced | open |\n");
         out.push_str("|---|---|---|---|---|---|---|---|\n");
         for row in &experiments {
-            let (id, title, counts) = (row.id(), row.title(), verdict_counts(&row.claims()));
+            let (id, title, counts) = (row.id(), row.title(), verdict_counts(&row.counted()));
             // Writing to a string cannot fail.
             let _ = writeln!(out, "| [`{id}`](#{}) | {title} | {counts} |", anchor(&id));
         }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::markdown::wrapped;
-use super::paper_page::{PAGES, anchor, packet_hops, run_time, verdict_counts};
+use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
 use super::{Claim, ClaimError, ClaimKind, experiments};
 
 /// Experiments with more packet-hops are listed by name.
@@ -61,8 +61,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
         pages.push((page, page.experiments()?));
     }
     for (page, experiments) in &pages {
-        let claims: Vec<&Claim> =
-            experiments.iter().flat_map(|e| e.claims()).filter(|c| !c.calibrated).collect();
+        let claims: Vec<&Claim> = experiments.iter().flat_map(PageExperiment::counted).collect();
         let link = format!("[{}](papers/{})", page.name, page.file);
         // Writing to a string cannot fail.
         let _ = writeln!(papers, "| {link} | {} |", verdict_counts(&claims));
@@ -74,8 +73,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
             }
         }
         for row in experiments {
-            let claims: Vec<&Claim> = row.claims().into_iter().filter(|c| !c.calibrated).collect();
-            let (id, counts) = (row.id(), verdict_counts(&claims));
+            let (id, counts) = (row.id(), verdict_counts(&row.counted()));
             let link = format!("[`{id}`](papers/{}#{})", page.file, anchor(&id));
             let _ = writeln!(rows, "| {link} | {} | {counts} |", row.title());
         }
