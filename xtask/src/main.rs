@@ -4,8 +4,8 @@
 //! `adversary` runs random connections, `fuzz` a fuzzer, `suite` a long suite by name.
 //! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
 //! language of comments and pages. `performance` writes benchmark results into a page, `record`
-//! writes results of claims into their files. `docs/testing.md` and `docs/performance.md` say more.
-//! Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! writes results of claims into their files. `docs/explanation/testing.md` and
+//! `docs/explanation/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;

@@ -1,4 +1,4 @@
-//! Writes the output of `lowtide bench --json` into the table of `docs/performance.md`.
+//! Writes the output of `lowtide bench --json` into the table of `docs/explanation/performance.md`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde::Deserialize;
 
-const PAGE: &str = "docs/performance.md";
+const PAGE: &str = "docs/explanation/performance.md";
 const BEGIN: &str = "<!-- figures: begin -->\n";
 const END: &str = "<!-- figures: end -->\n";
 

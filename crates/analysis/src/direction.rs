@@ -1,7 +1,8 @@
 //! The report on one direction of a connection, in the form of its JSON.
 //!
 //! Contract: durations are nanoseconds; times are nanoseconds since the first packet of the
-//! capture. Values not seen, or seen too rarely, are null. `docs/analyze.md` defines each number.
+//! capture. Values not seen, or seen too rarely, are null. `docs/howto/analyze.md` defines each
+//! number.
 
 use serde::Serialize;
 

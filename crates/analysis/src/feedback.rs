@@ -1,7 +1,7 @@
 //! Classification of a receiver's ECN feedback from the counts of [`super::ecn_echo`].
 //!
 //! Contract: a verdict names its evidence. If several receivers could have sent the ACKs, it is
-//! `undecided`, or `dctcp-or-odctcp` if only these two remain. Rules: `docs/analyze.md`.
+//! `undecided`, or `dctcp-or-odctcp` if only these two remain. Rules: `docs/howto/analyze.md`.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Visibility: facts of a connection that the location of a capture shows or hides.
 //!
 //! Contract: absence alone proves nothing: a direction is missing only if the capture has no packet
-//! of that end. `docs/analyze.md` lists what each location shows.
+//! of that end. `docs/howto/analyze.md` lists what each location shows.
 
 use lowtide_capture::{CapturePoint, Interface};
 use serde::Serialize;

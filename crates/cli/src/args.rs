@@ -231,7 +231,8 @@ pub(crate) struct RunArgs {
     /// the report; default: none, and `plot`, `pcap` and `explain --flow` repeat the run
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
     pub(crate) trace: Vec<String>,
-    /// Backend of the runs; real packets run in real time, one run at a time (docs/testbed.md)
+    /// Backend of the runs; real packets run in real time, one run at a time
+    /// (docs/howto/testbed.md)
     #[arg(long, value_enum, default_value_t = BackendArg::Sim)]
     pub(crate) backend: BackendArg,
     #[command(flatten)]
@@ -355,7 +356,8 @@ where it sends, its receiver-side switches where it receives (`lowtide list swit
 runs alone, and shares the bottleneck with each neighbour: a sender with its own receiver.
 
 Verdicts: healthy, collapsed-window, blind-to-congestion, starves-neighbour, starved-by-neighbour.
-All but `healthy` name the mechanism and the numbers that show it. docs/matrix.md defines them.
+All but `healthy` name the mechanism and the numbers that show it. docs/howto/matrix.md
+defines them.
 
 Examples:
   lowtide matrix                                        all registered schemes

@@ -1,5 +1,5 @@
 //! The result of a matrix: one row per pair and neighbour, as printed by `--json` and stored in
-//! `matrix.json`; described in `docs/matrix.md`.
+//! `matrix.json`; described in `docs/howto/matrix.md`.
 
 use lowtide_lab::{LabError, Results, RunFacts};
 use lowtide_record::{Manifest, RunDir};

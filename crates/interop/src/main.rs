@@ -41,7 +41,7 @@ struct Args {
     /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// Prints only the table, as in `docs/testing.md`.
+    /// Prints only the table, as in `docs/explanation/testing.md`.
     #[arg(long)]
     markdown: bool,
     /// A skipped peer is a failure.

@@ -23,7 +23,7 @@ pub struct Results {
     pub digest: String,
 }
 
-/// The output of `--json` and content of `summary.json`; documented in `docs/json.md`.
+/// The output of `--json` and content of `summary.json`; documented in `docs/reference/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResultsJson<'a> {
     /// `lowtide.run/2`.

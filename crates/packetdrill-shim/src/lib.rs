@@ -11,7 +11,7 @@
 //! packetdrill's own closing RST (RFC 5961 §3.2) is excluded.
 //!
 //! Layout and behaviour follow the interface's description. The crate contains no packetdrill code
-//! and does not depend on it. `docs/packetdrill.md` says how to use it.
+//! and does not depend on it. `docs/howto/packetdrill.md` says how to use it.
 
 mod calls;
 mod ffi;

@@ -8,7 +8,7 @@
 //! - [`run`]: the interpreter.
 //!
 //! Contract: deterministic, no I/O, no clocks, no threads. Scripts never run a shell. The crate
-//! contains no packetdrill code; `docs/packetdrill.md` describes the language.
+//! contains no packetdrill code; `docs/howto/packetdrill.md` describes the language.
 
 mod command;
 pub mod fields;

@@ -3,7 +3,7 @@
 //! Contract: reads, completes and checks; runs nothing. A file, its overrides and its sweep become
 //! a [`RunPlan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]. Otherwise
 //! they become [`ScenarioErrors`] with location and remedy. No input makes it panic. The format is
-//! described in `docs/scenario.md`.
+//! described in `docs/reference/scenario.md`.
 
 mod bundle_overrides;
 mod check;

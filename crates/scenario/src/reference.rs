@@ -1,4 +1,4 @@
-//! Key reference in Markdown: the second half of `docs/scenario.md`.
+//! Key reference in Markdown: the second half of `docs/reference/scenario.md`.
 
 use std::fmt::Write as _;
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_page_has_the_current_key_table() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
         let page = fs::read_to_string(&path).unwrap();
         let (head, tail) = page.split_once(MARK).unwrap();
         if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {

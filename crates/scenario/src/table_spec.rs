@@ -2,8 +2,8 @@
 //!
 //! Contract: descriptions only. Each table's specification is in its own file in `tables/`, beside
 //! its reader and writer. Reading, unknown-key errors, overrides, sweeps, the JSON Schema and
-//! `docs/scenario.md` all use them. Switches of a transport are listed in [`lowtide_tcp::switches`]
-//! instead, and the keys of a workload in its file in `lowtide_traffic`.
+//! `docs/reference/scenario.md` all use them. Switches of a transport are listed in
+//! [`lowtide_tcp::switches`] instead, and the keys of a workload in its file in `lowtide_traffic`.
 
 use lowtide_net::topology;
 use lowtide_traffic::workload;

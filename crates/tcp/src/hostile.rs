@@ -1,5 +1,5 @@
 //! Costs that one peer can cause: work, memory and segments sent per received segment, against the
-//! bounds stated in `docs/live.md`.
+//! bounds stated in `docs/howto/live.md`.
 
 mod bounds;
 mod timing;

@@ -23,7 +23,7 @@ pub struct Testbed {
 }
 
 /// Maximum CPU steal is 1/100 of the CPU time. Up to it, long flows were within 3 % of the
-/// simulation; at one tenth they were 10 to 23 % slower (`docs/testbed.md`).
+/// simulation; at one tenth they were 10 to 23 % slower (`docs/howto/testbed.md`).
 const STEAL_DIVISOR: u128 = 100;
 
 /// True if steal is at most 1/[`STEAL_DIVISOR`] of the time of all CPUs.

@@ -117,7 +117,7 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
     if !setup.probes.trace.is_empty() {
         return Err(refusal(
             "a flow on real packets cannot be traced".to_owned(),
-            "take a capture in a testbed that is up (docs/testbed.md), and read it with `lowtide analyze`",
+            "take a capture in a testbed that is up (docs/howto/testbed.md), and read it with `lowtide analyze`",
         ));
     }
     match fastest(setup) {

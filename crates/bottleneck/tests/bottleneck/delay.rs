@@ -53,7 +53,7 @@ pub(crate) fn dx_measures_the_actual_queueing_delay() {
         assert!(sample_count > 50 && info.counters.delay_reductions > 0, "{info:?}");
         assert_eq!(port.stats.drops, 0);
         // Two windows of two segments make a queue of a packet or two. Delays of a busy machine add
-        // to the measurement, so the bounds are loose; docs/live.md has an exact result.
+        // to the measurement, so the bounds are loose; docs/howto/live.md has an exact result.
         assert!(measured > actual / 2 && measured < 2 * actual + 5_000_000);
     });
 }

@@ -9,9 +9,9 @@ pub(super) const EXAMPLES: &str = "\
 Reports each connection, the worst first: negotiated ECN, CE marks in each direction, length of ECE
 echoes, feedback of the receiver (RFC 3168, DCTCP, ODCTCP, AccECN), DCTCP's alpha by the ACKs,
 window collapse, stuck ECE, timeouts, late ACKs, retransmissions, reordering, losses without marks,
-and the facts that this capture point hides. docs/analyze.md defines them. A capture at or near the
-sender shows most; 120 bytes of each packet suffice. A damaged file is reported up to the damage,
-with exit status 1.
+and the facts that this capture point hides. docs/howto/analyze.md defines them. A capture at or
+near the sender shows most; 120 bytes of each packet suffice. A damaged file is reported up to the
+damage, with exit status 1.
 
 Examples:
   tcpdump -i eth0 -s 120 -w web.pcap tcp port 443; lowtide analyze web.pcap

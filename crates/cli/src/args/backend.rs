@@ -12,7 +12,7 @@ pub(crate) enum BackendArg {
     Live,
     /// TCP of the Linux kernel, one network namespace per host.
     Kernel,
-    /// TCP of a User Mode Linux kernel, which has DCTCP (docs/uml.md).
+    /// TCP of a User Mode Linux kernel, which has DCTCP (docs/howto/uml.md).
     Uml,
 }
 

@@ -6,7 +6,8 @@ use super::ThreadCount;
 
 pub(super) const EXAMPLES: &str = "\
 A row is the median of the runs, with minimum and maximum of the CPU time. Each benchmark runs in a
-separate process, so peak memory is per benchmark. docs/performance.md defines the columns.
+separate process, so peak memory is per benchmark. docs/explanation/performance.md defines the
+columns.
 
 Examples:
   lowtide bench                                 a short list, about a minute

@@ -7,7 +7,7 @@ use super::backend::{BackendArg, RealArgs};
 pub(super) const EXAMPLES: &str = "\
 A and B are run directories, scenario files or names of embedded scenarios. A scenario is run as by
 `run`, into its own directory; finished runs are reused. Runs are paired by scheme, point and seed.
-docs/compare.md defines the verdicts.
+docs/howto/compare.md defines the verdicts.
 
 Examples:
   lowtide compare runs/queue-buildup/1111aaaa runs/queue-buildup/2222bbbb

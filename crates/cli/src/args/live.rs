@@ -39,7 +39,7 @@ pub(super) const EXAMPLES: &str = "\
 Real packets need Linux, root (CAP_NET_ADMIN) and /dev/net/tun, and nothing else. With
 `--peer kernel` the command creates an unnamed network namespace with the kernel's TCP at the other
 end; the namespace ends with the command. Otherwise the command runs in the current namespace, and
-refuses the machine's own without `--netns here`. docs/live.md shows more.
+refuses the machine's own without `--netns here`. docs/howto/live.md shows more.
 
 Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s

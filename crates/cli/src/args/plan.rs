@@ -7,7 +7,7 @@ use super::time;
 
 pub(super) const EXAMPLES: &str = "\
 The analysis is DCTCP (SIGCOMM 2010) §3.3 and §3.4: N endless, synchronised flows on one link.
-docs/plan.md defines each line of the output and explains how the simulation differs.
+docs/howto/plan.md defines each line of the output and explains how the simulation differs.
 
 Examples:
   lowtide plan --rate 10Gbps --rtt 100us --flows 40

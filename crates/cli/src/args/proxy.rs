@@ -10,7 +10,8 @@ use super::quantity::{seconds, size};
 pub(super) const EXAMPLES: &str = "\
 A route is a listening TCP and port, `=`, and a target. The relay accepts a connection by one TCP
 and opens one to the target by the other. After Ctrl-C or SIGTERM it accepts no more connections;
-open ones have --drain seconds to end. docs/live.md shows how packets are routed to our addresses.
+open ones have --drain seconds to end. docs/howto/live.md shows how packets are routed to our
+addresses.
 
 Examples:
   lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 --scheme odctcp-sender -s ect=data

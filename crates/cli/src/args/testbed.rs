@@ -10,7 +10,7 @@ pub(super) const UP_EXAMPLES: &str = "\
 Each host of the scenario's network is a network namespace `lowtide-HOST` with the interface `eth0`
 and the kernel's TCP, configured by the first scheme. The testbed stays up until Ctrl-C or
 `lowtide testbed down`. The next `up` or `down` removes the remains of a killed testbed.
-docs/testbed.md shows more.
+docs/howto/testbed.md shows more.
 
 Examples:
   lowtide testbed up queue-buildup-100m

@@ -8,7 +8,7 @@ use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 pub(super) const EXAMPLES: &str = "\
 The machine sees the host's files, read-only except the current folder and the folders of --write.
 Output and exit status are those of the command. The machine ends with this process, even if it is
-killed. docs/uml.md shows more.
+killed. docs/howto/uml.md shows more.
 
 Examples:
   lowtide testbed uml -- live client --peer kernel --kernel-cc dctcp --kernel-ecn on --scheme dctcp

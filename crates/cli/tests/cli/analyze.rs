@@ -128,7 +128,7 @@ fn memory_is_bounded_by_the_size_of_the_capture() {
     let file = folder.join("many.pcap");
     let bytes = many_connections(40_000);
     fs::write(&file, &bytes).expect("it is written");
-    // docs/analyze.md: 128 times the file size, plus the program's own mappings.
+    // docs/howto/analyze.md: 128 times the file size, plus the program's own mappings.
     let kib = 128 * 1024 + 128 * bytes.len() / 1024;
     for json in ["", "--json"] {
         let command = format!("ulimit -v {kib}; exec \"$0\" {json} analyze \"$1\"");

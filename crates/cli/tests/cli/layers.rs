@@ -1,11 +1,12 @@
-//! Layers: a crate depends only on crates above it in the table of `docs/architecture.md`.
+//! Layers: a crate depends only on crates above it in the table of
+//! `docs/explanation/architecture.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Lowest first, as in the table of `docs/architecture.md`.
+/// Lowest first, as in the table of `docs/explanation/architecture.md`.
 const ORDER: [&str; 28] = [
     "lowtide-units",
     "lowtide-schema",
@@ -104,7 +105,10 @@ fn every_crate_has_its_place() {
     let metadata = metadata();
     for package in metadata["packages"].as_array().expect("packages") {
         let name = package["name"].as_str().expect("a name");
-        assert!(name == "xtask" || ORDER.contains(&name), "{name} is not in docs/architecture.md");
+        assert!(
+            name == "xtask" || ORDER.contains(&name),
+            "{name} is not in docs/explanation/architecture.md"
+        );
     }
 }
 

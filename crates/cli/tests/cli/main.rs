@@ -9,5 +9,6 @@ mod messages;
 mod modules;
 mod old_results;
 mod packetdrill;
+mod pages;
 mod plan_compare_tasks;
 mod runs;

@@ -81,11 +81,14 @@ fn a_plan_gives_k_and_g_and_checks_them() {
     );
     let rows = answer["check"]["rows"].as_array().expect("rows");
     assert!(rows.iter().all(|r| r["measured"].is_number()), "{rows:?}");
-    let documented = include_str!("../../../../docs/json.md");
+    let documented = include_str!("../../../../docs/reference/json.md");
     let (advice, check) = (&answer["advice"], &answer["check"]);
     for part in [&answer, advice, &advice["predicted"], check, &rows[0]] {
         for key in part.as_object().expect("an object").keys() {
-            assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+            assert!(
+                documented.contains(&format!("`{key}`")),
+                "docs/reference/json.md lacks `{key}`"
+            );
         }
     }
     let output = run(&["--no-check", "--burst-packets", "40pkt"]);
@@ -118,10 +121,13 @@ fn a_scenario_is_compared_with_its_changed_self() {
     let queue = rows.iter().find(|r| r["metric"] == "mean_packets" && r["scheme"] == "dctcp");
     let queue = queue.expect("the queue of DCTCP");
     assert_eq!(queue["verdict"], "higher", "{queue}");
-    let documented = include_str!("../../../../docs/json.md");
+    let documented = include_str!("../../../../docs/reference/json.md");
     for part in [&answer, &answer["a"], queue] {
         for key in part.as_object().expect("an object").keys() {
-            assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+            assert!(
+                documented.contains(&format!("`{key}`")),
+                "docs/reference/json.md lacks `{key}`"
+            );
         }
     }
     let output = compare(&[&changed[..], &["--fail-above", "50%"]].concat());

@@ -130,8 +130,8 @@ fn runs_that_do_not_fit_are_refused_before_they_start() {
     }
     let nothing = lowtide(&["check", "first-light", "--memory", "0 B"]);
     assert_eq!(nothing.status.code(), Some(2));
-    let documented = include_str!("../../../../docs/json.md");
+    let documented = include_str!("../../../../docs/reference/json.md");
     for key in fine.as_object().expect("an object").keys() {
-        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/reference/json.md lacks `{key}`");
     }
 }

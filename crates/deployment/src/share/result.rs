@@ -1,4 +1,4 @@
-//! Measurements of each class: the output of `--share --json`, described in `docs/matrix.md`.
+//! Measurements of each class: the output of `--share --json`, described in `docs/howto/matrix.md`.
 
 use lowtide_lab::{GroupFacts, Results, RunFacts};
 use lowtide_record::Manifest;

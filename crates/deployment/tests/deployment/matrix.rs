@@ -187,10 +187,10 @@ fn the_answer_has_the_documented_shape() {
     assert!(
         value["pairs"][0]["neighbour"].is_null() && value["pairs"][0]["neighbour_flows"].is_null()
     );
-    let documented = include_str!("../../../../docs/matrix.md");
+    let documented = include_str!("../../../../docs/howto/matrix.md");
     let all = [&value, row, &row["queue"], &row["pair"], &row["evidence"]];
     for key in all.into_iter().flat_map(keys) {
-        assert!(documented.contains(&format!("`{key}`")), "docs/matrix.md lacks `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/howto/matrix.md lacks `{key}`");
     }
     for verdict in PairVerdict::ALL {
         assert!(documented.contains(&format!("`{}`", verdict.name())), "{verdict:?}");

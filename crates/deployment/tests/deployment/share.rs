@@ -117,9 +117,9 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
     );
     let point = &value["points"][0];
     assert!(point["moved"].is_null() && point["stayed"]["fct_ms_p99"].is_null(), "ten flows");
-    let documented = include_str!("../../../../docs/matrix.md");
+    let documented = include_str!("../../../../docs/howto/matrix.md");
     for key in keys(&value).iter().chain(&keys(point)).chain(&keys(&point["stayed"])) {
-        assert!(documented.contains(&format!("`{key}`")), "docs/matrix.md lacks `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/howto/matrix.md lacks `{key}`");
     }
     let page = std::fs::read_to_string(temp.path().join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("Hosts moved"));

@@ -161,11 +161,11 @@ fn the_envelope_has_the_documented_shape() {
         row.into_iter().find(|r| r["group"] == "short" && r["metric"] == "fct_ms.mean").unwrap();
     assert_eq!((&row["unit"], &row["seeds"]), (&"ms".into(), &2.into()));
     // The documentation names every key.
-    let documented = include_str!("../../../../docs/json.md");
+    let documented = include_str!("../../../../docs/reference/json.md");
     for key in keys(run).iter().chain(&keys(short)).chain(&keys(row)) {
-        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/reference/json.md lacks `{key}`");
     }
     for key in keys(&run["queues"][0]) {
-        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/reference/json.md lacks `{key}`");
     }
 }

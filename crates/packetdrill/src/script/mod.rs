@@ -2,7 +2,7 @@
 //!
 //! Contract: an unsupported construct is rejected by name and line, never skipped. A parsed script
 //! contains only constructs that the interpreter knows. Input is untrusted: errors, never panics.
-//! `docs/packetdrill.md` is the language reference.
+//! `docs/howto/packetdrill.md` is the language reference.
 
 mod assertion;
 mod call;

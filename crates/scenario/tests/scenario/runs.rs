@@ -402,7 +402,7 @@ fn texts_survive_being_written_out() {
 
 #[test]
 fn the_example_of_the_manual_is_right() {
-    let page = include_str!("../../../../docs/scenario.md");
+    let page = include_str!("../../../../docs/reference/scenario.md");
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (example, rest) = rest.split_once("```").unwrap();
     let setup = only(example);

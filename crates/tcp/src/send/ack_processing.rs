@@ -36,8 +36,8 @@ impl Connection {
             return Err(SegmentError::AckOfUnsent);
         }
         if ack < self.snd.una as i64 {
-            // Old and reordered. Deviation: its SACK blocks are ignored (docs/deviations.md). Its
-            // payload may be new.
+            // Old and reordered. Deviation: its SACK blocks are ignored
+            // (docs/reference/deviations.md). Its payload may be new.
             return Ok(());
         }
         let ack = ack as u64;

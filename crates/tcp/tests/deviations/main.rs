@@ -1,5 +1,5 @@
-//! `docs/deviations.md`: the second half is generated from the switches and the profiles, and a
-//! test checks it; every source file that states a deviation must be in the first half.
+//! `docs/reference/deviations.md`: the second half is generated from the switches and the profiles,
+//! and a test checks it; every source file that states a deviation must be in the first half.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,8 +12,8 @@ use lowtide_tcp::switches::{self, Setting, Side};
 const MARK: &str = "<!-- What follows is made of the switches; a test keeps it so. -->\n";
 
 fn page() -> (PathBuf, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deviations.md");
-    let text = fs::read_to_string(&path).expect("docs/deviations.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/deviations.md");
+    let text = fs::read_to_string(&path).expect("docs/reference/deviations.md");
     (path, text)
 }
 

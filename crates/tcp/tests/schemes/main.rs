@@ -1,5 +1,5 @@
-//! `docs/schemes/`: pages generated from the registries, the schemes, the profiles, and the module
-//! docs of every registered file. A test checks that they are current.
+//! `docs/reference/schemes/`: pages generated from the registries, the schemes, the profiles, and
+//! the module docs of every registered file. A test checks that they are current.
 
 mod module;
 mod pages;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemes")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/schemes")
 }
 
 /// Every file below `dir`, by its path from `root`.

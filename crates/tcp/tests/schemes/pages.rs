@@ -12,7 +12,7 @@ use crate::module::Module;
 
 const MADE: &str = "<!-- Generated from the code by `cargo xtask docs`; a test checks it. -->\n";
 
-/// All pages, by path below `docs/schemes/`.
+/// All pages, by path below `docs/reference/schemes/`.
 pub(crate) fn all() -> BTreeMap<String, String> {
     let mut out = BTreeMap::from([("README.md".to_owned(), index())]);
     let mut add = |path: String, text: String| {
@@ -60,7 +60,7 @@ fn index() -> String {
          stack; a scheme overrides parts of it.\n\n\
          `lowtide list` prints these tables, `lowtide explain NAME` one entry, `lowtide explain\n\
          --diff a b` the differences of two. [Deviations](../deviations.md) lists deviations\n\
-         from specifications. [CONTRIBUTING](../../CONTRIBUTING.md) describes how to add a\n\
+         from specifications. `CONTRIBUTING.md` describes how to add a\n\
          scheme.\n\n"
     );
     out += &table("Schemes", "", SCHEMES.iter().map(|s| (s.name, s.summary)));

@@ -147,7 +147,7 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
         return Ok(name.to_owned());
     }
     let more = if name == "dctcp" {
-        "User Mode Linux has it (docs/uml.md), or a module `tcp_dctcp`"
+        "User Mode Linux has it (docs/howto/uml.md), or a module `tcp_dctcp`"
     } else {
         "load it, or choose another with `--kernel-cc FROM=NAME`"
     };

@@ -37,7 +37,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "format",
             kind: ValueKind::Choice(&["csv", "hpcc", "htsim"]),
             default: Is("csv"),
-            doc: "Format of the file; docs/traffic.md describes all three.",
+            doc: "Format of the file; docs/reference/traffic.md describes all three.",
             source: "HPCC `flow.txt`, htsim connection matrix; `csv` is lowtide",
         },
         START,

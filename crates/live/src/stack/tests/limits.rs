@@ -1,4 +1,4 @@
-//! Memory and work caused by a hostile packet, compared with the limits in docs/live.md.
+//! Memory and work caused by a hostile packet, compared with the limits in docs/howto/live.md.
 
 use allocation_counter::measure;
 
