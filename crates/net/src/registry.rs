@@ -1,4 +1,4 @@
-//! Descriptions of registered files: markers, admission rules, topologies.
+//! Descriptions of registered files: admission rules, topologies.
 //!
 //! The scenario reader, the command line and the documentation read them; nothing here runs.
 
@@ -62,13 +62,12 @@ pub enum ParamFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{aqm, buffer, topology};
+    use crate::{buffer, topology};
 
     #[test]
     fn entries_are_complete_and_found_by_name() {
         for (registry, find) in [
-            (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static RegistryEntry>),
-            (buffer::REGISTRY, buffer::find),
+            (buffer::REGISTRY, buffer::find as fn(&str) -> Option<&'static RegistryEntry>),
             (topology::REGISTRY, topology::find),
         ] {
             assert!(registry.len() >= 2);
