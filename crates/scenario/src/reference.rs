@@ -38,8 +38,11 @@ pub fn reference() -> String {
         }
         for (name, summary, own) in kinds {
             let intro = wrapped(&format!("`kind = \"{name}\"`: {summary}."));
-            let _ = writeln!(out, "\n{intro}\n");
-            keys(&mut out, &own, &known);
+            let _ = writeln!(out, "\n{intro}");
+            if !own.is_empty() {
+                out.push('\n');
+                keys(&mut out, &own, &known);
+            }
         }
         if section.has_switches() {
             let _ = writeln!(out, "\n{}", wrapped(SWITCH_TABLES));
