@@ -213,7 +213,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .map(distribution)
             .collect(),
         ListKind::SwitchProfiles => {
-            lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()
+            lowtide_net::profiles::REGISTRY.all().map(switch_profile).collect()
         }
         ListKind::HostProfiles => lowtide_host::HOST_PROFILES
             .iter()

@@ -70,7 +70,7 @@ impl KnownNames {
             NameSet::HostProfiles => {
                 lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }
-            NameSet::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Switches => profiles::REGISTRY.all().map(|p| p.name.to_owned()).collect(),
         }
     }
 }

@@ -69,7 +69,7 @@ fn reserved_bytes_add_to_the_share_of_the_rest() {
 
 #[test]
 fn a_busy_port_of_a_triumph_takes_seven_hundred_kilobytes() {
-    let triumph = profiles::find("triumph").unwrap();
+    let triumph = profiles::REGISTRY.find("triumph").unwrap();
     let port = PortSpec { buffer: triumph.buffer(), ..PortSpec::NIC };
     let plan = fan(51, port, Some(triumph.memory.as_u64()));
     let held = saturated(&plan, 1, 1_300, 1_500)[0];

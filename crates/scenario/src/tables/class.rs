@@ -1,7 +1,6 @@
 //! `[switch.class.NAME]`: several queues at each port of the switches.
 
 use lowtide_net::{BufferSpec, Service};
-use lowtide_units::Bytes;
 
 use super::read_context::ReadContext;
 use super::{buffer, mark};
@@ -75,7 +74,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
             let help = "write `service = \"dwrr\"`, or remove it".to_owned();
             r.report("quantum", "a strict class has no quantum", Some(help));
         }
-        let quantum = r.size("quantum").unwrap_or(Bytes::new(1_500));
+        let quantum = r.size("quantum").unwrap_or_default();
         let service = if strict { Service::Strict } else { Service::Dwrr { quantum } };
         let own = r.has("buffer").then(|| buffer::read(&mut r, all.buffer));
         let buffer_at = r.at("buffer");

@@ -121,6 +121,5 @@ pub(super) fn report_no_ecn(
 }
 
 fn marking() -> Vec<&'static str> {
-    let marks = |p: &&SwitchProfile| p.ecn;
-    profiles::PROFILES.iter().filter(marks).map(|p| p.name).collect()
+    profiles::REGISTRY.all().filter(|p| p.ecn).map(|p| p.name).collect()
 }

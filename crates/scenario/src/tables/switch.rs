@@ -171,7 +171,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
 
 /// Reads buffer and memory; unset keys keep the values of `out`.
 fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
-    if let Some(profile) = r.text("profile").and_then(|name| profiles::find(&name)) {
+    if let Some(profile) = r.text("profile").and_then(|name| profiles::REGISTRY.find(&name)) {
         out.profile = Some(profile);
         out.buffer = profile.buffer();
         out.memory = Some(profile.memory);

@@ -40,6 +40,9 @@ static EVERY_NTH: MarkerEntry = MarkerEntry {
     configure,
 };
 
+/// A name that is taken.
+static SECOND_STEP: MarkerEntry = MarkerEntry { name: "step", ..EVERY_NTH };
+
 #[derive(Clone, Copy, Debug)]
 struct EveryNth {
     nth: u64,
@@ -99,7 +102,7 @@ fn with(lines: &str) -> String {
 
 fn plan(text: &str) -> lowtide_scenario::RunPlan {
     let scenario = Scenario::parse(text, "t.toml").unwrap_or_else(|e| panic!("{e}"));
-    let scenario = scenario.with_override("transport.scheme", "dctcp").unwrap();
+    let scenario = scenario.with_override("transport.scheme", "dctcp").expect("it is known");
     scenario.expand().unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -162,7 +165,6 @@ fn a_second_registration_is_an_error_that_names_both_places() {
     let error = aqm::REGISTRY.register(&EVERY_NTH).unwrap_err().to_string();
     let here = error.matches("registered_marker.rs:").count();
     assert!(error.contains("the marker `every-nth` is registered twice") && here == 2, "{error}");
-    static STEP: MarkerEntry = MarkerEntry { name: "step", ..EVERY_NTH };
-    let error = aqm::REGISTRY.register(&STEP).unwrap_err().to_string();
+    let error = aqm::REGISTRY.register(&SECOND_STEP).unwrap_err().to_string();
     assert!(error.contains("crates/net/src/aqm/mod.rs:"), "{error}");
 }
