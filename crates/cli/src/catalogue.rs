@@ -190,9 +190,13 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::Feedback => feedback::all()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
-        ListKind::Markers => {
-            lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect()
-        }
+        ListKind::Markers => lowtide_net::aqm::REGISTRY
+            .all()
+            .map(|e| CatalogueItem {
+                settings: e.params.iter().map(declared).collect(),
+                ..registered("marker", e.name, e.summary, e.spec, &[])
+            })
+            .collect(),
         ListKind::Topologies => {
             lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
         }
@@ -209,7 +213,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .map(distribution)
             .collect(),
         ListKind::SwitchProfiles => {
-            lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()
+            lowtide_net::profiles::REGISTRY.all().map(switch_profile).collect()
         }
         ListKind::HostProfiles => lowtide_host::HOST_PROFILES
             .iter()

@@ -58,16 +58,14 @@ mod shortest_paths;
 mod stats;
 pub mod topology;
 
+pub use aqm::MarkSpec;
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
 pub use lowtide_units::{QueueLength, Ratio};
 pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
 pub use partition::{Partition, PartitionError};
-pub use port_spec::{
-    BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, MarkSpec, NotEct, PiSpec,
-    PieSpec, PortSpec, RedSpec, Service,
-};
+pub use port_spec::{BufferSpec, ClassSet, ClassSpec, PortSpec, Service};
 pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;

@@ -1,4 +1,4 @@
-//! Descriptions of registered files: markers, admission rules, topologies.
+//! Descriptions of registered topologies.
 //!
 //! The scenario reader, the command line and the documentation read them; nothing here runs.
 
@@ -31,20 +31,12 @@ pub struct Param {
 /// The notation of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParamFormat {
-    /// A queue length: `"20 pkt"` or `"30 kB"`.
-    Length,
     /// A rate: `"10 Gbit/s"`.
     Rate,
     /// An integer: `9`.
     Number,
-    /// A ratio: `"1/4"`, `"2"`.
-    Ratio,
-    /// An amount of data: `"4 MB"`.
-    Size,
     /// A duration: `"5 us"`.
     Duration,
-    /// A fraction: `"95 %"`.
-    Share,
     /// One of these names.
     Choice(&'static [&'static str]),
     /// A list of hosts.
@@ -62,15 +54,13 @@ pub enum ParamFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{aqm, buffer, topology};
+    use crate::topology;
 
     #[test]
     fn entries_are_complete_and_found_by_name() {
-        for (registry, find) in [
-            (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static RegistryEntry>),
-            (buffer::REGISTRY, buffer::find),
-            (topology::REGISTRY, topology::find),
-        ] {
+        for (registry, find) in
+            [(topology::REGISTRY, topology::find as fn(&str) -> Option<&'static RegistryEntry>)]
+        {
             assert!(registry.len() >= 2);
             for entry in registry {
                 assert!(find(entry.name).is_some_and(|found| std::ptr::eq(found, *entry)));

@@ -62,7 +62,7 @@ impl KnownNames {
             NameSet::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
             NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
             NameSet::BaseSchemes => base().collect(),
-            NameSet::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Markers => aqm::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             NameSet::Workloads => workload::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Traffic => self.traffic.clone(),
@@ -70,7 +70,7 @@ impl KnownNames {
             NameSet::HostProfiles => {
                 lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }
-            NameSet::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Switches => profiles::REGISTRY.all().map(|p| p.name.to_owned()).collect(),
         }
     }
 }

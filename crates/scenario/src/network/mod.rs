@@ -136,7 +136,7 @@ fn of_leaf_spine(t: &Topology, port: PortSpec) -> LeafSpine {
         spines: t.number("spines"),
         hosts_per_leaf: t.number("hosts-per-leaf"),
         parallel: t.number("parallel"),
-        host: host(t, port),
+        host: host(t, port.clone()),
         fabric: layer(t, "fabric", port),
         framing: t.framing,
     }
@@ -145,8 +145,8 @@ fn of_leaf_spine(t: &Topology, port: PortSpec) -> LeafSpine {
 fn of_fat_tree(t: &Topology, port: PortSpec) -> FatTree {
     FatTree {
         k: t.number("k"),
-        host: host(t, port),
-        aggregation: layer(t, "aggregation", port),
+        host: host(t, port.clone()),
+        aggregation: layer(t, "aggregation", port.clone()),
         core: layer(t, "core", port),
         framing: t.framing,
     }
@@ -161,8 +161,8 @@ fn of_three_tier(t: &Topology, port: PortSpec) -> ThreeTier {
         hosts_per_tor: t.number("hosts-per-tor"),
         tor_uplinks: t.number("tor-uplinks"),
         agg_uplinks: t.number("agg-uplinks"),
-        host: host(t, port),
-        aggregation: layer(t, "aggregation", port),
+        host: host(t, port.clone()),
+        aggregation: layer(t, "aggregation", port.clone()),
         core: layer(t, "core", port),
         framing: t.framing,
     }
@@ -191,13 +191,13 @@ fn fabric(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
                 bottleneck_rate,
                 bottleneck_delay,
                 framing,
-                port,
+                port: port.clone(),
                 bottleneck_port: port,
             }))
         }
         TopologyKind::MultiHop => {
             let [s1, s2, s3, r1, r2] = [0, 1, 2, 3, 4].map(|i| side(model, i));
-            let trunk = layer(t, "trunk", port);
+            let trunk = layer(t, "trunk", port.clone());
             Ok(multi_hop(&MultiHop { s1, s2, s3, r1, r2, trunk, framing, port }))
         }
         TopologyKind::LeafSpine => leaf_spine(&of_leaf_spine(t, port)),
@@ -259,7 +259,7 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
         for (node, line) in [(link.a, &mut link.from_a), (link.b, &mut link.from_b)] {
             let NodeId::Switch(switch) = node else { continue };
             let place = chosen.get(switch as usize).copied().unwrap_or_default();
-            line.port = ports[place];
+            line.port = ports[place].clone();
         }
     }
 }
@@ -268,9 +268,10 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
 fn port(spec: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
     let count_in_service = spec.count_in_service;
     if model.switch.classes.is_empty() {
-        return PortSpec { buffer: spec.buffer, mark: spec.mark, count_in_service, classes: None };
+        let (buffer, mark) = (spec.buffer, spec.mark.spec.clone());
+        return PortSpec { buffer, mark, count_in_service, classes: None };
     }
-    let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::None);
+    let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::NONE);
     PortSpec { buffer, mark, count_in_service, classes: Some(ClassSet(place)) }
 }
 
@@ -279,7 +280,7 @@ fn classes(spec: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
     let class = |c: &crate::model::Class| ClassSpec {
         service: c.service,
         buffer: c.buffer.unwrap_or(spec.buffer),
-        mark: c.mark.unwrap_or(spec.mark),
+        mark: c.mark.as_ref().unwrap_or(&spec.mark).spec.clone(),
     };
     model.switch.classes.iter().map(class).collect()
 }
