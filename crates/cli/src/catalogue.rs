@@ -3,7 +3,7 @@
 use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
-use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
+use lowtide_tcp::{DefaultValue, Param, ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::Cdf;
 use lowtide_traffic::cdf::CdfKind;
 use lowtide_units::{Bytes, Duration};
@@ -37,10 +37,18 @@ pub(crate) struct CatalogueSetting {
 fn param(p: &Param) -> CatalogueSetting {
     CatalogueSetting {
         name: p.name.into(),
-        value: p.default.into(),
+        value: default_text(p.default).into(),
         accepts: p.kind.describe(),
         doc: p.doc.into(),
         source: p.source.into(),
+    }
+}
+
+/// The default of a parameter, or the effect of leaving it unset.
+fn default_text(default: DefaultValue) -> &'static str {
+    match default {
+        DefaultValue::Required => "required",
+        DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
     }
 }
 
@@ -93,7 +101,7 @@ fn all_switches() -> Vec<CatalogueItem> {
     let items = switches::all().into_iter().map(|s| {
         let value = CatalogueSetting {
             name: s.name(),
-            value: s.get(&default).to_string(),
+            value: s.text(&default),
             accepts: s.kind().describe(),
             doc: s.doc().into(),
             source: s.source().into(),
@@ -152,27 +160,30 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
                 registered("experiment", &r.id(), &title, &paper, &[])
             })
             .collect(),
-        ListKind::Schemes => scheme::SCHEMES
-            .iter()
+        ListKind::Schemes => scheme::REGISTRY
+            .all()
             .map(|s| CatalogueItem {
                 settings: assignments(s.settings),
                 ..registered("scheme", s.name, s.summary, "", &[])
             })
             .collect(),
-        ListKind::Profiles => profile::PROFILES
-            .iter()
+        ListKind::Profiles => profile::REGISTRY
+            .all()
             .map(|p| CatalogueItem {
                 settings: assignments(p.settings),
                 ..registered("profile", p.name, p.summary, "", &[])
             })
             .collect(),
-        ListKind::Cc => {
-            cc::all().map(|e| registered("cc", e.name, e.summary, e.spec, e.params)).collect()
-        }
-        ListKind::Ack => {
-            ack::all().map(|e| registered("ack", e.name, e.summary, e.spec, e.params)).collect()
-        }
-        ListKind::Feedback => feedback::all()
+        ListKind::Cc => cc::REGISTRY
+            .all()
+            .map(|e| registered("cc", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Ack => ack::REGISTRY
+            .all()
+            .map(|e| registered("ack", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Feedback => feedback::REGISTRY
+            .all()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
         ListKind::Markers => {
@@ -193,8 +204,8 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::SwitchProfiles => {
             lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()
         }
-        ListKind::HostProfiles => lowtide_host::HOST_PROFILES
-            .iter()
+        ListKind::HostProfiles => lowtide_host::profile::REGISTRY
+            .all()
             .map(|p| {
                 let mut settings = assignments(p.transport);
                 settings.extend(assignments(p.sources));

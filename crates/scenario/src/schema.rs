@@ -217,10 +217,15 @@ fn of_kind(kind: ValueKind) -> Value {
         ValueKind::Count { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max })
         }
-        ValueKind::Bytes { .. } => json!({ "type": "string", "pattern": QUANTITY }),
+        ValueKind::Bytes { .. }
+        | ValueKind::Rate
+        | ValueKind::Fraction { .. }
+        | ValueKind::Length => json!({ "type": "string", "pattern": QUANTITY }),
         ValueKind::Duration { .. } => {
             json!({ "anyOf": [{ "type": "string", "pattern": QUANTITY }, { "const": "never" }] })
         }
+        ValueKind::Ratio => json!({ "type": ["string", "number"] }),
+        ValueKind::Choice(names) => json!({ "enum": names }),
         ValueKind::Name { allowed, .. } => json!({ "enum": allowed() }),
         ValueKind::NameOrCount { allowed, min, max } => json!({
             "anyOf": [
@@ -228,6 +233,8 @@ fn of_kind(kind: ValueKind) -> Value {
                 { "type": "integer", "minimum": min, "maximum": max },
             ],
         }),
+        ValueKind::Distribution(_) | ValueKind::File => json!({ "type": "string" }),
+        ValueKind::Or { kind, word } => json!({ "anyOf": [of_kind(*kind), { "const": word }] }),
     }
 }
 

@@ -7,6 +7,6 @@ extern crate alloc;
 mod abe;
 
 fn main() -> std::process::ExitCode {
-    lowtide_tcp::cc::register(&abe::ENTRY).expect("a name that nothing has yet");
+    lowtide_tcp::cc::REGISTRY.register(&abe::ENTRY).expect("a name that nothing has yet");
     lowtide::main()
 }

@@ -3,9 +3,8 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use lowtide_schema::{Param, Part, Values};
 use lowtide_units::{Duration, Instant};
-
-use crate::settings::params::{Param, Params};
 
 /// Parameters of a policy at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +85,15 @@ pub struct AckPolicyEntry {
     /// Its parameters.
     pub params: &'static [Param],
     /// Creates a policy for a connection.
-    pub build: fn(&Params, &AckSetup) -> Box<dyn AckPolicy>,
+    pub build: fn(&Values, &AckSetup) -> Box<dyn AckPolicy>,
+}
+
+impl Part for AckPolicyEntry {
+    const WHAT: &'static str = "acknowledgement policy";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Decides when to acknowledge and which ECE flag to send.

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use lowtide_schema::{Param, Part, Values};
 use lowtide_units::{Duration, Instant, Probe, Rate};
 
 use super::per_round_trip;
-use crate::settings::params::{Param, Params};
 
 /// Parameters of the connection when it was established.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +216,15 @@ pub struct CcEntry {
     /// Requirements on the connection.
     pub requires: Requirements,
     /// Creates a control for a connection.
-    pub build: fn(&Params, &CcSetup) -> Box<dyn CongestionControl>,
+    pub build: fn(&Values, &CcSetup) -> Box<dyn CongestionControl>,
+}
+
+impl Part for CcEntry {
+    const WHAT: &'static str = "congestion control";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Accuracy of a control's guess that the peer's delayed-ACK timer released an ACK, if a simulator

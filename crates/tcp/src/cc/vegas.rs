@@ -27,16 +27,14 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Probe, Unit};
 
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
 
-const NAME: &str = "vegas";
 const MAX_SEGMENTS: u64 = 1000;
 
 /// A parameter that is a number of queued segments.
@@ -46,12 +44,13 @@ const fn segments(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind: ValueKind::Count { min: 0, max: MAX_SEGMENTS }, default, doc, source }
+    let kind = ValueKind::Count { min: 0, max: MAX_SEGMENTS };
+    Param { name, kind, default: DefaultValue::Is(default), doc, source }
 }
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "vegas",
     summary: "keeps between alpha and beta of its segments in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
     params: &[
@@ -79,14 +78,14 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let window = CongestionWindow::new(setup, Factor::HALF);
-    let bytes = |name, default| params.count(NAME, name, default).min(MAX_SEGMENTS) * window.mss();
-    let alpha = bytes("alpha", 1);
+    let bytes = |name| values.count(name) * window.mss();
+    let alpha = bytes("alpha");
     Box::new(Vegas {
         alpha,
-        beta: bytes("beta", 3).max(alpha),
-        gamma: bytes("gamma", 1),
+        beta: bytes("beta").max(alpha),
+        gamma: bytes("gamma"),
         window,
         base: None,
         round: Round { restart: true, ..Round::default() },

@@ -41,7 +41,7 @@ pub(super) struct SyntheticSender {
 
 impl SyntheticSender {
     pub(super) fn new(subject: Subject<'_>, setup: &CcSetup) -> Self {
-        Self { cc: (subject.entry.build)(subject.params, setup), now: setup.now, una: 0, nxt: 0 }
+        Self { cc: (subject.entry.build)(subject.values, setup), now: setup.now, una: 0, nxt: 0 }
     }
 
     /// A sender in congestion avoidance with a window of about `segments`; `None` if a loss does

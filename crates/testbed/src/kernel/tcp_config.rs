@@ -104,7 +104,7 @@ impl KernelTcpConfig {
 
 /// Source of the profile's value.
 fn source(switch: &str) -> &'static str {
-    let linux = profile::find_profile("linux");
+    let linux = profile::REGISTRY.find("linux");
     let of = |settings: &[profile::Assignment]| {
         settings.iter().find(|s| s.switch == switch).map(|s| s.source)
     };
@@ -171,7 +171,7 @@ type Sysctl = (&'static str, String);
 
 /// Sysctls to set, and the kernel's resulting behaviour as a configuration.
 fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
-    let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
+    let linux = profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {
         EcnNegotiation::Off => "0",

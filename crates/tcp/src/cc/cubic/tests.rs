@@ -23,7 +23,11 @@ struct Flow {
 
 impl Flow {
     fn new(rtt: Duration) -> Self {
-        Self { cc: build(&Params::new(), &setup()), now: Instant::ZERO, rtt }
+        Self {
+            cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &setup()),
+            now: Instant::ZERO,
+            rtt,
+        }
     }
     fn cwnd(&self) -> u64 {
         self.cc.cwnd()
@@ -166,11 +170,10 @@ fn losses_and_marks_leave_seven_tenths_and_do_not_add_up() {
 
 #[test]
 fn fast_convergence_lowers_the_plateau_if_enabled() {
-    for (on, plateau) in [(true, 59_500), (false, 70_000)] {
+    for (on, plateau) in [("true", 59_500), ("false", 70_000)] {
         let mut flow = Flow::new(Duration::from_ms(10));
-        let mut params = Params::new();
-        params.set(NAME, "fast-convergence", Value::Bool(on));
-        flow.cc = build(&params, &setup());
+        let values = Values::parse(ENTRY.params, &[("fast-convergence", on)]).unwrap();
+        flow.cc = build(&values, &setup());
         flow.lose();
         assert_eq!(flow.w_max(), 100 * MSS);
         flow.lose();
