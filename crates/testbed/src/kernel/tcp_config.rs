@@ -104,11 +104,7 @@ impl KernelTcpConfig {
 
 /// Source of the profile's value.
 fn source(switch: &str) -> &'static str {
-    let linux = profile::REGISTRY.find("linux");
-    let of = |settings: &[profile::Assignment]| {
-        settings.iter().find(|s| s.switch == switch).map(|s| s.source)
-    };
-    linux.and_then(|p| of(p.settings)).unwrap_or("as RFCs say")
+    profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
 /// Name of the congestion control in the kernel.
