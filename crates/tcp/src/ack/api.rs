@@ -82,7 +82,7 @@ pub struct AckPolicyEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// Creates a policy for a connection.
     pub build: fn(&Values, &AckSetup) -> Box<dyn AckPolicy>,

@@ -209,7 +209,7 @@ pub struct CcEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// Declared properties.
     pub declared: DeclaredProperties,

@@ -53,7 +53,7 @@ pub struct FeedbackEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// The acknowledgement policies whose echo it can decode; empty means any.
     pub ack_policies: &'static [&'static str],

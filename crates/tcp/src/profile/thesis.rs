@@ -1,4 +1,4 @@
-//! Common settings of the two implementations that the ODCTCP thesis compares, on the FreeBSD of its
+//! Common settings of the two implementations that the ODCTCP thesis compares: the FreeBSD of its
 //! time.
 //!
 //! The initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is `dctcp.initial-alpha = 1024`.
