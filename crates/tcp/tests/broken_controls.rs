@@ -200,6 +200,7 @@ impl CongestionControl for Broken {
     fn cwnd(&self) -> u64 {
         self.cwnd.unwrap_or(self.window.cwnd())
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
@@ -311,6 +312,7 @@ impl CongestionControl for WrongOnLoss {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
         self.inner.on_ack(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } if self.by_alpha => {
@@ -323,9 +325,11 @@ impl CongestionControl for WrongOnLoss {
             _ => self.inner.on_event(event),
         }
     }
+
     fn cwnd(&self) -> u64 {
         self.inner.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.inner.ssthresh()
     }

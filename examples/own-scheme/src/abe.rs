@@ -65,12 +65,15 @@ impl CongestionControl for Abe {
         self.window.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }

@@ -62,6 +62,7 @@ impl AckPolicy for AccEcn {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.delayed.on_data(rx)
     }
+
     fn on_ce_sample(&mut self, rx: &CeSample) -> bool {
         let changed = rx.ce > 0 && !self.ce && rx.data;
         self.ce = rx.ce > 0;
@@ -73,10 +74,12 @@ impl AckPolicy for AccEcn {
         };
         changed || (rx.ce > 0 && self.marks >= most)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
         self.marks = 0;
     }
+
     fn echo(&self) -> bool {
         false
     }

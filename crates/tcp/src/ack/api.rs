@@ -105,6 +105,7 @@ pub trait AckPolicy: fmt::Debug + Send {
         let _ = rx;
         false
     }
+
     /// An ACK for all received data is being sent, alone or with data. Not called for each segment
     /// while nothing has been received.
     fn on_ack_sent(&mut self, now: Instant);

@@ -44,6 +44,7 @@ impl CeState {
         };
         Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, rule }
     }
+
     /// Updates the state from a segment; true if it changes.
     ///
     /// A segment that is not ECN-capable (a retransmission if only new data carries ECT) says
@@ -53,6 +54,7 @@ impl CeState {
         self.ce ^= flips;
         flips
     }
+
     /// The acknowledgement of a change.
     pub fn action(&mut self, rx: &RxSample) -> AckAction {
         match self.rule {
@@ -63,6 +65,7 @@ impl CeState {
             _ => AckAction::Now,
         }
     }
+
     /// The ECE flag of the next ACK.
     pub const fn echo(&self) -> bool {
         self.ce

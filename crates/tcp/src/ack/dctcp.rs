@@ -62,9 +62,11 @@ impl AckPolicy for Dctcp {
         };
         expedite(action, rx, self.acks_cwr_at_once)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }

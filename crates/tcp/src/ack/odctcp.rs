@@ -53,9 +53,11 @@ impl AckPolicy for Odctcp {
         }
         self.ce_state.delayed.on_data(rx)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }

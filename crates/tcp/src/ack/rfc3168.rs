@@ -80,10 +80,12 @@ impl AckPolicy for Rfc3168 {
         let action = self.delayed.on_data(rx);
         if self.quick > 0 { AckAction::Now } else { expedite(action, rx, self.acks_cwr_at_once) }
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
         self.quick = self.quick.saturating_sub(1);
     }
+
     fn echo(&self) -> bool {
         self.ece
     }

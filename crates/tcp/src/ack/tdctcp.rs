@@ -119,9 +119,11 @@ impl AckPolicy for Tdctcp {
             at_once => at_once,
         }
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }

@@ -255,15 +255,18 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
     /// Accuracy of the guesses at delayed-ACK timeouts; all zero for a control that does not guess.
     fn delack_detection(&self) -> DelackDetection {
         DelackDetection::default()
     }
+
     /// True if the control depends on time: it then also gets ACKs that arrive before this end has
     /// sent data.
     fn runs_by_the_clock(&self) -> bool {
         false
     }
+
     /// Reports further state variables (alpha). cwnd and ssthresh are recorded anyway.
     fn probe(&self, out: &mut dyn Probe) {
         let _ = out;

@@ -296,9 +296,11 @@ impl CongestionControl for Cubic {
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         out.value("w_max", Unit::Bytes, self.curve.w_max);
     }

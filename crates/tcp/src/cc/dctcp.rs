@@ -268,6 +268,7 @@ impl CongestionControl for Dctcp {
         self.observe(ack);
         self.react(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         if !self.window.ecn() {
             self.window.on_event(event);
@@ -276,12 +277,15 @@ impl CongestionControl for Dctcp {
         self.track_event(event);
         self.window.on_event(&self.adjusted_event(event));
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         // Without ECN alpha is unused.
         if !self.window.ecn() {

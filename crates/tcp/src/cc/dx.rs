@@ -219,6 +219,7 @@ impl CongestionControl for Dx {
         }
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         match *event {
             CongestionEvent::Loss { .. } if !self.congested() => {
@@ -253,12 +254,15 @@ impl CongestionControl for Dx {
         self.deferred_loss = DeferredLoss::Nothing;
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         if let Some(queueing) = self.queueing {
             out.value("queueing-delay", Unit::Picoseconds, queueing.saturating_mul(1_000));

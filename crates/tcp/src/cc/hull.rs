@@ -196,21 +196,27 @@ impl CongestionControl for Hull {
         self.pacer.on_ack(ack, self.dctcp.cwnd());
         reaction
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.dctcp.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.dctcp.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.dctcp.ssthresh()
     }
+
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacer.rate()
     }
+
     fn runs_by_the_clock(&self) -> bool {
         true
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
         out.value("pacer-rate", Unit::BitsPerSecond, self.pacer.rate);

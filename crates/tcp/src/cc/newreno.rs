@@ -61,12 +61,15 @@ impl CongestionControl for NewReno {
         self.window.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }

@@ -131,18 +131,23 @@ impl CongestionControl for Tdctcp {
         self.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.dctcp.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.dctcp.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.dctcp.ssthresh()
     }
+
     fn delack_detection(&self) -> DelackDetection {
         self.detection
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
         let t = &self.detection;

@@ -112,6 +112,7 @@ impl Round {
     fn from(end: u64) -> Self {
         Self { end, ..Self::default() }
     }
+
     /// Bytes in flight beyond the capacity of the path; none without a sample.
     fn diff_bytes(&self, base: Duration) -> Option<u64> {
         let mean = self.sum.checked_div(u128::from(self.samples))?;
@@ -212,6 +213,7 @@ impl CongestionControl for Vegas {
         }
         reaction
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         // The measurements belong to the old window.
         self.round.restart = true;
@@ -219,12 +221,15 @@ impl CongestionControl for Vegas {
         self.doubling = true;
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         if let Some(base) = self.base {
             out.value("base-rtt", Unit::Picoseconds, base.as_ps());

@@ -73,36 +73,44 @@ impl CongestionWindow {
             undo: None,
         }
     }
+
     /// Sets the end of slow start ([`SLOW_START_END`]).
     #[must_use]
     pub const fn overshooting(mut self, overshoots: bool) -> Self {
         self.overshoots = overshoots;
         self
     }
+
     /// Congestion window, bytes.
     pub const fn cwnd(&self) -> u64 {
         self.cwnd
     }
+
     /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
     pub const fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
+
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u64 {
         u64::from(self.setup.mss)
     }
+
     /// Minimum window after a reaction, bytes.
     pub const fn floor(&self) -> u64 {
         self.setup.floor
     }
+
     /// ECN was negotiated.
     pub const fn ecn(&self) -> bool {
         self.setup.ecn
     }
+
     /// Factor by which a loss reduces the window.
     pub const fn beta(&self) -> Factor {
         self.beta
     }
+
     /// True if [`CongestionEvent::Undo`] would restore something.
     pub const fn can_undo(&self) -> bool {
         self.undo.is_some()

@@ -172,6 +172,7 @@ impl Lcg {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }
+
     /// A number below `n`, from the high half of the 64-bit state.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -77,6 +77,7 @@ impl FeedbackDecoder for OneSided {
         }
         seen
     }
+
     fn on_cwr_sent(&mut self, snd_nxt: u64) {
         if let Some(until) = &mut self.counted_until {
             *until = snd_nxt;

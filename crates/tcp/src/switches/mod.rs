@@ -118,6 +118,7 @@ impl Setting {
             Self::Param { owner, param, .. } => format!("{owner}.{}", param.name),
         }
     }
+
     /// The end whose behaviour it changes.
     pub const fn side(&self) -> Side {
         match self {
@@ -125,6 +126,7 @@ impl Setting {
             Self::Param { side, .. } => *side,
         }
     }
+
     /// The accepted values.
     pub const fn kind(&self) -> ValueKind {
         match self {
@@ -132,6 +134,7 @@ impl Setting {
             Self::Param { param, .. } => param.kind,
         }
     }
+
     /// One sentence, with the unit.
     pub const fn doc(&self) -> &'static str {
         match self {
@@ -139,6 +142,7 @@ impl Setting {
             Self::Param { param, .. } => param.doc,
         }
     }
+
     /// Source of the choice or its default.
     pub const fn source(&self) -> &'static str {
         match self {
@@ -146,6 +150,7 @@ impl Setting {
             Self::Param { param, .. } => param.source,
         }
     }
+
     /// Returns the value in `config`: for a parameter that was not set its default, if it has one.
     pub fn get(&self, config: &Config) -> Option<Value> {
         match self {

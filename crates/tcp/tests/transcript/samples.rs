@@ -44,15 +44,19 @@ impl CongestionControl for Witness {
         SEEN.with_borrow_mut(|seen| seen.push(*ack));
         self.0.on_ack(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.0.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.0.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.0.probe(out);
     }

@@ -29,9 +29,11 @@ impl Flow {
             rtt,
         }
     }
+
     fn cwnd(&self) -> u64 {
         self.cc.cwnd()
     }
+
     fn sample(&self) -> AckSample {
         AckSample {
             now: self.now,
@@ -45,6 +47,7 @@ impl Flow {
             ..AckSample::default()
         }
     }
+
     fn round(&mut self) {
         let segments = (self.cwnd() / MSS).max(1);
         let start = self.now;
@@ -53,19 +56,23 @@ impl Flow {
             let _ = self.cc.on_ack(&self.sample());
         }
     }
+
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {
             self.round();
         }
     }
+
     fn lose(&mut self) {
         let (now, in_flight) = (self.now, self.cwnd());
         self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
     }
+
     fn mark(&mut self) -> Reaction {
         self.cc.on_ack(&AckSample { ece: true, ..self.sample() })
     }
+
     fn w_max(&self) -> u64 {
         struct Seen(u64);
         impl Probe for Seen {

@@ -41,11 +41,13 @@ impl Flow {
     fn new(arithmetic: &'static str, initial_alpha: u64) -> Self {
         Self::at(&setup(), arithmetic, initial_alpha, 0)
     }
+
     fn at(setup: &CcSetup, arithmetic: &'static str, initial_alpha: u64, una: u64) -> Self {
         let mut flow = Self::with(setup, arithmetic, initial_alpha, &[]);
         flow.una = una;
         flow
     }
+
     fn with(
         setup: &CcSetup,
         arithmetic: &'static str,
@@ -57,11 +59,13 @@ impl Flow {
         let values = Values::parse(PARAMS, &[&common, more].concat()).unwrap();
         Self { cc: build(&values, setup), una: 0 }
     }
+
     fn alpha(&self) -> u64 {
         let mut seen = Seen(u64::MAX);
         self.cc.probe(&mut seen);
         seen.0
     }
+
     /// An ACK of one segment, with ten outstanding before it.
     fn sample(&mut self, marked: bool) -> AckSample {
         self.una += MSS;
@@ -78,10 +82,12 @@ impl Flow {
             ..AckSample::default()
         }
     }
+
     fn ack(&mut self, marked: bool, may_reduce: bool) -> Reaction {
         let sample = AckSample { may_reduce, ..self.sample(marked) };
         self.cc.on_ack(&sample)
     }
+
     /// ACKs until the observation window has ended once, with `marked` of every ten marked.
     fn rounds(&mut self, n: usize, marked: u64) {
         for _ in 0..n {

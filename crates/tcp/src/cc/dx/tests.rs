@@ -27,12 +27,15 @@ impl Flow {
         let values = Values::parse(ENTRY.params, given).unwrap();
         Self { cc: build(&values, &path), una: 0 }
     }
+
     fn new() -> Self {
         Self::with(&[], 1)
     }
+
     fn segments(&self) -> u64 {
         self.cc.cwnd() / MSS
     }
+
     fn ack(&mut self, delay: Option<Duration>, nxt: u64) -> Reaction {
         self.una += MSS;
         self.cc.on_ack(&AckSample {
@@ -46,6 +49,7 @@ impl Flow {
             ..AckSample::default()
         })
     }
+
     /// One window of data is acknowledged segment by segment, with these delays in turn.
     fn round(&mut self, delays: &[Duration]) -> Reaction {
         let mut last = Reaction::None;
@@ -60,6 +64,7 @@ impl Flow {
         }
         last
     }
+
     /// In congestion avoidance with this many segments.
     fn avoiding(segments: u64) -> Self {
         let mut flow = Self::new();
@@ -75,10 +80,12 @@ impl Flow {
         assert_eq!(flow.segments(), segments);
         flow
     }
+
     fn lose(&mut self, in_flight: u64) {
         let now = NOW;
         self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
     }
+
     fn rto(&mut self, first: bool) {
         let in_flight = self.cc.cwnd();
         self.cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight });
