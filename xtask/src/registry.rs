@@ -23,7 +23,7 @@ pub(crate) enum Error {
     Io(PathBuf, io::Error),
     /// The file lacks some of the markers, or their order is wrong.
     Markers(PathBuf),
-    /// The text between `list` and `list end` is not `... = &[...];`.
+    /// The text between `list` and `list end` is no declaration with a list.
     List(PathBuf),
 }
 
@@ -39,7 +39,8 @@ impl fmt::Display for Error {
             ),
             Self::List(path) => write!(
                 f,
-                "{}: expected `pub static NAME: TYPE = &[...];` between the list markers",
+                "{}: expected `pub static NAME: TYPE = Registry::new(&[...]);` between the list \
+                 markers",
                 path.display()
             ),
         }
@@ -95,9 +96,8 @@ fn rewritten(path: &Path, old: &str) -> Result<String, Error> {
     if !(begin < end && end < list && list < list_end) {
         return Err(Error::Markers(path.to_path_buf()));
     }
-    let declaration = lines[list + 1..list_end].join(" ");
-    let head = declaration.split_once('=').map(|(head, _)| head.trim());
-    let head = head.filter(|h| h.contains(':')).ok_or_else(|| Error::List(path.to_path_buf()))?;
+    let declaration = Declaration::parse(&lines[list + 1..list_end].join(" "));
+    let declaration = declaration.ok_or_else(|| Error::List(path.to_path_buf()))?;
 
     let mut out: Vec<String> = Vec::new();
     let mut keep = |from: usize, to: usize, then: Vec<String>| {
@@ -105,7 +105,7 @@ fn rewritten(path: &Path, old: &str) -> Result<String, Error> {
         out.extend(then);
     };
     keep(0, begin + 1, names.iter().map(|name| format!("pub mod {name};")).collect());
-    keep(end, list + 1, declared(head, &names));
+    keep(end, list + 1, declaration.with(&names));
     keep(list_end, lines.len(), Vec::new());
     Ok(out.join("\n") + "\n")
 }
@@ -130,21 +130,42 @@ fn registered(path: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// `head = &[...];` in rustfmt's layout: on one line, on a separate line, or one name per line.
-fn declared(head: &str, names: &[String]) -> Vec<String> {
-    let items: Vec<String> = names.iter().map(|name| format!("&{name}::ENTRY")).collect();
-    let list = format!("&[{}];", items.join(", "));
-    let one = format!("{head} = {list}");
-    if one.chars().count() <= WIDTH {
-        return vec![one];
+/// A declaration with a list: `head = before&[...]after`.
+struct Declaration {
+    /// Visibility, name and type.
+    head: String,
+    before: String,
+    after: String,
+}
+
+impl Declaration {
+    /// Reads a declaration whose lines were joined by spaces.
+    fn parse(text: &str) -> Option<Self> {
+        let (head, value) = text.split_once('=')?;
+        let (before, list) = value.split_once("&[")?;
+        let (_, after) = list.rsplit_once(']')?;
+        let [head, before, after] = [head, before, after].map(|part| part.trim().to_string());
+        head.contains(':').then_some(Self { head, before, after })
     }
-    if list.chars().count() + 4 <= WIDTH {
-        return vec![format!("{head} ="), format!("    {list}")];
+
+    /// Returns it with these names in rustfmt's layout: on one line, on a separate line, or one
+    /// name per line.
+    fn with(&self, names: &[String]) -> Vec<String> {
+        let Self { head, before, after } = self;
+        let items: Vec<String> = names.iter().map(|name| format!("&{name}::ENTRY")).collect();
+        let list = format!("{before}&[{}]{after}", items.join(", "));
+        let one = format!("{head} = {list}");
+        if one.chars().count() <= WIDTH {
+            return vec![one];
+        }
+        if list.chars().count() + 4 <= WIDTH {
+            return vec![format!("{head} ="), format!("    {list}")];
+        }
+        let mut lines = vec![format!("{head} = {before}&[")];
+        lines.extend(items.iter().map(|item| format!("    {item},")));
+        lines.push(format!("]{after}"));
+        lines
     }
-    let mut lines = vec![format!("{head} = &[")];
-    lines.extend(items.iter().map(|item| format!("    {item},")));
-    lines.push("];".to_string());
-    lines
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -185,7 +206,7 @@ pub mod gone;
 // lowtide:registry end
 
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&gone::ENTRY];
+pub static REGISTRY: Registry<Entry> = Registry::new(&[&gone::ENTRY]);
 // lowtide:registry list end
 
 pub fn find() {}
@@ -211,7 +232,7 @@ pub fn find() {}
     fn the_registries_of_this_repository_are_current() {
         let root = crate::root();
         let found = registries(&root.join("crates")).unwrap();
-        for folder in ["cc", "ack", "feedback"] {
+        for folder in ["cc", "ack", "feedback", "scheme", "profile"] {
             assert!(found.contains(&root.join(format!("crates/tcp/src/{folder}/mod.rs"))));
         }
         assert_eq!(run(root, true).unwrap(), Vec::<PathBuf>::new(), "run `cargo xtask registry`");
@@ -222,7 +243,9 @@ pub fn find() {}
         let transport = crate::root().join("crates/tcp/src");
         let mut checked = 0;
         for path in registries(&crate::root().join("crates")).unwrap() {
-            if !path.starts_with(&transport) {
+            // Schemes and profiles are data.
+            let code = ["cc", "ack", "feedback"];
+            if !code.iter().any(|folder| path.starts_with(transport.join(folder))) {
                 continue;
             }
             for name in registered(&path).unwrap() {
@@ -273,27 +296,29 @@ pub fn find() {}
             assert!(matches!(error, Error::Markers(_)), "{error:?}");
             assert!(error.to_string().contains("mod.rs: expected the markers"), "{error}");
         }
-        let root = tree(&MOD.replace("pub static REGISTRY: &[&Entry] =", "nothing"), &[]);
+        let root = tree(&MOD.replace("pub static REGISTRY: Registry<Entry> =", "nothing"), &[]);
         assert!(matches!(run(root.path(), false), Err(Error::List(_))));
     }
 
     #[test]
     fn the_list_stays_as_rustfmt_lays_it_out_at_any_length() {
-        let head = "pub static REGISTRY: &[&Entry] =".trim_end_matches(" =");
         let config = crate::root().join("rustfmt.toml");
-        let mut layouts = [0; 3];
-        for n in 0..14 {
-            let names: Vec<String> = (0..n).map(|i| format!("marker_{i:02}")).collect();
-            let lines = declared(head, &names);
-            layouts[match lines.len() {
-                1 => 0,
-                2 => 1,
-                _ => 2,
-            }] += 1;
-            let text = lines.join("\n") + "\n";
-            assert_eq!(rustfmt(&config, &text), text);
+        for old in ["&[&Entry] = &[];", "Registry<Entry> = Registry::new(&[]);"] {
+            let declaration = Declaration::parse(&format!("pub static REGISTRY: {old}")).unwrap();
+            let mut layouts = [0; 3];
+            for n in 0..14 {
+                let names: Vec<String> = (0..n).map(|i| format!("marker_{i:02}")).collect();
+                let lines = declaration.with(&names);
+                layouts[match lines.len() {
+                    1 => 0,
+                    2 => 1,
+                    _ => 2,
+                }] += 1;
+                let text = lines.join("\n") + "\n";
+                assert_eq!(rustfmt(&config, &text), text);
+            }
+            assert!(layouts.iter().all(|n| *n > 0), "{old} {layouts:?}");
         }
-        assert!(layouts.iter().all(|n| *n > 0), "{layouts:?}");
     }
 
     fn rustfmt(config: &Path, text: &str) -> String {

@@ -3,8 +3,8 @@
 use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
-use lowtide_schema::{DefaultValue, DistributionOf};
-use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
+use lowtide_schema::{DefaultValue, DistributionOf, Param};
+use lowtide_tcp::{ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::{Cdf, workload};
 use lowtide_units::{Bytes, Duration};
 use serde::Serialize;
@@ -37,25 +37,18 @@ pub(crate) struct CatalogueSetting {
 fn param(p: &Param) -> CatalogueSetting {
     CatalogueSetting {
         name: p.name.into(),
-        value: p.default.into(),
+        value: default_text(p.default).into(),
         accepts: p.kind.describe(),
         doc: p.doc.into(),
         source: p.source.into(),
     }
 }
 
-/// A parameter that its part declares.
-fn declared(p: &lowtide_schema::Param) -> CatalogueSetting {
-    let value = match p.default {
+/// The default of a parameter, or the effect of leaving it unset.
+fn default_text(default: DefaultValue) -> &'static str {
+    match default {
         DefaultValue::Required => "required",
         DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
-    };
-    CatalogueSetting {
-        name: p.name.into(),
-        value: value.into(),
-        accepts: p.kind.describe(),
-        doc: p.doc.into(),
-        source: p.source.into(),
     }
 }
 
@@ -108,7 +101,7 @@ fn all_switches() -> Vec<CatalogueItem> {
     let items = switches::all().into_iter().map(|s| {
         let value = CatalogueSetting {
             name: s.name(),
-            value: s.get(&default).to_string(),
+            value: s.text(&default),
             accepts: s.kind().describe(),
             doc: s.doc().into(),
             source: s.source().into(),
@@ -167,45 +160,42 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
                 registered("experiment", &r.id(), &title, &paper, &[])
             })
             .collect(),
-        ListKind::Schemes => scheme::SCHEMES
-            .iter()
+        ListKind::Schemes => scheme::REGISTRY
+            .all()
             .map(|s| CatalogueItem {
                 settings: assignments(s.settings),
                 ..registered("scheme", s.name, s.summary, "", &[])
             })
             .collect(),
-        ListKind::Profiles => profile::PROFILES
-            .iter()
+        ListKind::Profiles => profile::REGISTRY
+            .all()
             .map(|p| CatalogueItem {
                 settings: assignments(p.settings),
                 ..registered("profile", p.name, p.summary, "", &[])
             })
             .collect(),
-        ListKind::Cc => {
-            cc::all().map(|e| registered("cc", e.name, e.summary, e.spec, e.params)).collect()
-        }
-        ListKind::Ack => {
-            ack::all().map(|e| registered("ack", e.name, e.summary, e.spec, e.params)).collect()
-        }
-        ListKind::Feedback => feedback::all()
+        ListKind::Cc => cc::REGISTRY
+            .all()
+            .map(|e| registered("cc", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Ack => ack::REGISTRY
+            .all()
+            .map(|e| registered("ack", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Feedback => feedback::REGISTRY
+            .all()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
         ListKind::Markers => lowtide_net::aqm::REGISTRY
             .all()
-            .map(|e| CatalogueItem {
-                settings: e.params.iter().map(declared).collect(),
-                ..registered("marker", e.name, e.summary, e.spec, &[])
-            })
+            .map(|e| registered("marker", e.name, e.summary, e.spec, e.params))
             .collect(),
         ListKind::Topologies => {
             lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
         }
         ListKind::Workloads => workload::REGISTRY
             .all()
-            .map(|e| CatalogueItem {
-                settings: e.params.iter().map(declared).collect(),
-                ..registered("workload", e.name, e.summary, e.spec, &[])
-            })
+            .map(|e| registered("workload", e.name, e.summary, e.spec, e.params))
             .collect(),
         ListKind::Distributions => [DistributionOf::Size, DistributionOf::Time]
             .into_iter()
@@ -215,8 +205,8 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::SwitchProfiles => {
             lowtide_net::profiles::REGISTRY.all().map(switch_profile).collect()
         }
-        ListKind::HostProfiles => lowtide_host::HOST_PROFILES
-            .iter()
+        ListKind::HostProfiles => lowtide_host::profile::REGISTRY
+            .all()
             .map(|p| {
                 let mut settings = assignments(p.transport);
                 settings.extend(assignments(p.sources));

@@ -1,7 +1,7 @@
 //! The `lowtide` command: arguments in, text or JSON out. The logic is in other crates.
 //!
 //! It is a library so that another crate can add a congestion control to the command: register it
-//! ([`lowtide_tcp::cc::register`]), then call [`main`].
+//! ([`lowtide_tcp::cc::REGISTRY`]), then call [`main`].
 //!
 //! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two
 //! runs differ, 2 invalid usage or scenario, 3 a requested bound does not hold, 130 interrupted.

@@ -7,8 +7,8 @@
 //! where it receives; each endpoint requests connection features for itself.
 
 use lowtide_scenario::Scenario;
-use lowtide_tcp::profile::{PROFILES, Profile, find_profile};
-use lowtide_tcp::scheme::{SCHEMES, Scheme, apply, find_scheme};
+use lowtide_tcp::profile::{self, Profile};
+use lowtide_tcp::scheme::{self, Scheme};
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, ack, cc};
 use serde::{Deserialize, Serialize};
@@ -60,9 +60,9 @@ impl EndpointStack {
                 let base_of = format!("compare.bundles.{base}.base");
                 scenario.clone().with_override(&base_of, "sack").is_ok()
             };
-            let place = if find_scheme(base).is_some() || is_bundle() {
+            let place = if scheme::REGISTRY.find(base).is_some() || is_bundle() {
                 &mut end.scheme
-            } else if find_profile(base).is_some() {
+            } else if profile::REGISTRY.find(base).is_some() {
                 &mut end.profile
             } else {
                 let bare = module_switches(base);
@@ -112,8 +112,8 @@ impl EndpointStack {
     fn config(&self, profile: &Profile) -> Config {
         let mut config = profile.config().unwrap_or_default();
         // Settings that a profile rejects are also rejected when the scenario is run.
-        if let Some(scheme) = self.scheme.as_deref().and_then(find_scheme) {
-            let _ = apply(scheme, &mut config);
+        if let Some(scheme) = self.scheme.as_deref().and_then(|s| scheme::REGISTRY.find(s)) {
+            let _ = scheme.apply(&mut config);
         }
         for (_, switch, value) in &self.settings {
             let _ = switches::set_text(&mut config, switch, value);
@@ -138,14 +138,12 @@ impl EndpointStack {
 }
 
 fn unknown(name: &str) -> LabError {
-    let schemes: Vec<&str> = SCHEMES.iter().map(|s| s.name).collect();
-    let profiles: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
     LabError::InvalidRequest {
         message: format!("there is no scheme or profile `{name}`"),
         help: Some(format!(
             "schemes: {}; profiles: {}; or both, `profile/scheme`",
-            schemes.join(", "),
-            profiles.join(", ")
+            scheme::REGISTRY.names().join(", "),
+            profile::REGISTRY.names().join(", ")
         )),
     }
 }
@@ -153,7 +151,7 @@ fn unknown(name: &str) -> LabError {
 /// The switches of a host that runs the congestion control or policy `name`, which no scheme is
 /// named after.
 fn module_switches(name: &str) -> Vec<(&'static str, String, String)> {
-    let (control, policy) = (cc::find(name), ack::find(name));
+    let (control, policy) = (cc::REGISTRY.find(name), ack::REGISTRY.find(name));
     let mut out = Vec::new();
     if control.is_some() {
         out.push(("sender", "cc".to_owned(), name.to_owned()));
@@ -171,15 +169,13 @@ fn module_switches(name: &str) -> Vec<(&'static str, String, String)> {
 /// policies) that no scheme runs; and the schemes omitted as equivalent to another one.
 pub fn registered(side: Side) -> (Vec<EndpointStack>, Vec<EquivalentScheme>) {
     let (switch, names) = match side {
-        Side::Receiver => ("ack", ack::names()),
-        _ => ("cc", cc::names()),
+        Side::Receiver => ("ack", ack::REGISTRY.names()),
+        _ => ("cc", cc::REGISTRY.names()),
     };
-    let runs = |s: &Scheme, name: &str| {
-        s.name == name || s.settings.iter().any(|a| a.switch == switch && a.value == name)
-    };
-    let alone = names.into_iter().filter(|n| !SCHEMES.iter().any(|s| runs(s, n)));
-    let schemes = SCHEMES
-        .iter()
+    let runs = |s: &Scheme, name: &str| s.name == name || s.value(switch) == Some(name);
+    let alone = names.into_iter().filter(|n| !scheme::REGISTRY.all().any(|s| runs(s, n)));
+    let schemes = scheme::REGISTRY
+        .all()
         .filter(|s| configures_side(s, side))
         .map(|s| EndpointStack::from_scheme(s.name));
     let (mut ends, mut same) = (Vec::new(), Vec::new());
@@ -204,8 +200,8 @@ fn configures_side(scheme: &Scheme, side: Side) -> bool {
 fn observable_settings(end: &EndpointStack, side: Side) -> Vec<String> {
     let mut shown = switches::all();
     shown.retain(|s| s.side() == side || s.side() == Side::Connection);
-    let configs: Vec<Config> = PROFILES.iter().map(|p| end.config(p)).collect();
-    let values = |c: &Config| shown.iter().map(|s| s.get(c).to_string()).collect::<Vec<_>>();
+    let configs: Vec<Config> = profile::REGISTRY.all().map(|p| end.config(p)).collect();
+    let values = |c: &Config| shown.iter().map(|s| s.text(c)).collect::<Vec<_>>();
     configs.iter().flat_map(values).collect()
 }
 
@@ -261,23 +257,27 @@ mod tests {
     fn a_congestion_control_without_scheme_is_a_sender() {
         let end = parse("cubic").unwrap();
         assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
-        let config = end.config(PROFILES[0]);
+        let config = end.config(&profile::rfc::ENTRY);
         assert_eq!((config.cc, module_switches("no-such-file").len()), ("cubic", 0));
         assert_eq!(parse("rfc/cubic+cut=per-window").unwrap().settings.len(), 2);
     }
 
     #[test]
     fn everything_registered_is_listed_or_has_an_equivalent() {
-        for (side, files) in [(Side::Sender, cc::names()), (Side::Receiver, ack::names())] {
+        for (side, files) in
+            [(Side::Sender, cc::REGISTRY.names()), (Side::Receiver, ack::REGISTRY.names())]
+        {
             let (ends, same) = registered(side);
-            let schemes = SCHEMES.iter().filter(|s| configures_side(s, side)).map(|s| s.name);
+            let schemes =
+                scheme::REGISTRY.all().filter(|s| configures_side(s, side)).map(|s| s.name);
             for name in schemes {
                 let own = ends.iter().any(|e| e.name == name);
                 assert!(own != same.iter().any(|s| s.name == name), "{name}");
             }
             assert!(same.iter().all(|s| ends.iter().any(|e| e.name == s.as_)));
             for file in files {
-                let configs: Vec<Config> = ends.iter().map(|e| e.config(PROFILES[0])).collect();
+                let configs: Vec<Config> =
+                    ends.iter().map(|e| e.config(&profile::rfc::ENTRY)).collect();
                 let runs = |c: &Config| [c.cc, c.ack].contains(&file);
                 assert!(configs.iter().any(runs), "{file} is nowhere");
             }

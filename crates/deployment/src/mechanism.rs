@@ -185,7 +185,7 @@ pub(crate) fn explain_blindness(
 
 /// A delay-based congestion control was in use; one that fell back to another does not count.
 fn reacts_to_delay(class: &FlowStats) -> bool {
-    let entry = class.signals.cc_used.as_deref().and_then(cc::find);
+    let entry = class.signals.cc_used.as_deref().and_then(|name| cc::REGISTRY.find(name));
     entry.is_some_and(|e| e.declared.reacts_to.contains(&Signal::Delay))
 }
 

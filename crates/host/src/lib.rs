@@ -12,7 +12,7 @@ mod datapath;
 mod error;
 mod event_key;
 mod node;
-mod profile;
+pub mod profile;
 mod results;
 mod run;
 mod setup;
@@ -30,7 +30,6 @@ pub use datapath::bucket::BucketSpec;
 pub use datapath::nic::{AggregationSpec, NicSpec};
 pub use datapath::stack::{StackDelay, StackJitter, StackSpec};
 pub use error::RunError;
-pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
 pub use results::ecn_counters::EcnCounters;
 pub use results::outcome::{
     BufferPoolRecord, ClassRecord, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow,

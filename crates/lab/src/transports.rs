@@ -101,7 +101,7 @@ impl TransportFacts {
 
     /// Returns the reason of a fallback, if the registry knows it.
     fn reason(&self) -> &'static str {
-        match cc::find(&self.cc).map(|entry| entry.requires) {
+        match cc::REGISTRY.find(&self.cc).map(|entry| entry.requires) {
             Some(wants) if wants.host_stamps && !self.delay_option => {
                 ": the delay option was not agreed"
             }

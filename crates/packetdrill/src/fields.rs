@@ -347,7 +347,7 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
         (_, "ecn_mode") => {
             MODES.iter().map(|m| m.name()).find(|name| *name == word).map(Operand::Word)
         }
-        (_, "cc") => lowtide_tcp::cc::find(word).map(|entry| Operand::Word(entry.name)),
+        (_, "cc") => lowtide_tcp::cc::REGISTRY.find(word).map(|entry| Operand::Word(entry.name)),
         (FieldKind::Name, _) if word == "true" => Some(Operand::Word("true")),
         (FieldKind::Name, _) if word == "false" => Some(Operand::Word("false")),
         (_, "ssthresh" | "ssthresh_bytes") if word == "infinite" => Some(Operand::Word("infinite")),

@@ -99,18 +99,16 @@ impl SoFlags {
         let config = &mut self.settings.config;
         match name {
             "profile" => {
-                let found = profile::find_profile(value).ok_or_else(|| {
-                    let known: Vec<&str> = profile::PROFILES.iter().map(|p| p.name).collect();
-                    unknown("profile", value, &known)
-                })?;
+                let found = profile::REGISTRY
+                    .find(value)
+                    .ok_or_else(|| unknown("profile", value, &profile::REGISTRY.names()))?;
                 *config = found.config().map_err(|e| e.to_string())?;
             }
             "scheme" => {
-                let found = scheme::find_scheme(value).ok_or_else(|| {
-                    let known: Vec<&str> = scheme::SCHEMES.iter().map(|s| s.name).collect();
-                    unknown("scheme", value, &known)
-                })?;
-                scheme::apply(found, config).map_err(|e| e.to_string())?;
+                let found = scheme::REGISTRY
+                    .find(value)
+                    .ok_or_else(|| unknown("scheme", value, &scheme::REGISTRY.names()))?;
+                found.apply(config).map_err(|e| e.to_string())?;
             }
             "mss" => {
                 let mss: u32 = number(name, value)?;
@@ -200,7 +198,7 @@ mod tests {
     fn a_string_sets_what_it_names_and_nothing_else() {
         let text = "profile=linux ecn=1 ts=0,sack=1, iw=10 cc=reno delack=40ms mss=1000 minrto=1s";
         let config = SoFlags::parse(text).unwrap().settings.config;
-        let mut expected = profile::find_profile("linux").unwrap().config().unwrap();
+        let mut expected = profile::REGISTRY.find("linux").unwrap().config().unwrap();
         expected.ecn = EcnNegotiation::Rfc3168;
         expected.timestamps = false;
         expected.initial_window = InitialWindow::Segments(10);

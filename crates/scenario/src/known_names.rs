@@ -56,10 +56,10 @@ impl KnownNames {
 
     /// Returns the names that are valid for `names`.
     pub(crate) fn list(&self, names: NameSet) -> Vec<String> {
-        let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());
+        let base = || scheme::REGISTRY.all().map(|s| s.name.to_owned());
         match names {
             NameSet::Fixed(list) => list.iter().map(|n| (*n).to_owned()).collect(),
-            NameSet::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Profiles => profile::REGISTRY.all().map(|p| p.name.to_owned()).collect(),
             NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
             NameSet::BaseSchemes => base().collect(),
             NameSet::Markers => aqm::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
@@ -68,7 +68,7 @@ impl KnownNames {
             NameSet::Traffic => self.traffic.clone(),
             NameSet::Classes => self.classes.clone(),
             NameSet::HostProfiles => {
-                lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
+                lowtide_host::profile::REGISTRY.names().into_iter().map(str::to_owned).collect()
             }
             NameSet::Switches => profiles::REGISTRY.all().map(|p| p.name.to_owned()).collect(),
         }

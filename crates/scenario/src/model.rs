@@ -3,7 +3,8 @@
 //! Contract: types only. A model was read without an error (`tables/`), so each key is valid.
 //! `check/` checks keys in combination.
 
-use lowtide_host::{ClockSpec, Disturbance, HostProfile, NicSpec};
+use lowtide_host::profile::HostProfile;
+use lowtide_host::{ClockSpec, Disturbance, NicSpec};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

@@ -119,7 +119,7 @@ fn scheme_config(
         return Some(expected);
     }
     let named = own.profile.as_ref().or(general.profile.as_ref())?;
-    profile::find_profile(&named.name)?.config().ok()
+    profile::REGISTRY.find(&named.name)?.config().ok()
 }
 
 /// The host groups that send data, and those that receive data.

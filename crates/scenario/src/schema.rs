@@ -176,10 +176,10 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::Or { kind, word } => {
             json!({ "anyOf": [of_type(KeyType::of_kind(*kind)), { "const": word }] })
         }
-        KeyType::Declared(lowtide_schema::ValueKind::Name { allowed, .. }) => {
+        KeyType::Declared(ValueKind::Name { allowed, .. }) => {
             json!({ "enum": allowed() })
         }
-        KeyType::Declared(lowtide_schema::ValueKind::NameOrCount { allowed, min, max }) => json!({
+        KeyType::Declared(ValueKind::NameOrCount { allowed, min, max }) => json!({
             "anyOf": [
                 { "enum": allowed() },
                 { "type": "integer", "minimum": min, "maximum": max },
@@ -249,10 +249,15 @@ fn of_kind(kind: ValueKind) -> Value {
         ValueKind::Count { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max })
         }
-        ValueKind::Bytes { .. } => json!({ "type": "string", "pattern": QUANTITY }),
+        ValueKind::Bytes { .. }
+        | ValueKind::Rate
+        | ValueKind::Fraction { .. }
+        | ValueKind::Length => json!({ "type": "string", "pattern": QUANTITY }),
         ValueKind::Duration { .. } => {
             json!({ "anyOf": [{ "type": "string", "pattern": QUANTITY }, { "const": "never" }] })
         }
+        ValueKind::Ratio => json!({ "type": ["string", "number"] }),
+        ValueKind::Choice(names) => json!({ "enum": names }),
         ValueKind::Name { allowed, .. } => json!({ "enum": allowed() }),
         ValueKind::NameOrCount { allowed, min, max } => json!({
             "anyOf": [
@@ -260,6 +265,8 @@ fn of_kind(kind: ValueKind) -> Value {
                 { "type": "integer", "minimum": min, "maximum": max },
             ],
         }),
+        ValueKind::Distribution(_) | ValueKind::File => json!({ "type": "string" }),
+        ValueKind::Or { kind, word } => json!({ "anyOf": [of_kind(*kind), { "const": word }] }),
     }
 }
 

@@ -131,6 +131,7 @@ fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<
                 Some(ValueKind::Name { allowed, .. } | ValueKind::NameOrCount { allowed, .. }) => {
                     allowed()
                 }
+                Some(ValueKind::Choice(names)) => names.to_vec(),
                 _ => Vec::new(),
             };
             let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
@@ -155,7 +156,7 @@ pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config) {
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         out.table(&format!("{path}.{name}"));
         for setting in chosen.iter().filter(|s| s.side() == side) {
-            let value = setting.get(config);
+            let Some(value) = setting.get(config) else { continue };
             match value {
                 Value::Bool(_) | Value::Count(_) => out.bare(&setting.name(), value),
                 _ => out.text(&setting.name(), value),
@@ -178,8 +179,8 @@ fn chosen(config: &Config) -> Vec<switches::Setting> {
 /// Returns the registered files that a configuration chooses, with their parameters.
 pub(crate) fn owners(config: &Config) -> Vec<(&'static str, &'static [Param])> {
     let mut out = Vec::new();
-    out.extend(cc::find(config.cc).map(|e| (e.name, e.params)));
-    out.extend(feedback::find(config.feedback).map(|e| (e.name, e.params)));
-    out.extend(ack::find(config.ack).map(|e| (e.name, e.params)));
+    out.extend(cc::REGISTRY.find(config.cc).map(|e| (e.name, e.params)));
+    out.extend(feedback::REGISTRY.find(config.feedback).map(|e| (e.name, e.params)));
+    out.extend(ack::REGISTRY.find(config.ack).map(|e| (e.name, e.params)));
     out
 }

@@ -5,8 +5,10 @@
 //! `[transport]` < the compared scheme < the group's tables < switches that an override or a sweep
 //! sets. A group has one scheme: its own if it names one, even in a comparison.
 
+use std::fmt::Display;
+
 use lowtide_tcp::switches::{self, SwitchError};
-use lowtide_tcp::{Config, Params, Value, profile, scheme};
+use lowtide_tcp::{Config, Params, profile, scheme};
 
 use crate::model::{HostGroup, ScenarioModel, SpannedName};
 use crate::settings::{SwitchSetting, owners};
@@ -27,16 +29,15 @@ pub(crate) fn tcp_config(
     let bundled = chosen.and_then(|named| model.bundle(&named.name)?.profile.as_ref());
     let mut config = match own.profile.as_ref().or(bundled).or(general.profile.as_ref()) {
         Some(named) => {
-            let found = profile::find_profile(&named.name);
+            let found = profile::REGISTRY.find(&named.name);
             let found = found.ok_or_else(|| (named.at, format!("no profile `{}`", named.name)))?;
             found.config().map_err(|e| (named.at, format!("profile `{}`: {e}", named.name)))?
         }
         None => Config::default(),
     };
     let host = own.host_profile.or(general.host_profile);
-    for set in host.map_or(&[][..], |host| host.transport) {
-        switches::set_text(&mut config, set.switch, set.value)
-            .map_err(|e| (group.at, e.to_string()))?;
+    if let Some(host) = host {
+        profile::apply(host.transport, &mut config).map_err(|e| (group.at, e.to_string()))?;
     }
     if own.scheme.is_none() && compared.is_none() {
         apply_scheme(model, general.scheme.as_ref(), &mut config)?;
@@ -46,7 +47,7 @@ pub(crate) fn tcp_config(
     apply_settings(&own.settings, false, &mut config)?;
     apply_settings(&general.settings, true, &mut config)?;
     apply_settings(&own.settings, true, &mut config)?;
-    config.params = chosen_params(&config);
+    config.params = chosen_params(&config).map_err(|message| (group.at, message))?;
     Ok(config)
 }
 
@@ -63,8 +64,8 @@ pub(crate) fn apply_scheme(
         apply_settings(&bundle.settings, false, config)?;
         return apply_settings(&bundle.settings, true, config);
     }
-    let found = scheme::find_scheme(name).ok_or_else(|| (*at, format!("no scheme `{name}`")))?;
-    scheme::apply(found, config).map_err(fail)
+    let found = scheme::REGISTRY.find(name).ok_or_else(|| (*at, format!("no scheme `{name}`")))?;
+    found.apply(config).map_err(fail)
 }
 
 fn apply_settings(
@@ -79,16 +80,16 @@ fn apply_settings(
 
 /// Returns the parameters of the chosen congestion control, decoder and ACK policy, including
 /// defaults, and no others. So equivalent files give equal configurations.
-fn chosen_params(config: &Config) -> Params {
+fn chosen_params(config: &Config) -> Result<Params, String> {
     let mut out = Params::new();
     for (owner, params) in owners(config) {
+        let fail = |error: &dyn Display| format!("parameters of `{owner}`: {error}");
+        let values = config.params.complete(owner, params).map_err(|e| fail(&e))?;
         for param in params {
-            let set = config.params.get(owner, param.name).cloned();
-            let value: Option<Value> = set.or_else(|| param.kind.parse(param.default).ok());
-            if let Some(value) = value {
-                out.set(owner, param.name, value);
+            if let Some(value) = values.get(param.name) {
+                out.set(owner, param, value.clone()).map_err(|e| fail(&e))?;
             }
         }
     }
-    out
+    Ok(out)
 }

@@ -16,8 +16,8 @@ use proptest::prelude::*;
 
 use crate::connection::Connection;
 use crate::event::Event;
-use crate::profile::PROFILES;
-use crate::scheme::{SCHEMES, apply};
+use crate::profile;
+use crate::scheme;
 use crate::send::sender::SendQuota;
 use crate::settings::config::Config;
 use crate::transmit::Transmit;
@@ -195,11 +195,14 @@ impl Probe for Shown {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    let all = (0..PROFILES.len(), prop::option::of(0..SCHEMES.len()), 1..4_u32);
+    let profiles: Vec<_> = profile::REGISTRY.all().collect();
+    let schemes: Vec<_> = scheme::REGISTRY.all().collect();
+    let scheme = prop::option::of(prop::sample::select(schemes));
+    let all = (prop::sample::select(profiles), scheme, 1..4_u32);
     all.prop_map(|(profile, scheme, segments)| {
-        let mut config = PROFILES[profile].config().unwrap();
+        let mut config = profile.config().unwrap();
         if let Some(scheme) = scheme {
-            apply(&SCHEMES[scheme], &mut config).unwrap();
+            scheme.apply(&mut config).unwrap();
         }
         config.delack_segments = segments;
         config

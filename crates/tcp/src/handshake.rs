@@ -294,18 +294,19 @@ impl Connection {
             ecn: self.ecn.is_on(),
             now,
         };
-        let configured = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        let configured = cc::REGISTRY.find(config.cc).unwrap_or(&cc::newreno::ENTRY);
         // A delay-based congestion control cannot work without the delay option.
         let lacks_delay = configured.requires.host_stamps && !uses_delay;
         let control = if lacks_delay { &cc::newreno::ENTRY } else { configured };
         self.cc_entry = Some(control);
-        self.cc = Some((control.build)(&config.params, &cc_setup));
+        let values = config.params.values(control.name, control.params);
+        self.cc = Some((control.build)(values, &cc_setup));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
-            let decoder = feedback::find(name).unwrap_or(&feedback::rfc3168::ENTRY);
-            (decoder.build)(&config.params)
+            let decoder = feedback::REGISTRY.find(name).unwrap_or(&feedback::rfc3168::ENTRY);
+            (decoder.build)(config.params.values(decoder.name, decoder.params))
         });
-        let policy = ack::find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
+        let policy = ack::REGISTRY.find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
         let setup = ack::AckSetup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,
@@ -315,7 +316,8 @@ impl Connection {
         self.receive_only = !uses_delay
             && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
-        self.rcv.establish(mss, (policy.build)(&config.params, &setup));
+        let values = config.params.values(policy.name, policy.params);
+        self.rcv.establish(mss, (policy.build)(values, &setup));
 
         self.snd.delivered_at = now;
         self.liveness.on_segment(now);

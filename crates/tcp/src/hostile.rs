@@ -13,7 +13,7 @@ use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::connection::Connection;
 use crate::loss::recovery::take_visits;
-use crate::profile::find_profile;
+use crate::profile;
 use crate::send::sender::Sender;
 use crate::settings::config::Config;
 use crate::transmit::Transmit;
@@ -167,5 +167,5 @@ impl HostilePeer {
 }
 
 fn profile(name: &str) -> Config {
-    find_profile(name).unwrap().config().unwrap()
+    profile::REGISTRY.find(name).unwrap().config().unwrap()
 }

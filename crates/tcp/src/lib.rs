@@ -2,7 +2,7 @@
 //!
 //! Contract: deterministic; no I/O, no clock, no threads, no payload bytes, and no floats in
 //! decisions. The only global state are registrations by other crates before anything runs
-//! ([`cc::register`]). `now` is an argument. Remote input gives an error, never a panic.
+//! ([`cc::REGISTRY`]). `now` is an argument. Remote input gives an error, never a panic.
 //!
 //! Read first: RFC 9293, RFC 5681, RFC 6675, RFC 6298, RFC 7323, RFC 3168.
 #![no_std]
@@ -54,6 +54,9 @@ pub use event::{CloseReason, Event, SegmentError};
 pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
 pub use ip::IpVersion;
+pub use lowtide_schema::{
+    DefaultValue, Param, ParamError, RegisteredTwice, Value, ValueError, ValueKind, Values,
+};
 pub use receive::memory::DataKind;
 pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
@@ -62,8 +65,6 @@ pub use settings::config::{
     HandshakeRtt, InitialWindow, IsnRule, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
     SynCookies, TimestampOffset, UndoRule,
 };
-pub use settings::params::{Param, Params};
-pub use settings::registered::NameTaken;
-pub use settings::value::{Value, ValueError, ValueKind};
+pub use settings::params::Params;
 pub use state::State;
 pub use transmit::{Transmit, TransmitId};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lowtide_tcp::Params;
+use lowtide_tcp::Values;
 use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal, dctcp,
@@ -200,6 +200,7 @@ impl CongestionControl for Broken {
     fn cwnd(&self) -> u64 {
         self.cwnd.unwrap_or(self.window.cwnd())
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
@@ -222,7 +223,7 @@ macro_rules! entry {
             params: &[],
             declared: DECLARES,
             requires: Requirements { ecn: false, host_stamps: false },
-            build: |_: &Params, setup: &CcSetup| Box::new(Broken::new(Fault::$fault, setup)),
+            build: |_: &Values, setup: &CcSetup| Box::new(Broken::new(Fault::$fault, setup)),
         }
     };
 }
@@ -290,7 +291,7 @@ fn a_control_that_halves_is_not_proportional_and_one_that_is_does_not_halve() {
         name: "undeclared",
         summary: "DCTCP that hides what it is",
         spec: "none",
-        params: &[],
+        params: dctcp::ENTRY.params,
         declared: DECLARES,
         requires: Requirements { ecn: true, host_stamps: false },
         build: dctcp::ENTRY.build,
@@ -311,6 +312,7 @@ impl CongestionControl for WrongOnLoss {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
         self.inner.on_ack(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } if self.by_alpha => {
@@ -323,9 +325,11 @@ impl CongestionControl for WrongOnLoss {
             _ => self.inner.on_event(event),
         }
     }
+
     fn cwnd(&self) -> u64 {
         self.inner.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.inner.ssthresh()
     }
@@ -336,16 +340,18 @@ fn a_dctcp_that_does_not_answer_a_loss_as_tcp_does_is_found() {
     let declares = DeclaredProperties { proportional: true, ..DECLARES };
     let by_alpha = CcEntry {
         declared: declares,
-        build: |params, path| {
-            Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(params, path), by_alpha: true })
+        params: dctcp::ENTRY.params,
+        build: |values, path| {
+            Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(values, path), by_alpha: true })
         },
         ..entry!(Nothing)
     };
     assert!(broken_rules(&by_alpha).contains(&"loss-halves"));
     let forgets = CcEntry {
         declared: declares,
-        build: |params, path| {
-            Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(params, path), by_alpha: false })
+        params: dctcp::ENTRY.params,
+        build: |values, path| {
+            Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(values, path), by_alpha: false })
         },
         ..entry!(Nothing)
     };

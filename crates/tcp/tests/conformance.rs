@@ -1,24 +1,18 @@
 //! The conformance kit, run on every registered control.
 
-use lowtide_tcp::Params;
 use lowtide_tcp::cc::{self, dctcp};
 use lowtide_tcp::conformance::{check, check_with};
 
 #[test]
 fn every_registered_control_does_what_it_declares() {
-    for entry in cc::REGISTRY {
+    for entry in cc::REGISTRY.all() {
         assert_eq!(check(entry), [], "{}", entry.name);
     }
 }
 
 /// The rules that DCTCP breaks with these parameters.
 fn broken(set: &[(&str, &str)]) -> Vec<&'static str> {
-    let mut params = Params::new();
-    for (name, value) in set {
-        let param = dctcp::ENTRY.params.iter().find(|p| p.name == *name).expect("a parameter");
-        params.set("dctcp", param.name, param.kind.parse(value).expect("a value"));
-    }
-    check_with(&dctcp::ENTRY, &params).into_iter().map(|v| v.rule).collect()
+    check_with(&dctcp::ENTRY, set).into_iter().map(|v| v.rule).collect()
 }
 
 #[test]
@@ -28,6 +22,13 @@ fn dctcp_conforms_with_both_kernels_integers_and_both_orders() {
             let set = [("arithmetic", arithmetic), ("order", order), ("after-idle", "reset")];
             assert_eq!(broken(&set), Vec::<&str>::new(), "{set:?}");
         }
+    }
+}
+
+#[test]
+fn parameters_that_a_control_does_not_accept_are_a_violation() {
+    for set in [("shift-g", "many"), ("shift-h", "4")] {
+        assert_eq!(broken(&[set]), ["parameters"], "{set:?}");
     }
 }
 

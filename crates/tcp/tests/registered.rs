@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lowtide_tcp::cc::{CcSetup, CongestionControl, DeclaredProperties, Requirements};
 use lowtide_tcp::{
-    Config, Connection, NameTaken, Param, Params, ValueKind, ack, cc, feedback, switches,
+    Config, Connection, DefaultValue, Param, ValueKind, Values, ack, cc, feedback, switches,
 };
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
@@ -17,7 +17,7 @@ static CONTROL: cc::CcEntry = cc::CcEntry {
     params: &[Param {
         name: "first-window",
         kind: ValueKind::Count { min: 1, max: 9 },
-        default: "3",
+        default: DefaultValue::Is("3"),
         doc: "Segments.",
         source: "this test",
     }],
@@ -31,10 +31,15 @@ static CONTROL: cc::CcEntry = cc::CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    let first = params.count(CONTROL.name, "first-window", 3);
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    let first = values.count("first-window");
     let path = CcSetup { initial_window: first * u64::from(setup.mss), ..*setup };
-    (cc::newreno::ENTRY.build)(params, &path)
+    (cc::newreno::ENTRY.build)(&defaults(cc::newreno::ENTRY.params), &path)
+}
+
+/// The values of a part that is not configured.
+fn defaults(params: &'static [Param]) -> Values {
+    Values::parse(params, &[]).expect("every parameter has a default")
 }
 
 static POLICY: ack::AckPolicyEntry = ack::AckPolicyEntry {
@@ -42,8 +47,9 @@ static POLICY: ack::AckPolicyEntry = ack::AckPolicyEntry {
     summary: "for this test",
     spec: "none",
     params: &[],
-    build: |params, setup| {
-        (ack::rfc3168::ENTRY.build)(params, &ack::AckSetup { segments: 1, ..*setup })
+    build: |_, setup| {
+        let values = defaults(ack::rfc3168::ENTRY.params);
+        (ack::rfc3168::ENTRY.build)(&values, &ack::AckSetup { segments: 1, ..*setup })
     },
 };
 
@@ -53,7 +59,7 @@ static DECODER: feedback::FeedbackEntry = feedback::FeedbackEntry {
     spec: "none",
     params: &[],
     ack_policies: &["own-policy"],
-    build: |params| (feedback::rfc3168::ENTRY.build)(params),
+    build: feedback::rfc3168::ENTRY.build,
 };
 
 /// The window right after the handshake, and whether a single segment is acknowledged at once.
@@ -83,15 +89,22 @@ fn registered_entries_are_found_listed_set_and_used() {
     let unknown = switches::set_text(&mut Config::default(), "cc", "own-control");
     assert!(unknown.expect_err("not yet").to_string().contains("unknown"));
 
-    assert_eq!(cc::register(&CONTROL), Ok(()));
-    assert_eq!(ack::register(&POLICY), Ok(()));
-    assert_eq!(feedback::register(&DECODER), Ok(()));
-    assert_eq!(cc::register(&CONTROL), Err(NameTaken("own-control")));
-    assert_eq!(ack::register(&ack::rfc3168::ENTRY), Err(NameTaken("rfc3168")));
+    let built_in = cc::REGISTRY.all().count();
+    assert_eq!(cc::REGISTRY.register(&CONTROL), Ok(()));
+    let first = line!() - 1;
+    assert_eq!(ack::REGISTRY.register(&POLICY), Ok(()));
+    assert_eq!(feedback::REGISTRY.register(&DECODER), Ok(()));
+    let twice = cc::REGISTRY.register(&CONTROL).expect_err("a second one of that name");
+    assert_eq!((twice.first.line(), twice.second.line()), (first, line!() - 1));
+    let twice = ack::REGISTRY.register(&ack::rfc3168::ENTRY).expect_err("built in").to_string();
+    for part in ["acknowledgement policy `rfc3168`", "ack/mod.rs", file!()] {
+        assert!(twice.contains(part), "{twice}");
+    }
 
-    assert_eq!(cc::names().last(), Some(&"own-control"));
-    assert_eq!(cc::all().count(), cc::REGISTRY.len() + 1);
-    assert!(ack::find("own-policy").is_some() && feedback::find("own-decoder").is_some());
+    assert_eq!(cc::REGISTRY.names().last(), Some(&"own-control"));
+    assert_eq!(cc::REGISTRY.all().count(), built_in + 1);
+    assert!(ack::REGISTRY.find("own-policy").is_some());
+    assert!(feedback::REGISTRY.find("own-decoder").is_some());
     let mut config = Config { timestamps: false, ..Config::default() };
     for (name, value) in [
         ("cc", "own-control"),

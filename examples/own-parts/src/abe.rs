@@ -20,7 +20,7 @@ use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
-use lowtide_tcp::{Param, Params, ValueKind};
+use lowtide_tcp::{DefaultValue, Param, ValueKind, Values};
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
@@ -30,7 +30,7 @@ pub static ENTRY: CcEntry = CcEntry {
     params: &[Param {
         name: "keep",
         kind: ValueKind::Count { min: 50, max: 100 },
-        default: "80",
+        default: DefaultValue::Is("80"),
         doc: "Window after a mark, in 1/100 of the window before.",
         source: "RFC 8511 §3.1: 0.8 for Reno",
     }],
@@ -44,8 +44,8 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    let keep = params.count(ENTRY.name, "keep", 80).clamp(50, 100) as u32;
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    let keep = values.count("keep") as u32;
     let window = CongestionWindow::new(setup, Factor::HALF);
     Box::new(Abe { window, keep: Factor { num: keep, den: 100 } })
 }
@@ -65,12 +65,15 @@ impl CongestionControl for Abe {
         self.window.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
@@ -80,7 +83,6 @@ impl CongestionControl for Abe {
 mod tests {
     use std::vec::Vec;
 
-    use lowtide_tcp::Value;
     use lowtide_tcp::conformance::{check, check_with};
 
     use super::*;
@@ -92,9 +94,7 @@ mod tests {
 
     #[test]
     fn at_one_half_the_exemption_is_unneeded() {
-        let mut params = Params::new();
-        params.set(ENTRY.name, "keep", Value::Count(50));
-        let broken = check_with(&ENTRY, &params);
+        let broken = check_with(&ENTRY, &[("keep", "50")]);
         assert_eq!(broken.iter().map(|v| v.rule).collect::<Vec<_>>(), ["exemption"], "{broken:?}");
     }
 }

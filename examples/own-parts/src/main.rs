@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 
 /// Registers the parts, one line each. A name that lowtide has is an error.
 fn register() -> Result<(), Box<dyn Error>> {
-    lowtide_tcp::cc::register(&abe::ENTRY)?;
+    lowtide_tcp::cc::REGISTRY.register(&abe::ENTRY)?;
     lowtide_traffic::workload::REGISTRY.register(&ring_all_reduce::ENTRY)?;
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) fn every_scheme_delivers_every_byte_despite_faults() {
             &network("1 Gbit/s", 50, 100, 20),
             &faults_in_both_directions(&faults),
         );
-        for (i, scheme) in lowtide_tcp::scheme::SCHEMES.iter().enumerate() {
+        for (i, scheme) in lowtide_tcp::scheme::REGISTRY.all().enumerate() {
             let config = config("linux", Some(scheme.name), &[]).unwrap();
             let load = bytes(
                 if i % 2 == 0 { TransferDirection::Up } else { TransferDirection::Down },

@@ -4,7 +4,7 @@
 use lowtide_live::config;
 use lowtide_live::load::TransferDirection;
 use lowtide_tcp::EcnMode;
-use lowtide_tcp::scheme::SCHEMES;
+use lowtide_tcp::scheme;
 
 use crate::world::{
     HostStack, World, bytes, faults_in_both_directions, megabytes, network, with_timeout,
@@ -160,7 +160,7 @@ pub(crate) fn every_scheme_against_the_kernel() {
             &faults_in_both_directions(&FAULTS),
         );
         world.hosts[1].set("tcp_ecn", "1");
-        for (i, scheme) in SCHEMES.iter().enumerate() {
+        for (i, scheme) in scheme::REGISTRY.all().enumerate() {
             // A kernel does not negotiate ECN with a SYN that has ECT.
             let config = config("linux", Some(scheme.name), &[("ect", "data")]).unwrap();
             let each = megabytes() * 1_000_000 / 6 / PARALLEL as u64;

@@ -89,22 +89,21 @@ struct NamedConfig {
 impl NamedConfig {
     fn read(text: &str) -> Result<Self, CommandError> {
         // Switches that no part sets have value and source of `rfc`.
-        let base = profile::find_profile("rfc").map(|p| p.settings);
+        let base = profile::REGISTRY.find("rfc").map(|p| p.settings);
         let mut named = Self { config: Config::default(), parts: base.into_iter().collect() };
         for (i, part) in text.split('+').enumerate() {
-            let settings = match (profile::find_profile(part), scheme::find_scheme(part)) {
+            let settings = match (profile::REGISTRY.find(part), scheme::REGISTRY.find(part)) {
                 (Some(p), _) if i == 0 => {
                     named.config = p.config().map_err(|e| CommandError::Run(e.to_string()))?;
                     p.settings
                 }
                 (_, Some(s)) => {
-                    scheme::apply(s, &mut named.config)
-                        .map_err(|e| CommandError::Run(e.to_string()))?;
+                    s.apply(&mut named.config).map_err(|e| CommandError::Run(e.to_string()))?;
                     s.settings
                 }
                 _ => {
-                    let profiles = profile::PROFILES.iter().map(|p| p.name.to_string());
-                    let schemes = scheme::SCHEMES.iter().map(|s| s.name.to_string());
+                    let profiles = profile::REGISTRY.all().map(|p| p.name.to_string());
+                    let schemes = scheme::REGISTRY.all().map(|s| s.name.to_string());
                     return Err(unknown(
                         "profile or scheme",
                         part,

@@ -11,7 +11,7 @@ use lowtide_net::Delivery;
 use lowtide_units::{Bytes, Duration, Instant};
 
 use super::bucket::BucketSpec;
-use super::stack::StackSpec;
+use super::stack::{StackDelay, StackJitter, StackSpec};
 
 /// Receive aggregation, like LRO and GRO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct AggregationSpec {
 }
 
 /// The stages of one host. All are off by default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicSpec {
     /// Delay of the stack in both directions.
     pub stack: StackSpec,
@@ -36,6 +36,25 @@ pub struct NicSpec {
     /// TSQ limit: a connection with this much data in the NIC's queue is not asked for more; above
     /// zero. No effect if `bucket` or the outgoing stack delay hold packets in front of that queue.
     pub tsq_limit: Option<Bytes>,
+}
+
+impl NicSpec {
+    /// No offload, no moderation, no delay.
+    pub const IDEAL: Self = Self {
+        stack: StackSpec { send: NO_DELAY, receive: NO_DELAY },
+        bucket: None,
+        moderation: Duration::ZERO,
+        aggregation: None,
+        tsq_limit: None,
+    };
+}
+
+const NO_DELAY: StackDelay = StackDelay { constant: Duration::ZERO, jitter: StackJitter::None };
+
+impl Default for NicSpec {
+    fn default() -> Self {
+        Self::IDEAL
+    }
 }
 
 /// Interrupt moderation: packets that arrive between interrupts wait for the next one.

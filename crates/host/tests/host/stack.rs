@@ -1,9 +1,8 @@
 //! Stack delay and host profiles in whole transfers.
 
 use crate::common::{config, crossing, flow, on_line, outcome, port, query_client, star_setup};
-use lowtide_host::{
-    EndCondition, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec, find_host_profile,
-};
+use lowtide_host::profile::REGISTRY;
+use lowtide_host::{EndCondition, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec};
 use lowtide_traffic::Flow;
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
@@ -64,7 +63,7 @@ fn long(profile: &str) -> (f64, u32, Outcome) {
         link.from_b.rate = Rate::from_gbps(10);
         link.from_a.port = port(600, 500);
     }
-    let profile = find_host_profile(profile).expect("a profile");
+    let profile = REGISTRY.find(profile).expect("a profile");
     setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
     setup.end = EndCondition { at: Duration::from_ms(60), when_done: false };
     setup.warmup = Duration::from_ms(20);
@@ -103,7 +102,7 @@ fn hosts_of_2010_send_bursts_of_thirty_packets_and_ideal_ones_do_not() {
 
 #[test]
 fn queries_work_on_hosts_of_every_profile() {
-    for profile in lowtide_host::HOST_PROFILES {
+    for profile in REGISTRY.all() {
         let mut setup = star_setup(8, &config("dctcp"), port(1_000, 20));
         setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
         setup.query_clients = vec![query_client(&setup, 5, 50_000)];

@@ -11,10 +11,10 @@ use super::{config, replay, segment};
 
 #[test]
 fn every_profile_and_scheme_round_trips() {
-    for p in profile::PROFILES {
-        for s in scheme::SCHEMES {
+    for p in profile::REGISTRY.all() {
+        for s in scheme::REGISTRY.all() {
             let mut expected = p.config().unwrap();
-            scheme::apply(s, &mut expected).unwrap();
+            s.apply(&mut expected).unwrap();
             let text = config::write(&expected);
             let got = config::read(&text).unwrap();
             assert_eq!(profile::diff(&expected, &got), [], "{} + {}", p.name, s.name);

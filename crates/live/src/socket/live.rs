@@ -74,18 +74,17 @@ pub fn config(
     scheme_name: Option<&str>,
     settings: &[(&str, &str)],
 ) -> Result<Config, String> {
-    let names = |all: Vec<&str>| all.join(", ");
-    let profile = profile::find_profile(profile_name).ok_or_else(|| {
-        let all = profile::PROFILES.iter().map(|p| p.name).collect();
-        format!("unknown profile `{profile_name}`; known: {}", names(all))
+    let profile = profile::REGISTRY.find(profile_name).ok_or_else(|| {
+        let known = profile::REGISTRY.names().join(", ");
+        format!("unknown profile `{profile_name}`; known: {known}")
     })?;
     let mut config = profile.config().map_err(|e| e.to_string())?;
     if let Some(name) = scheme_name {
-        let scheme = scheme::find_scheme(name).ok_or_else(|| {
-            let all = scheme::SCHEMES.iter().map(|s| s.name).collect();
-            format!("unknown scheme `{name}`; known: {}", names(all))
+        let scheme = scheme::REGISTRY.find(name).ok_or_else(|| {
+            let known = scheme::REGISTRY.names().join(", ");
+            format!("unknown scheme `{name}`; known: {known}")
         })?;
-        scheme::apply(scheme, &mut config).map_err(|e| e.to_string())?;
+        scheme.apply(&mut config).map_err(|e| e.to_string())?;
     }
     config.syn_cookies = SynCookies::WhenFull;
     for (name, value) in settings {

@@ -93,11 +93,11 @@ pub(crate) fn every_profile_and_scheme() {
         let world = World::new();
         set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
         set_sysctl("ipv4.tcp_ecn", "1").unwrap();
-        for profile in lowtide_tcp::profile::PROFILES {
+        for profile in lowtide_tcp::profile::REGISTRY.all() {
             let config = lowtide_live::config(profile.name, None, &[]).unwrap();
             all_directions(&world, profile.name, &config);
         }
-        for scheme in lowtide_tcp::scheme::SCHEMES {
+        for scheme in lowtide_tcp::scheme::REGISTRY.all() {
             let config = lowtide_live::config("linux", Some(scheme.name), &[]).unwrap();
             all_directions(&world, scheme.name, &config);
         }

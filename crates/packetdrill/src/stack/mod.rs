@@ -52,7 +52,7 @@ pub struct StackSettings {
 impl Default for StackSettings {
     /// The `linux` profile with packetdrill's default addresses.
     fn default() -> Self {
-        let linux = lowtide_tcp::profile::find_profile("linux").and_then(|p| p.config().ok());
+        let linux = lowtide_tcp::profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
         Self {
             config: linux.unwrap_or_default(),
             seed: 1,

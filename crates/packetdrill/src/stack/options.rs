@@ -127,7 +127,7 @@ impl Stack {
             SocketOption::Congestion if early => {
                 let SocketValue::Text(name) = value else { return Err(Errno::EINVAL.into()) };
                 let name = if name == "reno" { "newreno" } else { name };
-                self.get(fd)?.config.cc = cc::find(name).ok_or(Errno::EINVAL)?.name;
+                self.get(fd)?.config.cc = cc::REGISTRY.find(name).ok_or(Errno::EINVAL)?.name;
                 self.renew_listener(fd);
             }
             SocketOption::SendBuffer

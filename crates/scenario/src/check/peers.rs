@@ -19,7 +19,7 @@ pub(super) fn peers(
             let (sender, receiver) = (&configs[from], &configs[to]);
             let (from, to) = (&model.hosts[from], &model.hosts[to]);
             let agreed = sender.ecn.requests_ecn() && receiver.ecn != EcnNegotiation::Off;
-            let wants = cc::find(sender.cc).is_some_and(|e| e.requires.ecn);
+            let wants = cc::REGISTRY.find(sender.cc).is_some_and(|e| e.requires.ecn);
             if wants && !agreed {
                 let (group, reason) = match sender.ecn {
                     EcnNegotiation::Off => {
@@ -46,7 +46,8 @@ pub(super) fn peers(
             }
             let both_accurate = sender.ecn.accepts_accecn() && receiver.ecn.accepts_accecn();
             let mode = if both_accurate { EcnMode::AccEcn } else { EcnMode::Classic };
-            let decoder = mode.feedback(sender.feedback).and_then(feedback::find);
+            let decoder =
+                mode.feedback(sender.feedback).and_then(|name| feedback::REGISTRY.find(name));
             let understands = decoder.map_or(&[][..], |e| e.ack_policies);
             let echo = mode.ack(receiver.ack);
             if agreed && !understands.is_empty() && !understands.contains(&echo) {

@@ -89,7 +89,7 @@ pub(super) fn bundles(file: &mut ReadContext<'_, '_, '_>) -> Vec<Bundle> {
     let mut out = Vec::new();
     for named in file.groups(&BUNDLES, "mine") {
         let name = named.name;
-        if lowtide_tcp::scheme::find_scheme(name).is_some() {
+        if lowtide_tcp::scheme::REGISTRY.find(name).is_some() {
             let message = format!("`{name}` is the name of a scheme already");
             file.diagnostics.add(named.at, message, Some("choose another name".to_owned()));
         }

@@ -1,6 +1,6 @@
 //! `[transport]`: default TCP configuration of every host; and the transport keys of any table.
 
-use lowtide_host::find_host_profile;
+use lowtide_host::profile;
 
 use super::read_context::ReadContext;
 use crate::keys::key;
@@ -46,7 +46,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> TransportTable {
 
 /// Reads the transport keys of a table.
 pub(super) fn stack(r: &mut TableReader<'_, '_, '_>) -> TransportTable {
-    let host_profile = r.text("host-profile").and_then(|name| find_host_profile(&name));
+    let host_profile = r.text("host-profile").and_then(|name| profile::REGISTRY.find(&name));
     TransportTable {
         profile: named(r, "profile"),
         scheme: named(r, "scheme"),

@@ -19,35 +19,33 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::Instant;
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeSample, DelayedAck, RxSample};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
 
-const NAME: &str = "accecn";
 /// Minimum number of marks that is answered with no ACK pending for data. With fewer, two ends
 /// whose ACKs are all marked would answer each other without end.
 const MIN_MARKS_WITHOUT_DATA: u32 = 3;
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
-    name: NAME,
+    name: "accecn",
     summary: "Accurate ECN receiver: a count of CE packets, acknowledged before it can wrap",
     spec: "RFC 9768 §3.2.2.5.1",
     params: &[Param {
         name: "marks-per-ack",
         kind: ValueKind::Count { min: 1, max: 7 },
-        default: "2",
+        default: DefaultValue::Is("2"),
         doc: "Acknowledge at least every n-th packet with CE; of pure ACKs at most every third.",
         source: "RFC 9768 §3.2.2.5.1: 2 while data waits, 3 without, never more than 7",
     }],
     build,
 };
 
-fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
-    let most = params.count(NAME, "marks-per-ack", 2).clamp(1, 7) as u32;
-    Box::new(AccEcn { delayed: DelayedAck::new(setup), ce_per_ack: most, marks: 0, ce: false })
+fn build(values: &Values, setup: &AckSetup) -> Box<dyn AckPolicy> {
+    let ce_per_ack = values.count("marks-per-ack") as u32;
+    Box::new(AccEcn { delayed: DelayedAck::new(setup), ce_per_ack, marks: 0, ce: false })
 }
 
 #[derive(Debug)]
@@ -64,6 +62,7 @@ impl AckPolicy for AccEcn {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.delayed.on_data(rx)
     }
+
     fn on_ce_sample(&mut self, rx: &CeSample) -> bool {
         let changed = rx.ce > 0 && !self.ce && rx.data;
         self.ce = rx.ce > 0;
@@ -75,10 +74,12 @@ impl AckPolicy for AccEcn {
         };
         changed || (rx.ce > 0 && self.marks >= most)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
         self.marks = 0;
     }
+
     fn echo(&self) -> bool {
         false
     }
@@ -86,13 +87,14 @@ impl AckPolicy for AccEcn {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::settings::value::Value;
 
-    fn policy(params: &Params) -> Box<dyn AckPolicy> {
-        build(params, &AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })
+    fn policy(values: &Values) -> Box<dyn AckPolicy> {
+        build(values, &AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })
     }
 
     const DATA: CeSample = CeSample { ce: 1, data: true, ack_pending: true };
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_first_mark_of_a_run_and_every_second_one_after_it() {
-        let mut p = policy(&Params::new());
+        let mut p = policy(&Values::parse(ENTRY.params, &[]).unwrap());
         assert!(!p.on_ce_sample(&CLEAN));
         assert!(p.on_ce_sample(&DATA), "changed");
         p.on_ack_sent(Instant::ZERO);
@@ -119,11 +121,11 @@ mod tests {
 
     #[test]
     fn a_marked_ack_before_makes_marked_data_no_change() {
-        let mut p = policy(&Params::new());
+        let mut p = policy(&Values::parse(ENTRY.params, &[]).unwrap());
         assert!(!p.on_ce_sample(&PURE), "only data can trigger by its change");
         p.on_ack_sent(Instant::ZERO);
         assert!(!p.on_ce_sample(&DATA));
-        let mut p = policy(&Params::new());
+        let mut p = policy(&Values::parse(ENTRY.params, &[]).unwrap());
         assert!(!p.on_ce_sample(&PURE));
         assert!(p.on_ce_sample(&DATA), "the second mark since the last ACK");
     }
@@ -131,9 +133,9 @@ mod tests {
     #[test]
     fn every_third_marked_ack_is_answered_for_any_parameter() {
         for most in 1..=7_u32 {
-            let mut params = Params::new();
-            params.set(NAME, "marks-per-ack", Value::Count(u64::from(most)));
-            let mut p = policy(&params);
+            let values =
+                Values::parse(ENTRY.params, &[("marks-per-ack", &most.to_string())]).unwrap();
+            let mut p = policy(&values);
             let first = (1..20).find(|_| p.on_ce_sample(&PURE));
             assert_eq!(first, Some(most.max(3)));
             p.on_ack_sent(Instant::ZERO);
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_aggregated_run_counts_all_its_marks() {
-        let mut p = policy(&Params::new());
+        let mut p = policy(&Values::parse(ENTRY.params, &[]).unwrap());
         assert!(p.on_ce_sample(&CeSample { ce: 20, ..DATA }));
         p.on_ack_sent(Instant::ZERO);
         assert!(p.on_ce_sample(&CeSample { ce: 2, ..DATA }));
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn there_is_no_latch() {
-        let mut p = policy(&Params::new());
+        let mut p = policy(&Values::parse(ENTRY.params, &[]).unwrap());
         let _ = p.on_ce_sample(&DATA);
         assert!(!p.echo());
     }

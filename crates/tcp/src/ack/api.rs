@@ -3,9 +3,8 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use lowtide_schema::{Param, Part, Values};
 use lowtide_units::{Duration, Instant};
-
-use crate::settings::params::{Param, Params};
 
 /// Parameters of a policy at ESTABLISHED.
 #[derive(Clone, Copy, Debug)]
@@ -83,10 +82,18 @@ pub struct AckPolicyEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// Creates a policy for a connection.
-    pub build: fn(&Params, &AckSetup) -> Box<dyn AckPolicy>,
+    pub build: fn(&Values, &AckSetup) -> Box<dyn AckPolicy>,
+}
+
+impl Part for AckPolicyEntry {
+    const WHAT: &'static str = "acknowledgement policy";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Decides when to acknowledge and which ECE flag to send.
@@ -98,6 +105,7 @@ pub trait AckPolicy: fmt::Debug + Send {
         let _ = rx;
         false
     }
+
     /// An ACK for all received data is being sent, alone or with data. Not called for each segment
     /// while nothing has been received.
     fn on_ack_sent(&mut self, now: Instant);

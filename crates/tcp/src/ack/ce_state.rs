@@ -1,8 +1,8 @@
 //! CE state of a DCTCP receiver, and the rules for acknowledging its change.
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+
 use super::{AckAction, AckSetup, DelayedAck, RxSample};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
 
 const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 
@@ -11,8 +11,8 @@ const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 /// that only if an ACK is pending, else the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
-    kind: ValueKind::Name { allowed: || RULES.to_vec(), refused: &[] },
-    default: "split",
+    kind: ValueKind::Choice(RULES),
+    default: DefaultValue::Is("split"),
     doc: "ACK of a flip: old echo, then new (split); new echo at once; or that only if an ACK waits.",
     source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
 };
@@ -35,15 +35,16 @@ pub struct CeState {
 }
 
 impl CeState {
-    /// A clean state; `owner` is the policy with the parameter [`FLIP`].
-    pub fn new(owner: &str, params: &Params, setup: &AckSetup) -> Self {
-        let rule = match params.get(owner, FLIP.name).and_then(Value::name) {
-            Some("new-echo") => FlipRule::NewEcho,
-            Some("when-waiting") => FlipRule::WhenWaiting,
+    /// A clean state; `values` are those of a policy with the parameter [`FLIP`].
+    pub fn new(values: &Values, setup: &AckSetup) -> Self {
+        let rule = match values.name(FLIP.name) {
+            "new-echo" => FlipRule::NewEcho,
+            "when-waiting" => FlipRule::WhenWaiting,
             _ => FlipRule::Split,
         };
         Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, rule }
     }
+
     /// Updates the state from a segment; true if it changes.
     ///
     /// A segment that is not ECN-capable (a retransmission if only new data carries ECT) says
@@ -53,6 +54,7 @@ impl CeState {
         self.ce ^= flips;
         flips
     }
+
     /// The acknowledgement of a change.
     pub fn action(&mut self, rx: &RxSample) -> AckAction {
         match self.rule {
@@ -63,6 +65,7 @@ impl CeState {
             _ => AckAction::Now,
         }
     }
+
     /// The ECE flag of the next ACK.
     pub const fn echo(&self) -> bool {
         self.ce

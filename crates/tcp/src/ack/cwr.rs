@@ -1,23 +1,23 @@
 //! Parameter for immediate ACKs of segments with CWR.
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+
 use super::{AckAction, RxSample};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
 
 const ANSWERS: &[&str] = &["as-usual", "at-once"];
 
 /// Acknowledgement of a segment with CWR.
 pub const CWR_ACK: Param = Param {
     name: "cwr-ack",
-    kind: ValueKind::Name { allowed: || ANSWERS.to_vec(), refused: &[] },
-    default: "as-usual",
+    kind: ValueKind::Choice(ANSWERS),
+    default: DefaultValue::Is("as-usual"),
     doc: "Data with CWR is acknowledged as usual, or at once: its sender's window may be small.",
     source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_accept_cwr (at-once)",
 };
 
-/// True if [`CWR_ACK`] of `owner` is `at-once`.
-pub fn acks_cwr_at_once(owner: &str, params: &Params) -> bool {
-    params.get(owner, CWR_ACK.name).and_then(Value::name) == Some("at-once")
+/// Returns whether [`CWR_ACK`] is `at-once`.
+pub fn acks_cwr_at_once(values: &Values) -> bool {
+    values.name(CWR_ACK.name) == "at-once"
 }
 
 /// Returns `action`, or an immediate ACK if the segment carries CWR and `answers` is set.

@@ -25,28 +25,26 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
 use lowtide_units::Instant;
 
 use super::{
     AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, CeState, FLIP, RxSample,
     acks_cwr_at_once, expedite,
 };
-use crate::settings::params::Params;
-
-const NAME: &str = "dctcp";
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
-    name: NAME,
+    name: "dctcp",
     summary: "DCTCP receiver: ECE is the CE of the last segment, a flip is acknowledged at once",
     spec: "RFC 8257 §3.2",
     params: &[FLIP, CWR_ACK],
     build,
 };
 
-fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
-    let flips = CeState::new(NAME, params, setup);
-    Box::new(Dctcp { ce_state: flips, acks_cwr_at_once: acks_cwr_at_once(NAME, params) })
+fn build(values: &Values, setup: &AckSetup) -> Box<dyn AckPolicy> {
+    let flips = CeState::new(values, setup);
+    Box::new(Dctcp { ce_state: flips, acks_cwr_at_once: acks_cwr_at_once(values) })
 }
 
 #[derive(Debug)]
@@ -64,9 +62,11 @@ impl AckPolicy for Dctcp {
         };
         expedite(action, rx, self.acks_cwr_at_once)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }
@@ -77,12 +77,14 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(segments: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &AckSetup { segments, timer: TIMER, mss: 1000, ecn: true })
+        build(
+            &Values::parse(ENTRY.params, &[]).unwrap(),
+            &AckSetup { segments, timer: TIMER, mss: 1000, ecn: true },
+        )
     }
 
     fn data(ce: bool, ack_pending: bool) -> RxSample {
@@ -113,9 +115,8 @@ mod tests {
 
     #[test]
     fn with_one_ack_at_a_flip_waiting_data_gets_the_new_echo() {
-        let mut params = Params::new();
-        params.set(NAME, "flip", Value::Name("new-echo"));
-        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let values = Values::parse(ENTRY.params, &[("flip", "new-echo")]).unwrap();
+        let mut p = build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
         assert!(p.echo());
@@ -123,9 +124,8 @@ mod tests {
 
     #[test]
     fn when_waiting_delays_the_ack_of_a_flip_with_none_pending() {
-        let mut params = Params::new();
-        params.set(NAME, "flip", Value::Name("when-waiting"));
-        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let values = Values::parse(ENTRY.params, &[("flip", "when-waiting")]).unwrap();
+        let mut p = build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(p.echo());
         assert_eq!(p.on_data(&data(false, true)), AckAction::Now);
@@ -135,10 +135,9 @@ mod tests {
     #[test]
     fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
-            let mut params = Params::new();
-            params.set(NAME, "cwr-ack", Value::Name(set));
+            let values = Values::parse(ENTRY.params, &[("cwr-ack", set)]).unwrap();
             let mut p =
-                build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+                build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&RxSample { cwr: true, ..data(false, false) }), action, "{set}");
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "no CWR");
@@ -214,8 +213,10 @@ mod tests {
 
     #[test]
     fn without_ecn_agreed_there_is_no_echo() {
-        let mut p =
-            build(&Params::new(), &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: false });
+        let mut p = build(
+            &Values::parse(ENTRY.params, &[]).unwrap(),
+            &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: false },
+        );
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(!p.echo());
     }

@@ -14,6 +14,7 @@ impl DelayedAck {
     pub const fn new(setup: &AckSetup) -> Self {
         Self { setup: *setup, unacked: 0 }
     }
+
     /// Counts a segment: `Now` at the m-th one, else a delay.
     pub fn on_data(&mut self, rx: &RxSample) -> AckAction {
         self.unacked = self.unacked.saturating_add(rx.segments);
@@ -23,6 +24,7 @@ impl DelayedAck {
             AckAction::Delay(self.setup.timer)
         }
     }
+
     /// An ACK was sent: resets the count.
     pub const fn on_ack_sent(&mut self) {
         self.unacked = 0;

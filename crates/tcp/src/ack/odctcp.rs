@@ -23,24 +23,22 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
 use lowtide_units::Instant;
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
-use crate::settings::params::Params;
-
-const NAME: &str = "odctcp";
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
-    name: NAME,
+    name: "odctcp",
     summary: "one-sided DCTCP receiver: DCTCP's echo, but a segment with CWR is delayed as usual",
     spec: "ODCTCP thesis §5.2",
     params: &[FLIP],
     build,
 };
 
-fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
-    Box::new(Odctcp { ce_state: CeState::new(NAME, params, setup) })
+fn build(values: &Values, setup: &AckSetup) -> Box<dyn AckPolicy> {
+    Box::new(Odctcp { ce_state: CeState::new(values, setup) })
 }
 
 #[derive(Debug)]
@@ -55,9 +53,11 @@ impl AckPolicy for Odctcp {
         }
         self.ce_state.delayed.on_data(rx)
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }
@@ -68,14 +68,12 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(flip: &'static str) -> Box<dyn AckPolicy> {
-        let mut params = Params::new();
-        params.set(NAME, "flip", Value::Name(flip));
-        build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true })
+        let values = Values::parse(ENTRY.params, &[("flip", flip)]).unwrap();
+        build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, cwr: bool, ack_pending: bool) -> RxSample {

@@ -18,20 +18,17 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::Instant;
 
 use super::{
     AckAction, AckPolicy, AckPolicyEntry, AckSetup, CWR_ACK, DelayedAck, RxSample,
     acks_cwr_at_once, expedite,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
-
-const NAME: &str = "rfc3168";
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
-    name: NAME,
+    name: "rfc3168",
     summary: "standard ECN receiver: ECE from CE until CWR, delayed ACKs",
     spec: "RFC 3168 §6.1.3",
     params: &[
@@ -39,7 +36,7 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
         Param {
             name: "quick-acks",
             kind: ValueKind::Count { min: 0, max: 16 },
-            default: "0",
+            default: DefaultValue::Is("0"),
             doc: "Number of ACKs not delayed after the mark that sets the latch.",
             source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_check_ce (2)",
         },
@@ -47,13 +44,13 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     build,
 };
 
-fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
+fn build(values: &Values, setup: &AckSetup) -> Box<dyn AckPolicy> {
     Box::new(Rfc3168 {
         delayed: DelayedAck::new(setup),
         ecn: setup.ecn,
         ece: false,
-        acks_cwr_at_once: acks_cwr_at_once(NAME, params),
-        quick_acks: params.count(NAME, "quick-acks", 0) as u32,
+        acks_cwr_at_once: acks_cwr_at_once(values),
+        quick_acks: values.count("quick-acks") as u32,
         quick: 0,
     })
 }
@@ -83,10 +80,12 @@ impl AckPolicy for Rfc3168 {
         let action = self.delayed.on_data(rx);
         if self.quick > 0 { AckAction::Now } else { expedite(action, rx, self.acks_cwr_at_once) }
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
         self.quick = self.quick.saturating_sub(1);
     }
+
     fn echo(&self) -> bool {
         self.ece
     }
@@ -97,12 +96,14 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
-    use crate::settings::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(ecn: bool) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn })
+        build(
+            &Values::parse(ENTRY.params, &[]).unwrap(),
+            &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn },
+        )
     }
 
     fn data(ce: bool, cwr: bool) -> RxSample {
@@ -154,9 +155,8 @@ mod tests {
 
     #[test]
     fn quick_acks_follow_the_mark_that_sets_the_latch_and_no_other() {
-        let mut params = Params::new();
-        params.set(NAME, "quick-acks", Value::Count(2));
-        let mut p = build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let values = Values::parse(ENTRY.params, &[("quick-acks", "2")]).unwrap();
+        let mut p = build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         for (ce, action) in [
             (false, AckAction::Delay(TIMER)),
             (true, AckAction::Now),
@@ -171,10 +171,9 @@ mod tests {
     #[test]
     fn cwr_causes_an_immediate_ack_if_configured() {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
-            let mut params = Params::new();
-            params.set(NAME, "cwr-ack", Value::Name(set));
+            let values = Values::parse(ENTRY.params, &[("cwr-ack", set)]).unwrap();
             let mut p =
-                build(&params, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+                build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&data(false, true)), action, "{set}");
         }
     }

@@ -23,37 +23,32 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Instant};
 
 use super::{AckAction, AckPolicy, AckPolicyEntry, AckSetup, CeState, FLIP, RxSample};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
 
-const NAME: &str = "tdctcp";
 /// ln(100) in 32 fraction bits: the 99th percentile of the exponential distribution with rate one.
 const LN_100: u128 = 19_779_055_341;
-const FACTOR: u64 = 4;
-const FACTOR_MAX: u64 = 64;
-const GRANULARITY: Duration = Duration::from_ms(10);
 
 /// Registration.
 pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
-    name: NAME,
+    name: "tdctcp",
     summary: "DCTCP receiver whose delayed-ACK timer follows the arrival rate",
     spec: "TDCTCP §IV-C, algorithm 2; RFC 8257 §3.2",
     params: &[
         FLIP,
         Param {
             name: "factor",
-            kind: ValueKind::Count { min: 1, max: FACTOR_MAX },
-            default: "4",
+            kind: ValueKind::Count { min: 1, max: 64 },
+            default: DefaultValue::Is("4"),
             doc: "The timer in 99th percentiles of the gap between packets.",
             source: "TDCTCP §IV-C: 4, found by trial",
         },
         Param {
             name: "clock-granularity",
             kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
-            default: "10 ms",
+            default: DefaultValue::Is("10 ms"),
             doc: "Minimum of the timer; `delack-timer` is the maximum.",
             source: "TDCTCP §IV-C, its example",
         },
@@ -61,11 +56,11 @@ pub static ENTRY: AckPolicyEntry = AckPolicyEntry {
     build,
 };
 
-fn build(params: &Params, setup: &AckSetup) -> Box<dyn AckPolicy> {
+fn build(values: &Values, setup: &AckSetup) -> Box<dyn AckPolicy> {
     Box::new(Tdctcp {
-        ce_state: CeState::new(NAME, params, setup),
-        factor: params.count(NAME, "factor", FACTOR).clamp(1, FACTOR_MAX),
-        timer_min: params.duration(NAME, "clock-granularity", GRANULARITY),
+        ce_state: CeState::new(values, setup),
+        factor: values.count("factor"),
+        timer_min: values.duration("clock-granularity"),
         timer_max: setup.timer,
         mss: setup.mss,
         first: None,
@@ -124,9 +119,11 @@ impl AckPolicy for Tdctcp {
             at_once => at_once,
         }
     }
+
     fn on_ack_sent(&mut self, _now: Instant) {
         self.ce_state.delayed.on_ack_sent();
     }
+
     fn echo(&self) -> bool {
         self.ce_state.echo()
     }
@@ -135,12 +132,14 @@ impl AckPolicy for Tdctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::value::Value;
 
     const LONGEST: Duration = Duration::from_ms(200);
 
     fn policy(mss: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &AckSetup { segments: 100, timer: LONGEST, mss, ecn: true })
+        build(
+            &Values::parse(ENTRY.params, &[]).unwrap(),
+            &AckSetup { segments: 100, timer: LONGEST, mss, ecn: true },
+        )
     }
 
     fn data(at_us: u64, payload: u32) -> RxSample {
@@ -188,15 +187,14 @@ mod tests {
 
     #[test]
     fn factor_and_bounds_can_be_set() {
-        let mut params = Params::new();
-        params.set(NAME, "factor", Value::Count(1));
-        params.set(NAME, "clock-granularity", Value::Duration(Duration::from_ms(1)));
+        let given = [("factor", "1"), ("clock-granularity", "1 ms")];
+        let values = Values::parse(ENTRY.params, &given).unwrap();
         let setup = AckSetup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
-        let mut p = build(&params, &setup);
+        let mut p = build(&values, &setup);
         let waits = [0, 1000, 1001, 20_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
         // One percentile: 4.605 ms at one segment per ms; half of that; three segments in 20 ms.
         assert_eq!(waits, [50_000, 4_605, 2_304, 30_701]);
-        let mut p = build(&params, &setup);
+        let mut p = build(&values, &setup);
         let waits = [0, 10, 100_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
         assert_eq!(waits, [50_000, 1_000, 50_000], "the bounds");
     }
@@ -204,7 +202,7 @@ mod tests {
     #[test]
     fn the_count_of_segments_begins_anew_with_each_ack() {
         let setup = AckSetup { segments: 2, timer: LONGEST, mss: 1000, ecn: true };
-        let mut p = build(&Params::new(), &setup);
+        let mut p = build(&Values::parse(ENTRY.params, &[]).unwrap(), &setup);
         assert!(matches!(p.on_data(&data(0, 1000)), AckAction::Delay(_)));
         p.on_ack_sent(Instant::ZERO);
         assert!(matches!(p.on_data(&data(10, 1000)), AckAction::Delay(_)), "the first again");

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use lowtide_schema::{Param, Part, Values};
 use lowtide_units::{Duration, Instant, Probe, Rate};
 
 use super::per_round_trip;
-use crate::settings::params::{Param, Params};
 
 /// Parameters of the connection when it was established.
 #[derive(Clone, Copy, Debug)]
@@ -209,14 +209,22 @@ pub struct CcEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// Declared properties.
     pub declared: DeclaredProperties,
     /// Requirements on the connection.
     pub requires: Requirements,
     /// Creates a control for a connection.
-    pub build: fn(&Params, &CcSetup) -> Box<dyn CongestionControl>,
+    pub build: fn(&Values, &CcSetup) -> Box<dyn CongestionControl>,
+}
+
+impl Part for CcEntry {
+    const WHAT: &'static str = "congestion control";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Accuracy of a control's guess that the peer's delayed-ACK timer released an ACK, if a simulator
@@ -247,15 +255,18 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
     /// Accuracy of the guesses at delayed-ACK timeouts; all zero for a control that does not guess.
     fn delack_detection(&self) -> DelackDetection {
         DelackDetection::default()
     }
+
     /// True if the control depends on time: it then also gets ACKs that arrive before this end has
     /// sent data.
     fn runs_by_the_clock(&self) -> bool {
         false
     }
+
     /// Reports further state variables (alpha). cwnd and ssthresh are recorded anyway.
     fn probe(&self, out: &mut dyn Probe) {
         let _ = out;

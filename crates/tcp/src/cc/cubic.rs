@@ -23,16 +23,13 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Instant, Probe, Unit};
 
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
-
-const NAME: &str = "cubic";
 
 /// beta_cubic (RFC 9438 §4.6).
 const BETA: Factor = Factor { num: 7, den: 10 };
@@ -52,13 +49,13 @@ const EST_BITS: u32 = 16;
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "cubic",
     summary: "cubic growth over time since the last reduction, beta 0.7",
     spec: "RFC 9438",
     params: &[Param {
         name: "fast-convergence",
         kind: ValueKind::Bool,
-        default: "true",
+        default: DefaultValue::Is("true"),
         doc: "Lower the plateau further if it was not reached again.",
         source: "RFC 9438 §4.7",
     }],
@@ -76,10 +73,10 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Cubic {
         window: CongestionWindow::new(setup, BETA),
-        fast_convergence: params.get(NAME, "fast-convergence") != Some(&Value::Bool(false)),
+        fast_convergence: values.bool("fast-convergence"),
         curve: Curve { w_max: 0, cwnd_prior: 0, reset_plateau: true, stage: None },
         before_loss: None,
         srtt: None,
@@ -299,9 +296,11 @@ impl CongestionControl for Cubic {
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         out.value("w_max", Unit::Bytes, self.curve.w_max);
     }

@@ -31,6 +31,7 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
 use lowtide_units::{Probe, Unit};
 
 use super::alpha::Q20_BITS;
@@ -38,16 +39,15 @@ use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
-use crate::settings::params::Params;
 
 mod settings;
 
-use settings::{Arithmetic, NAME, PARAMS, Settings};
-pub(super) use settings::{INITIAL_ALPHA, SHIFT_G};
+use settings::{Arithmetic, PARAMS};
+pub(super) use settings::{INITIAL_ALPHA, SHIFT_G, Settings};
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "dctcp",
     summary: "cut in proportion to the marked share (alpha), loss as NewReno",
     spec: "RFC 8257 §3.3 to §3.5",
     params: PARAMS,
@@ -61,8 +61,8 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    Box::new(Dctcp::of(NAME, params, setup))
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    Box::new(Dctcp::new(Settings::read(values), setup))
 }
 
 /// One observation window: bytes acknowledged since its start, and the marked bytes among them.
@@ -101,9 +101,7 @@ pub(super) struct Dctcp {
 }
 
 impl Dctcp {
-    /// Creates it with the parameters of `owner`.
-    pub(super) fn of(owner: &str, params: &Params, setup: &CcSetup) -> Self {
-        let set = Settings::read(owner, params);
+    pub(super) fn new(set: Settings, setup: &CcSetup) -> Self {
         Self {
             window: CongestionWindow::new(setup, Factor::HALF).overshooting(set.overshoots),
             alpha: set.initial_alpha,
@@ -270,6 +268,7 @@ impl CongestionControl for Dctcp {
         self.observe(ack);
         self.react(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         if !self.window.ecn() {
             self.window.on_event(event);
@@ -278,12 +277,15 @@ impl CongestionControl for Dctcp {
         self.track_event(event);
         self.window.on_event(&self.adjusted_event(event));
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         // Without ECN alpha is unused.
         if !self.window.ecn() {

@@ -40,37 +40,33 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Probe, Unit};
 
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
 
-const NAME: &str = "dx";
-/// 1.2 us, the default of the parameter.
-const HEADROOM_NS: u64 = 1_200;
-const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
+const DECIDE: &[&str] = &["each-round", "fresh-round"];
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "dx",
     summary: "drain the queue that host timestamps measure, grow when there is none",
     spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
     params: &[
         Param {
             name: "headroom",
             kind: ValueKind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
-            default: "1.2 us",
+            default: DefaultValue::Is("1.2 us"),
             doc: "A mean queueing delay up to this counts as none.",
             source: "DX §V-B: as large as the error of a measurement; §III: one packet at 10 Gbit/s",
         },
         Param {
             name: "decide",
-            kind: ValueKind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
-            default: "each-round",
+            kind: ValueKind::Choice(DECIDE),
+            default: DefaultValue::Is("each-round"),
             doc: "Measurements per decision: all since the last one, or only those of data sent since.",
             source: "DX §V-B; fresh-round: DX eq. 2 to 6",
         },
@@ -91,16 +87,11 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    let headroom = match params.get(NAME, "headroom") {
-        Some(Value::Duration(d)) => d.as_ns(),
-        _ => HEADROOM_NS,
-    };
-    let fresh = params.get(NAME, "decide").and_then(Value::name) == Some(DECIDE[1]);
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Dx {
         window: CongestionWindow::new(setup, Factor::HALF),
-        headroom,
-        fresh,
+        headroom: values.duration("headroom").as_ns(),
+        fresh: values.name("decide") == DECIDE[1],
         round: Round::default(),
         queueing: None,
         base_rtt: 0,
@@ -228,6 +219,7 @@ impl CongestionControl for Dx {
         }
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         match *event {
             CongestionEvent::Loss { .. } if !self.congested() => {
@@ -262,12 +254,15 @@ impl CongestionControl for Dx {
         self.deferred_loss = DeferredLoss::Nothing;
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         if let Some(queueing) = self.queueing {
             out.value("queueing-delay", Unit::Picoseconds, queueing.saturating_mul(1_000));

@@ -26,28 +26,21 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
-use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G, Settings};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
     Requirements, Signal, per_round_trip,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
 
-const NAME: &str = "hull";
-const INTERVAL: Duration = Duration::from_us(64);
-const SHIFT_ETA: u64 = 3;
-const BETA: u64 = 16;
-const ASSOCIATE_AFTER: u64 = 8;
-const IDLE: Duration = Duration::from_ms(10);
 /// After this many empty intervals the rate is zero, even with the largest `shift-eta`.
 const MAX_INTERVALS: u64 = 1024;
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "hull",
     summary: "DCTCP with HULL's pacer, for switches that mark by a phantom queue",
     spec: "HULL (NSDI 2012) §4.3, RFC 8257 §3.3",
     params: &[
@@ -56,35 +49,35 @@ pub static ENTRY: CcEntry = CcEntry {
         Param {
             name: "interval",
             kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_ms(100) },
-            default: "64 us",
+            default: DefaultValue::Is("64 us"),
             doc: "Time between two estimates of the pacing rate (T_r).",
             source: "HULL (NSDI 2012) §4.3",
         },
         Param {
             name: "shift-eta",
             kind: ValueKind::Count { min: 0, max: 6 },
-            default: "3",
+            default: DefaultValue::Is("3"),
             doc: "Gain of the pacing rate as a power of two: eta = 2^-shift-eta.",
             source: "HULL (NSDI 2012) §4.3: 1/8",
         },
         Param {
             name: "beta",
             kind: ValueKind::Count { min: 0, max: 1_000_000 },
-            default: "16",
+            default: DefaultValue::Is("16"),
             doc: "Bytes per second that each waiting byte adds to the rate in each interval.",
             source: "HULL (NSDI 2012) §4.3: 16",
         },
         Param {
             name: "associate-after",
             kind: ValueKind::Count { min: 0, max: 1_000_000 },
-            default: "8",
+            default: DefaultValue::Is("8"),
             doc: "Marked ACKs until a flow is paced; 0 paces from the start.",
             source: "HULL (NSDI 2012) §4.3: each with probability 1/8",
         },
         Param {
             name: "idle",
             kind: ValueKind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
-            default: "10 ms",
+            default: DefaultValue::Is("10 ms"),
             doc: "Silence after which a flow is no longer paced.",
             source: "HULL (NSDI 2012) §4.3: T_i",
         },
@@ -99,16 +92,15 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    let interval = params.duration(NAME, "interval", INTERVAL).max(Duration::from_us(1));
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Hull {
-        dctcp: Dctcp::of(NAME, params, setup),
+        dctcp: Dctcp::new(Settings::rfc8257(values), setup),
         pacer: Pacer {
-            interval,
-            shift_eta: params.count(NAME, "shift-eta", SHIFT_ETA).min(6) as u32,
-            beta: params.count(NAME, "beta", BETA),
-            associate_after: params.count(NAME, "associate-after", ASSOCIATE_AFTER),
-            idle: params.duration(NAME, "idle", IDLE),
+            interval: values.duration("interval"),
+            shift_eta: values.count("shift-eta") as u32,
+            beta: values.count("beta"),
+            associate_after: values.count("associate-after"),
+            idle: values.duration("idle"),
             rate: 0,
             floor: 0,
             window_edge: setup.initial_window,
@@ -204,21 +196,27 @@ impl CongestionControl for Hull {
         self.pacer.on_ack(ack, self.dctcp.cwnd());
         reaction
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.dctcp.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.dctcp.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.dctcp.ssthresh()
     }
+
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacer.rate()
     }
+
     fn runs_by_the_clock(&self) -> bool {
         true
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
         out.value("pacer-rate", Unit::BitsPerSecond, self.pacer.rate);

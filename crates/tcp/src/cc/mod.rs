@@ -23,6 +23,8 @@ pub mod vegas;
 #[expect(unreachable_pub, reason = "it is not part of this crate")]
 mod example_abe;
 
+use lowtide_schema::Registry;
+
 pub use api::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     DelackDetection, Exemption, Reaction, Requirements, Signal,
@@ -30,11 +32,9 @@ pub use api::{
 pub use rate::per_round_trip;
 pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 
-use crate::settings::registered::{AppendList, NameTaken};
-
-/// All congestion controls, sorted by name.
+/// All congestion controls, sorted by name, then those that other crates registered.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&CcEntry] = &[
+pub static REGISTRY: Registry<CcEntry> = Registry::new(&[
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dx::ENTRY,
@@ -42,29 +42,5 @@ pub static REGISTRY: &[&CcEntry] = &[
     &newreno::ENTRY,
     &tdctcp::ENTRY,
     &vegas::ENTRY,
-];
+]);
 // lowtide:registry list end
-
-/// Controls that other crates added.
-static ADDED: AppendList<CcEntry> = AppendList::new();
-
-/// Registers a control from another crate, for the whole process, before anything else runs.
-/// Command line, scenario files and errors then know its name.
-pub fn register(entry: &'static CcEntry) -> Result<(), NameTaken> {
-    ADDED.add(REGISTRY, entry, |e| e.name)
-}
-
-/// All controls: [`REGISTRY`], then the added ones in order of registration.
-pub fn all() -> impl Iterator<Item = &'static CcEntry> {
-    REGISTRY.iter().copied().chain(ADDED.iter())
-}
-
-/// Finds a control by its name.
-pub fn find(name: &str) -> Option<&'static CcEntry> {
-    all().find(|e| e.name == name)
-}
-
-/// The names of all controls.
-pub fn names() -> alloc::vec::Vec<&'static str> {
-    all().map(|e| e.name).collect()
-}

@@ -19,11 +19,12 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
+
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, SLOW_START_END, Signal, overshoots,
 };
-use crate::settings::params::Params;
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
@@ -41,9 +42,8 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    let window =
-        CongestionWindow::new(setup, Factor::HALF).overshooting(overshoots(ENTRY.name, params));
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    let window = CongestionWindow::new(setup, Factor::HALF).overshooting(overshoots(values));
     Box::new(NewReno { window })
 }
 
@@ -61,12 +61,15 @@ impl CongestionControl for NewReno {
         self.window.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
@@ -94,7 +97,7 @@ mod tests {
     }
 
     fn control(setup: &CcSetup) -> Box<dyn CongestionControl> {
-        build(&Params::new(), setup)
+        build(&Values::parse(ENTRY.params, &[]).unwrap(), setup)
     }
 
     fn ack(bytes: u64) -> AckSample {

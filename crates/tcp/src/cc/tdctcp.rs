@@ -29,23 +29,21 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Probe, Unit};
 
 use super::alpha::Q20_BITS;
-use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G, Settings};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     DelackDetection, Exemption, Reaction, Requirements, Signal,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
 
-const NAME: &str = "tdctcp";
 const ORACLE: &str = "oracle";
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "tdctcp",
     summary: "DCTCP with an increase of up to two segments, alpha reset after delayed-ACK timeouts",
     spec: "TDCTCP §IV-A, §IV-B",
     params: &[
@@ -53,8 +51,8 @@ pub static ENTRY: CcEntry = CcEntry {
         INITIAL_ALPHA,
         Param {
             name: "delack-timeout",
-            kind: ValueKind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
-            default: "inferred",
+            kind: ValueKind::Choice(&["inferred", ORACLE]),
+            default: DefaultValue::Is("inferred"),
             doc: "Detection of a delayed-ACK timeout by the sender: our rule, or the simulator.",
             source: "TDCTCP §IV-B does not say",
         },
@@ -72,10 +70,10 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Tdctcp {
-        dctcp: Dctcp::of(NAME, params, setup),
-        oracle: params.get(NAME, "delack-timeout").and_then(Value::name) == Some(ORACLE),
+        dctcp: Dctcp::new(Settings::rfc8257(values), setup),
+        oracle: values.name("delack-timeout") == ORACLE,
         detection: DelackDetection::default(),
     })
 }
@@ -133,18 +131,23 @@ impl CongestionControl for Tdctcp {
         self.grow(ack);
         Reaction::None
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.dctcp.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.dctcp.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.dctcp.ssthresh()
     }
+
     fn delack_detection(&self) -> DelackDetection {
         self.detection
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
         let t = &self.detection;

@@ -27,16 +27,14 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Probe, Unit};
 
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Factor, Reaction, Requirements, Signal,
 };
-use crate::settings::params::{Param, Params};
-use crate::settings::value::ValueKind;
 
-const NAME: &str = "vegas";
 const MAX_SEGMENTS: u64 = 1000;
 
 /// A parameter that is a number of queued segments.
@@ -46,12 +44,13 @@ const fn segments(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind: ValueKind::Count { min: 0, max: MAX_SEGMENTS }, default, doc, source }
+    let kind = ValueKind::Count { min: 0, max: MAX_SEGMENTS };
+    Param { name, kind, default: DefaultValue::Is(default), doc, source }
 }
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
-    name: NAME,
+    name: "vegas",
     summary: "keeps between alpha and beta of its segments in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
     params: &[
@@ -79,14 +78,14 @@ pub static ENTRY: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     let window = CongestionWindow::new(setup, Factor::HALF);
-    let bytes = |name, default| params.count(NAME, name, default).min(MAX_SEGMENTS) * window.mss();
-    let alpha = bytes("alpha", 1);
+    let bytes = |name| values.count(name) * window.mss();
+    let alpha = bytes("alpha");
     Box::new(Vegas {
         alpha,
-        beta: bytes("beta", 3).max(alpha),
-        gamma: bytes("gamma", 1),
+        beta: bytes("beta").max(alpha),
+        gamma: bytes("gamma"),
         window,
         base: None,
         round: Round { restart: true, ..Round::default() },
@@ -113,6 +112,7 @@ impl Round {
     fn from(end: u64) -> Self {
         Self { end, ..Self::default() }
     }
+
     /// Bytes in flight beyond the capacity of the path; none without a sample.
     fn diff_bytes(&self, base: Duration) -> Option<u64> {
         let mean = self.sum.checked_div(u128::from(self.samples))?;
@@ -213,6 +213,7 @@ impl CongestionControl for Vegas {
         }
         reaction
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         // The measurements belong to the old window.
         self.round.restart = true;
@@ -220,12 +221,15 @@ impl CongestionControl for Vegas {
         self.doubling = true;
         self.window.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         if let Some(base) = self.base {
             out.value("base-rtt", Unit::Picoseconds, base.as_ps());

@@ -3,24 +3,24 @@
 //! A helper for controls, not a control: it does not process ECN. Differences between controls (the
 //! depth of a reaction, growth beyond slow start) are a factor here or belong in their own file.
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+
 use super::{AckSample, CcSetup, CongestionEvent};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
 
 const ENDS: &[&str] = &["exact", "overshoot"];
 
 /// The parameter of controls that can end slow start in either way.
 pub const SLOW_START_END: Param = Param {
     name: "slow-start-end",
-    kind: ValueKind::Name { allowed: || ENDS.to_vec(), refused: &[] },
-    default: "exact",
+    kind: ValueKind::Choice(ENDS),
+    default: DefaultValue::Is("exact"),
     doc: "Slow start stops at ssthresh, or an ACK with cwnd not above it counts in full.",
     source: "RFC 5681 §3.1 leaves cwnd = ssthresh open; FreeBSD newreno_ack_received overshoots",
 };
 
-/// True if [`SLOW_START_END`] of `owner` is `overshoot`.
-pub fn overshoots(owner: &str, params: &Params) -> bool {
-    params.get(owner, SLOW_START_END.name).and_then(Value::name) == Some("overshoot")
+/// Returns whether [`SLOW_START_END`] is `overshoot`.
+pub fn overshoots(values: &Values) -> bool {
+    values.name(SLOW_START_END.name) == "overshoot"
 }
 
 /// A factor below one, as a fraction.
@@ -73,36 +73,44 @@ impl CongestionWindow {
             undo: None,
         }
     }
+
     /// Sets the end of slow start ([`SLOW_START_END`]).
     #[must_use]
     pub const fn overshooting(mut self, overshoots: bool) -> Self {
         self.overshoots = overshoots;
         self
     }
+
     /// Congestion window, bytes.
     pub const fn cwnd(&self) -> u64 {
         self.cwnd
     }
+
     /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
     pub const fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
+
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u64 {
         u64::from(self.setup.mss)
     }
+
     /// Minimum window after a reaction, bytes.
     pub const fn floor(&self) -> u64 {
         self.setup.floor
     }
+
     /// ECN was negotiated.
     pub const fn ecn(&self) -> bool {
         self.setup.ecn
     }
+
     /// Factor by which a loss reduces the window.
     pub const fn beta(&self) -> Factor {
         self.beta
     }
+
     /// True if [`CongestionEvent::Undo`] would restore something.
     pub const fn can_undo(&self) -> bool {
         self.undo.is_some()

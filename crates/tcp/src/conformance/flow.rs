@@ -41,7 +41,7 @@ pub(super) struct SyntheticSender {
 
 impl SyntheticSender {
     pub(super) fn new(subject: Subject<'_>, setup: &CcSetup) -> Self {
-        Self { cc: (subject.entry.build)(subject.params, setup), now: setup.now, una: 0, nxt: 0 }
+        Self { cc: (subject.entry.build)(subject.values, setup), now: setup.now, una: 0, nxt: 0 }
     }
 
     /// A sender in congestion avoidance with a window of about `segments`; `None` if a loss does
@@ -172,6 +172,7 @@ impl Lcg {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }
+
     /// A number below `n`, from the high half of the 64-bit state.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

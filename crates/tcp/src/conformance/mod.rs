@@ -15,12 +15,13 @@ mod growth;
 mod reaction;
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use lowtide_schema::Values;
+
 use crate::cc::CcEntry;
-use crate::settings::params::Params;
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ pub struct Rule {
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     entry: &'a CcEntry,
-    params: &'a Params,
+    values: &'a Values,
 }
 
 /// A description of the failure, or none if the rule holds.
@@ -47,7 +48,7 @@ type RuleFailure = Option<String>;
 /// One broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Name of the rule, or `exemption`.
+    /// Name of the rule, `exemption` or `parameters`.
     pub rule: &'static str,
     /// Description of the failure.
     pub detail: String,
@@ -201,12 +202,16 @@ const fn rule(
 /// Returns every rule that `entry` breaks without an exemption and every unneeded exemption, with
 /// all parameters at their defaults.
 pub fn check(entry: &CcEntry) -> Vec<Violation> {
-    check_with(entry, &Params::new())
+    check_with(entry, &[])
 }
 
-/// As [`check`], with parameters.
-pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
-    let subject = Subject { entry, params };
+/// As [`check`], with parameters as users write them.
+pub fn check_with(entry: &CcEntry, given: &[(&str, &str)]) -> Vec<Violation> {
+    let values = match Values::parse(entry.params, given) {
+        Ok(values) => values,
+        Err(error) => return [Violation { rule: PARAMETERS, detail: error.to_string() }].into(),
+    };
+    let subject = Subject { entry, values: &values };
     let exempt = |name| entry.declared.exemptions.iter().find(|e| e.rule == name);
     let mut out = Vec::new();
     for rule in RULES {
@@ -236,3 +241,4 @@ pub fn check_with(entry: &CcEntry, params: &Params) -> Vec<Violation> {
 }
 
 const EXEMPTION: &str = "exemption";
+const PARAMETERS: &str = "parameters";

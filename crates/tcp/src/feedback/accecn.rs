@@ -26,11 +26,10 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 
-const NAME: &str = "accecn";
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
+
 /// Number of values of the ACE field.
 const CYCLE: u32 = 8;
 /// Fraction bits of the moving mean of packets per ACK.
@@ -40,16 +39,13 @@ const GAIN_SHIFT: u32 = 4;
 
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
-    name: NAME,
+    name: "accecn",
     summary: "Accurate ECN: a count of CE packets modulo 8 on each ACK",
     spec: "RFC 9768 §3.2.2",
     params: &[Param {
         name: "wrap",
-        kind: ValueKind::Name {
-            allowed: || WrapAssumption::ALL.map(|(n, _)| n).to_vec(),
-            refused: &[],
-        },
-        default: "likely",
+        kind: ValueKind::Choice(&["safest", "likely", "least"]),
+        default: DefaultValue::Is("likely"),
         doc: "If the count may have wrapped: assume that it did (`safest`), only if ACKs usually \
               cover less than half a cycle (`likely`), or never (`least`).",
         source: "RFC 9768 §3.2.2.5.2; appendix A.2.1 has both `safest` and `likely`",
@@ -58,12 +54,12 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
     build,
 };
 
-fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
-    let name = params.get(NAME, "wrap").and_then(Value::name);
-    let wrap = WrapAssumption::ALL
-        .iter()
-        .find(|(n, _)| Some(*n) == name)
-        .map_or(WrapAssumption::Likely, |(_, w)| *w);
+fn build(values: &Values) -> Box<dyn FeedbackDecoder> {
+    let wrap = match values.name("wrap") {
+        "safest" => WrapAssumption::Safest,
+        "least" => WrapAssumption::Least,
+        _ => WrapAssumption::Likely,
+    };
     Box::new(AccEcn { wrap, mean: CYCLE << MEAN_BITS })
 }
 
@@ -73,11 +69,6 @@ enum WrapAssumption {
     Safest,
     Likely,
     Least,
-}
-
-impl WrapAssumption {
-    const ALL: [(&'static str, Self); 3] =
-        [("safest", Self::Safest), ("likely", Self::Likely), ("least", Self::Least)];
 }
 
 #[derive(Debug)]
@@ -129,9 +120,8 @@ mod tests {
     use super::*;
 
     fn decoder(wrap: &'static str) -> Box<dyn FeedbackDecoder> {
-        let mut params = Params::new();
-        params.set(NAME, "wrap", Value::Name(wrap));
-        build(&params)
+        let values = Values::parse(ENTRY.params, &[("wrap", wrap)]).unwrap();
+        build(&values)
     }
 
     fn view(ce_ahead: u8, packets: u32) -> AckView {
@@ -218,7 +208,7 @@ mod tests {
 
     #[test]
     fn without_marks_nothing_is_reported() {
-        let mut d = build(&Params::new());
+        let mut d = build(&Values::parse(ENTRY.params, &[]).unwrap());
         for packets in [0, 1, 2, 3, 7] {
             assert_eq!(d.on_ack(&view(0, packets)), CeFeedback::default());
         }

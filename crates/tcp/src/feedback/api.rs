@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::settings::params::{Param, Params};
+use lowtide_schema::{Param, Part, Values};
 
 /// The part of one ACK that carries ECN feedback.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,12 +53,20 @@ pub struct FeedbackEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
-    /// Its parameters.
+    /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// The acknowledgement policies whose echo it can decode; empty means any.
     pub ack_policies: &'static [&'static str],
     /// Creates a decoder for a connection with ECN.
-    pub build: fn(&Params) -> Box<dyn FeedbackDecoder>,
+    pub build: fn(&Values) -> Box<dyn FeedbackDecoder>,
+}
+
+impl Part for FeedbackEntry {
+    const WHAT: &'static str = "feedback decoder";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Converts echoed bits into bytes and segments that carried CE.

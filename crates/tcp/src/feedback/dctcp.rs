@@ -15,8 +15,9 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
+
 use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::settings::params::Params;
 
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
@@ -28,7 +29,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
     build,
 };
 
-fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
+fn build(_: &Values) -> Box<dyn FeedbackDecoder> {
     Box::new(DctcpEcho)
 }
 
@@ -55,7 +56,7 @@ mod tests {
             mss: 1000,
             ..AckView::default()
         };
-        let mut decoder = build(&Params::new());
+        let mut decoder = build(&Values::new());
         let marked = CeFeedback { ce_bytes: 2500, ce_segments: 3, congested: true };
         let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
         assert_eq!(seen, [marked, CeFeedback::default(), marked]);

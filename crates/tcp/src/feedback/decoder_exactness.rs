@@ -1,12 +1,11 @@
 //! Tests which pairs of receiver and decoder count exactly: every pattern of marks on twelve
 //! segments, an ACK for every second segment, no loss.
 
+use lowtide_schema::Values;
 use lowtide_units::{Duration, Instant};
 
 use super::{AckView, FeedbackDecoder};
 use crate::ack::{self, AckAction, AckSetup, RxSample};
-use crate::settings::params::Params;
-use crate::settings::value::Value;
 
 const MSS: u32 = 1000;
 const SEGMENTS: u32 = 12;
@@ -25,12 +24,13 @@ fn decode(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
 }
 
 /// Marked segments that the sender counts, for marks at the bits of `pattern`.
-fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
-    let mut params = Params::new();
-    params.set("dctcp", "flip", Value::Name(flip));
+fn counted(flip: &str, decoder: &str, pattern: u32) -> u32 {
+    let policy = ack::REGISTRY.find("dctcp").unwrap();
+    let flip = Values::parse(policy.params, &[("flip", flip)]).unwrap();
     let setup = AckSetup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true };
-    let mut policy = (ack::find("dctcp").unwrap().build)(&params, &setup);
-    let mut decoder = (super::find(decoder).unwrap().build)(&params);
+    let mut policy = (policy.build)(&flip, &setup);
+    let decoder = super::REGISTRY.find(decoder).unwrap();
+    let mut decoder = (decoder.build)(&Values::parse(decoder.params, &[]).unwrap());
     let (mut waiting, mut sum) = (0, 0);
     for i in 0..SEGMENTS {
         let old = policy.echo();
@@ -69,7 +69,7 @@ fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
 }
 
 /// The largest undercount and overcount.
-fn errors(flip: &'static str, decoder: &str) -> (i64, i64) {
+fn errors(flip: &str, decoder: &str) -> (i64, i64) {
     let errors = (0..1 << SEGMENTS)
         .map(|p: u32| i64::from(counted(flip, decoder, p)) - i64::from(p.count_ones()));
     errors.fold((0, 0), |(low, high), e| (low.min(e), high.max(e)))

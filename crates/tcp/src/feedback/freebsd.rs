@@ -23,8 +23,9 @@
 
 use alloc::boxed::Box;
 
+use lowtide_schema::Values;
+
 use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::settings::params::Params;
 
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
@@ -36,7 +37,7 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
     build,
 };
 
-fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
+fn build(_: &Values) -> Box<dyn FeedbackDecoder> {
     Box::new(FlipCorrected { last_ece: false })
 }
 
@@ -74,7 +75,7 @@ mod tests {
 
     /// Marked bytes and segments counted for ACKs of these segments and echoes.
     fn seen(acks: &[(u32, bool)]) -> alloc::vec::Vec<(u64, u32)> {
-        let mut decoder = build(&Params::new());
+        let mut decoder = build(&Values::new());
         let view = |&(segments, ece): &(u32, bool)| AckView {
             ece,
             delivered_bytes: u64::from(segments) * 1000,

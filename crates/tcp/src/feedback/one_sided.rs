@@ -21,22 +21,21 @@
 
 use alloc::boxed::Box;
 
-use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 
-const NAME: &str = "one-sided";
+use super::{AckView, CeFeedback, FeedbackDecoder, FeedbackEntry};
+
 const COUNTS: &[&str] = &["latched", "first"];
 
 /// Registration.
 pub static ENTRY: FeedbackEntry = FeedbackEntry {
-    name: NAME,
+    name: "one-sided",
     summary: "one-sided DCTCP sender: the share of a standard receiver's latched echo",
     spec: "ODCTCP thesis §5.1",
     params: &[Param {
         name: "count",
-        kind: ValueKind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
-        default: "latched",
+        kind: ValueKind::Choice(COUNTS),
+        default: DefaultValue::Is("latched"),
         doc: "Data that counts as marked: all under a latched ECE, or that of its first ACK only.",
         source: "ODCTCP thesis §5.1.2 (latched); first is lowtide's",
     }],
@@ -44,8 +43,8 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
     build,
 };
 
-fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
-    let first_only = params.get(NAME, "count").and_then(Value::name) == Some("first");
+fn build(values: &Values) -> Box<dyn FeedbackDecoder> {
+    let first_only = values.name("count") == "first";
     Box::new(OneSided { first_only, counted_until: None, acked: 0 })
 }
 
@@ -78,6 +77,7 @@ impl FeedbackDecoder for OneSided {
         }
         seen
     }
+
     fn on_cwr_sent(&mut self, snd_nxt: u64) {
         if let Some(until) = &mut self.counted_until {
             *until = snd_nxt;
@@ -90,9 +90,8 @@ mod tests {
     use super::*;
 
     fn decoder(count: &'static str) -> Box<dyn FeedbackDecoder> {
-        let mut params = Params::new();
-        params.set(NAME, "count", Value::Name(count));
-        build(&params)
+        let values = Values::parse(ENTRY.params, &[("count", count)]).unwrap();
+        build(&values)
     }
 
     /// Bytes counted for an ACK of one segment.

@@ -9,7 +9,8 @@
 
 use super::{Assignment, Profile, set};
 
-pub(super) static PROFILE: Profile =
+/// Registration.
+pub static ENTRY: Profile =
     Profile { name: "freebsd", summary: "FreeBSD 15, set up for DCTCP", settings: SETTINGS };
 
 const SETTINGS: &[Assignment] = &[

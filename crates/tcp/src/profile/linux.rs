@@ -13,7 +13,8 @@
 
 use super::{Profile, set};
 
-pub(super) static PROFILE: Profile = Profile {
+/// Registration.
+pub static ENTRY: Profile = Profile {
     name: "linux",
     summary: "Linux 6.18 with default settings",
     settings: &[

@@ -2,7 +2,8 @@
 
 use super::{Profile, set};
 
-pub(super) static PROFILE: Profile = Profile {
+/// Registration.
+pub static ENTRY: Profile = Profile {
     name: "rfc",
     summary: "the values of the RFCs, except data-centre buffers",
     settings: &[

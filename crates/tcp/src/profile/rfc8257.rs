@@ -2,7 +2,8 @@
 
 use super::{Assignment, Profile, set};
 
-pub(super) static PROFILE: Profile =
+/// Registration.
+pub static ENTRY: Profile =
     Profile { name: "rfc8257", summary: "DCTCP as RFC 8257 specifies it", settings: SETTINGS };
 
 const SETTINGS: &[Assignment] = &[

@@ -5,7 +5,8 @@
 
 use super::{Assignment, Profile, set};
 
-pub(super) static PROFILE: Profile = Profile {
+/// Registration.
+pub static ENTRY: Profile = Profile {
     name: "sigcomm10",
     summary: "DCTCP as its paper describes it, without CWR",
     settings: SETTINGS,

@@ -2,18 +2,18 @@ use std::string::ToString;
 use std::vec::Vec;
 
 use super::*;
-use crate::scheme::SCHEMES;
+use crate::scheme;
 
 #[test]
 fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
-    let rfc = find_profile("rfc").unwrap();
+    let rfc = REGISTRY.find("rfc").unwrap();
     assert_eq!(diff(&rfc.config().unwrap(), &Config::default()), Vec::new());
     for a in rfc.settings {
         let text = switches::get_text(&Config::default(), a.switch).unwrap();
         assert_eq!(text, a.value, "{}", a.switch);
     }
     // `rfc` resets everything that a profile sets: it sets every field except pacing.
-    for profile in PROFILES {
+    for profile in REGISTRY.all() {
         let mut config = profile.config().unwrap();
         rfc.apply(&mut config).unwrap();
         assert_eq!(diff(&config, &Config::default()), Vec::new(), "{}", profile.name);
@@ -22,8 +22,8 @@ fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
 
 #[test]
 fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
-    let lists = PROFILES.iter().map(|p| (p.name, p.settings));
-    for (name, settings) in lists.chain(SCHEMES.iter().map(|s| (s.name, s.settings))) {
+    let lists = REGISTRY.all().map(|p| (p.name, p.settings));
+    for (name, settings) in lists.chain(scheme::REGISTRY.all().map(|s| (s.name, s.settings))) {
         for (i, a) in settings.iter().enumerate() {
             assert!(!a.source.is_empty(), "{name}: {}", a.switch);
             assert!(settings[..i].iter().all(|b| b.switch != a.switch), "{name}: {}", a.switch);
@@ -33,7 +33,7 @@ fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
 
 #[test]
 fn the_linux_profile_has_the_known_values_of_linux() {
-    let linux = find_profile("linux").unwrap().config().unwrap();
+    let linux = REGISTRY.find("linux").unwrap().config().unwrap();
     for (switch, value) in [
         ("cc", "cubic"),
         ("rto-min", "200 ms"),
@@ -86,7 +86,7 @@ fn the_dctcp_family_differs_in_the_known_switches() {
             ["after-reduction", "off", "new-echo", "cut-first", "freebsd", "0", "reset", "all"],
         ),
     ] {
-        let config = find_profile(profile).unwrap().config().unwrap();
+        let config = REGISTRY.find(profile).unwrap().config().unwrap();
         assert_eq!((config.cc, config.ack), ("dctcp", "dctcp"), "{profile}");
         let switches = [
             "cwr",
@@ -107,7 +107,7 @@ fn the_dctcp_family_differs_in_the_known_switches() {
 #[test]
 fn the_two_thesis_profiles_differ_in_four_switches() {
     let [original, modified] = ["thesis-original", "thesis-modified"]
-        .map(|name| find_profile(name).unwrap().config().unwrap());
+        .map(|name| REGISTRY.find(name).unwrap().config().unwrap());
     let rows = diff(&original, &modified);
     let names: Vec<&str> = rows.iter().map(|row| row.switch.as_str()).collect();
     assert_eq!(names, ["cwr", "freeze-growth", "dctcp.after-idle", "dctcp.grow-with-cut"]);
@@ -115,8 +115,8 @@ fn the_two_thesis_profiles_differ_in_four_switches() {
 
 #[test]
 fn linuxs_dctcp_is_a_scheme_over_its_profile() {
-    let mut linux = find_profile("linux").unwrap().config().unwrap();
-    crate::scheme::apply(crate::scheme::find_scheme("dctcp").unwrap(), &mut linux).unwrap();
+    let mut linux = REGISTRY.find("linux").unwrap().config().unwrap();
+    scheme::REGISTRY.find("dctcp").unwrap().apply(&mut linux).unwrap();
     for (switch, value) in [
         ("ect", "all"),
         ("reduction", "prr"),
@@ -149,7 +149,7 @@ fn diff_lists_exactly_the_settings_that_differ() {
     // A parameter that is set to its default is no difference.
     switches::set_text(&mut other, "dctcp.shift-g", "4").unwrap();
     assert_eq!(diff(&rfc, &other).len(), 1);
-    let profile = find_profile("rfc").unwrap();
+    let profile = REGISTRY.find("rfc").unwrap();
     assert_eq!(profile.source("window-floor"), Some("RFC 5681 §3.1 eq. 4"));
     assert_eq!(profile.source("pacing"), None);
 }

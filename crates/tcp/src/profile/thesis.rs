@@ -1,37 +1,11 @@
-//! The two implementations compared in the ODCTCP thesis, on the FreeBSD of its time.
+//! Common settings of the two implementations that the ODCTCP thesis compares: the FreeBSD of its
+//! time.
 //!
-//! `thesis-original` is its "Linux DCTCP": FreeBSD's arithmetic with the procedures of the first
-//! Linux patch, which keeps the congestion-recovery mode and sends no CWR (§4.2.1, §5.1.1, §7.2).
-//! `thesis-modified` is its "FreeBSD DCTCP": no such mode, alpha reset after idle, and CWR. Its
-//! initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is `dctcp.initial-alpha = 1024`. The
-//! one-sided variants of chapter 5 are the schemes `odctcp`, `odctcp-sender` and `odctcp-receiver`
-//! on top of it.
+//! The initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is `dctcp.initial-alpha = 1024`.
 //!
 //! Deviation: the thesis states only the sysctls of §6.5; the other values are those of FreeBSD 10.
 
-use super::{Assignment, Profile, set};
-
-pub(super) static ORIGINAL: Profile = Profile {
-    name: "thesis-original",
-    summary: "ODCTCP thesis: \"Linux DCTCP\", with congestion recovery, no CWR",
-    settings: &join(&[
-        set("cwr", "never", "ODCTCP §4.2.1, §5.1.1: DCTCP does not use the CWR flag"),
-        set("freeze-growth", "round", "ODCTCP §4.2.1: the congestion recovery mode is kept"),
-        set("dctcp.after-idle", "keep", "ODCTCP §4.2.3: the reset is the modification"),
-        set("dctcp.grow-with-cut", "false", "ODCTCP §4.2.1: no growth for one RTT"),
-    ]),
-};
-
-pub(super) static MODIFIED: Profile = Profile {
-    name: "thesis-modified",
-    summary: "ODCTCP thesis: \"FreeBSD DCTCP\", no congestion recovery, alpha reset after idle",
-    settings: &join(&[
-        set("cwr", "after-reduction", "ODCTCP §4.2.1: CWR after a reduction"),
-        set("freeze-growth", "off", "ODCTCP §4.2.1: no congestion recovery mode"),
-        set("dctcp.after-idle", "reset", "ODCTCP §4.2.3"),
-        set("dctcp.grow-with-cut", "true", "ODCTCP §4.2.1: the ACK is processed as any other"),
-    ]),
-};
+use super::{Assignment, set};
 
 const COMMON: [Assignment; 35] = [
     set("cc", "dctcp", "ODCTCP §4.1"),
@@ -72,7 +46,7 @@ const COMMON: [Assignment; 35] = [
 ];
 
 /// The common settings, then those of one profile.
-const fn join(own: &[Assignment; 4]) -> [Assignment; COMMON.len() + 4] {
+pub(super) const fn join(own: &[Assignment; 4]) -> [Assignment; COMMON.len() + 4] {
     let mut all = [own[0]; COMMON.len() + 4];
     let mut i = 0;
     while i < all.len() {

@@ -26,6 +26,7 @@ impl EcnNegotiation {
     pub const fn requests_ecn(self) -> bool {
         matches!(self, Self::Rfc3168 | Self::AccEcn)
     }
+
     /// True if Accurate ECN is accepted.
     pub const fn accepts_accecn(self) -> bool {
         matches!(self, Self::AccEcn | Self::AccEcnPassive)

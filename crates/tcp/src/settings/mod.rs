@@ -1,6 +1,4 @@
-//! Settings of one end: typed fields, and the parameters and values of registered entries.
+//! Settings of one end: typed fields, and the parameters of registered parts.
 
 pub(crate) mod config;
 pub(crate) mod params;
-pub(crate) mod registered;
-pub(crate) mod value;

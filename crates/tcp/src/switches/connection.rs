@@ -1,5 +1,6 @@
 //! Switches of the whole connection.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{
@@ -7,7 +8,6 @@ use super::field::{
 };
 use super::{Side, Switch, unavailable};
 use crate::settings::config::EcnNegotiation;
-use crate::settings::value::{Value, ValueKind};
 
 const ECN: Names<EcnNegotiation> = &[
     ("off", EcnNegotiation::Off),

@@ -1,12 +1,12 @@
 //! Switches against off-path attackers: unpredictable numbers, and validation of RST, SYN and ACK.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_count, set_duration, set_name, span};
 use super::{Side, Switch};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::settings::config::{IsnRule, SynCookies, TimestampOffset};
-use crate::settings::value::{Value, ValueKind};
 
 const ISN: Names<IsnRule> = &[("rfc6528", IsnRule::Rfc6528), ("random", IsnRule::Random)];
 const TIMESTAMP_OFFSET: Names<TimestampOffset> = &[

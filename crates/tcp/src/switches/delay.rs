@@ -1,11 +1,11 @@
 //! Switches of the measurement of queueing delay (DX).
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_bool, set_duration, set_name, span};
 use super::{Side, Switch};
 use crate::settings::config::DelayEchoRule;
-use crate::settings::value::{Value, ValueKind};
 
 const ECHO: Names<DelayEchoRule> =
     &[("mean", DelayEchoRule::Mean), ("newest", DelayEchoRule::Newest)];

@@ -3,9 +3,8 @@
 
 use alloc::vec::Vec;
 
+use lowtide_schema::{Value, ValueError, ValueKind};
 use lowtide_units::{Bytes, Duration};
-
-use crate::settings::value::{Value, ValueError, ValueKind};
 
 /// The names of the variants of one enum.
 pub(super) type Names<T> = &'static [(&'static str, T)];

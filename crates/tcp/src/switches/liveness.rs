@@ -1,10 +1,10 @@
 //! Switches for the detection of a dead peer.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_count, set_duration, span};
 use super::{Side, Switch, unavailable};
-use crate::settings::value::{Value, ValueKind};
 
 /// The maximum idle time and timeout: one week.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -22,9 +22,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use lowtide_schema::{Param, Value, ValueError, ValueKind};
+
 use crate::settings::config::Config;
-use crate::settings::params::Param;
-use crate::settings::value::{Value, ValueError, ValueKind};
 use crate::{ack, cc, feedback};
 
 /// The end of a connection that a switch belongs to.
@@ -118,6 +118,7 @@ impl Setting {
             Self::Param { owner, param, .. } => format!("{owner}.{}", param.name),
         }
     }
+
     /// The end whose behaviour it changes.
     pub const fn side(&self) -> Side {
         match self {
@@ -125,6 +126,7 @@ impl Setting {
             Self::Param { side, .. } => *side,
         }
     }
+
     /// The accepted values.
     pub const fn kind(&self) -> ValueKind {
         match self {
@@ -132,6 +134,7 @@ impl Setting {
             Self::Param { param, .. } => param.kind,
         }
     }
+
     /// One sentence, with the unit.
     pub const fn doc(&self) -> &'static str {
         match self {
@@ -139,6 +142,7 @@ impl Setting {
             Self::Param { param, .. } => param.doc,
         }
     }
+
     /// Source of the choice or its default.
     pub const fn source(&self) -> &'static str {
         match self {
@@ -146,27 +150,29 @@ impl Setting {
             Self::Param { param, .. } => param.source,
         }
     }
-    /// Returns the value in `config`; the default of a parameter that was not set.
-    pub fn get(&self, config: &Config) -> Value {
+
+    /// Returns the value in `config`: for a parameter that was not set its default, if it has one.
+    pub fn get(&self, config: &Config) -> Option<Value> {
         match self {
-            Self::Switch(s) => (s.get)(config),
-            Self::Param { owner, param, .. } => config
-                .params
-                .get(owner, param.name)
-                .cloned()
-                .or_else(|| param.kind.parse(param.default).ok())
-                .unwrap_or(Value::Name(param.default)),
+            Self::Switch(s) => Some((s.get)(config)),
+            Self::Param { owner, param, .. } => match config.params.get(owner, param.name) {
+                Some(value) => Some(value.clone()),
+                None => param.default.text().and_then(|text| param.kind.parse(text).ok()),
+            },
         }
     }
+
+    /// Returns the value in `config` as text that [`set_text`] accepts; `unset` if there is none.
+    pub fn text(&self, config: &Config) -> String {
+        self.get(config).map_or_else(|| "unset".to_string(), |value| value.to_string())
+    }
+
     /// Sets the value in `config` if it is accepted.
     pub fn set(&self, config: &mut Config, value: &Value) -> Result<(), ValueError> {
         self.kind().check(value)?;
         match self {
             Self::Switch(s) => (s.set)(config, value),
-            Self::Param { owner, param, .. } => {
-                config.params.set(owner, param.name, value.clone());
-                Ok(())
-            }
+            Self::Param { owner, param, .. } => config.params.set(owner, param, value.clone()),
         }
     }
 }
@@ -178,13 +184,13 @@ pub fn all() -> Vec<Setting> {
     let mut add = |owner, side, params: &'static [Param]| {
         out.extend(params.iter().map(|param| Setting::Param { owner, side, param }));
     };
-    for e in cc::all() {
+    for e in cc::REGISTRY.all() {
         add(e.name, Side::Sender, e.params);
     }
-    for e in feedback::all() {
+    for e in feedback::REGISTRY.all() {
         add(e.name, Side::Sender, e.params);
     }
-    for e in ack::all() {
+    for e in ack::REGISTRY.all() {
         add(e.name, Side::Receiver, e.params);
     }
     out
@@ -203,10 +209,10 @@ pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), Switc
     })
 }
 
-/// Returns the value of `name` in `config` as text that [`set_text`] accepts.
+/// Returns the value of `name` in `config` as [`Setting::text`].
 pub fn get_text(config: &Config, name: &str) -> Result<String, SwitchError> {
     let setting = find(name).ok_or_else(|| SwitchError::unknown(name))?;
-    Ok(setting.get(config).to_string())
+    Ok(setting.text(config))
 }
 
 /// Reason why a setting was rejected.

@@ -1,17 +1,17 @@
 //! Switches of the end that receives the data.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{number, set_bool, set_bytes, set_count, set_duration, set_registered, span};
 use super::{Side, Switch};
 use crate::ack;
-use crate::settings::value::{Value, ValueKind};
 
 pub(super) const RECEIVER: [Switch; 5] = [
     Switch {
         name: "ack",
         side: Side::Receiver,
-        kind: ValueKind::Name { allowed: ack::names, refused: &[] },
+        kind: ValueKind::Name { allowed: || ack::REGISTRY.names(), refused: &[] },
         doc: "Acknowledgement policy: the times of ACKs and their ECN echo.",
         source: "RFC 3168 §6.1.3, RFC 8257 §3.2",
         get: |c| Value::Name(c.ack),

@@ -1,5 +1,6 @@
 //! Switches of the end that sends the data.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{
@@ -11,7 +12,6 @@ use crate::settings::config::{
     CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
     RecoveryRule, Reduction, RtoMinApplies, UndoRule,
 };
-use crate::settings::value::{Value, ValueKind};
 use crate::{cc, feedback};
 
 const ECT: Names<EctClass> =
@@ -51,7 +51,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "cc",
         side: Side::Sender,
-        kind: ValueKind::Name { allowed: cc::names, refused: &[] },
+        kind: ValueKind::Name { allowed: || cc::REGISTRY.names(), refused: &[] },
         doc: "Congestion control: how much may be in flight.",
         source: "RFC 5681",
         get: |c| Value::Name(c.cc),
@@ -60,7 +60,7 @@ pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "feedback",
         side: Side::Sender,
-        kind: ValueKind::Name { allowed: feedback::names, refused: &[] },
+        kind: ValueKind::Name { allowed: || feedback::REGISTRY.names(), refused: &[] },
         doc: "Feedback decoder: the sender's interpretation of the echoed ECN bits.",
         source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
         get: |c| Value::Name(c.feedback),

@@ -1,8 +1,9 @@
 //! Switches of features that this version lacks. One value is accepted; the others are rejected by
 //! name with the reason, so that an absent feature cannot be mistaken for a present one.
 
+use lowtide_schema::{Value, ValueError, ValueKind};
+
 use crate::settings::config::Config;
-use crate::settings::value::{Value, ValueError, ValueKind};
 
 use super::{Side, Switch};
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lowtide_tcp::ValueKind;
-use lowtide_tcp::profile::{Profile, find_profile};
+use lowtide_tcp::profile::{self, Profile};
 use lowtide_tcp::switches::{self, Setting, Side};
 
 const MARK: &str = "<!-- What follows is made of the switches; a test keeps it so. -->\n";
@@ -33,7 +33,7 @@ fn row(setting: &Setting, profiles: &[&Profile]) -> String {
     let mut sources = setting.source().to_owned();
     let mut values = Vec::new();
     for profile in profiles {
-        values.push(setting.get(&profile.config().expect("a whole configuration")).to_string());
+        values.push(setting.text(&profile.config().expect("a whole configuration")));
         if let Some(source) = profile.source(&name).filter(|s| *s != setting.source()) {
             let _ = write!(sources, "; {}: {source}", profile.name);
         }
@@ -67,7 +67,7 @@ fn tables() -> String {
 }
 
 fn named<const N: usize>(names: [&str; N]) -> [&'static Profile; N] {
-    names.map(|name| find_profile(name).expect("a profile"))
+    names.map(|name| profile::REGISTRY.find(name).expect("a profile"))
 }
 
 /// Table of the differences between the DCTCP profiles.
@@ -80,7 +80,7 @@ fn family() -> String {
     }
     let _ = writeln!(out, "\n|---|---|---|---|---|---|");
     for setting in switches::all() {
-        let values = configs.each_ref().map(|config| setting.get(config).to_string());
+        let values = configs.each_ref().map(|config| setting.text(config));
         if values.iter().any(|v| *v != values[0]) {
             let _ = writeln!(out, "| `{}` | `{}` |", setting.name(), values.join("` | `"));
         }

@@ -4,7 +4,7 @@ use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation,
     EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule,
     Reduction, RstAccept, RtoMinApplies, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset,
-    UndoRule, Value, ack, cc, feedback,
+    UndoRule, ack, cc, feedback, switches,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -24,7 +24,7 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
             _ => d.doublings(65_536, 1_000_000),
         })
     };
-    let names = (cc::names(), feedback::names(), ack::names());
+    let names = (cc::REGISTRY.names(), feedback::REGISTRY.names(), ack::REGISTRY.names());
     let mut config = Config {
         cc: d.pick(&names.0),
         feedback: d.pick(&names.1),
@@ -168,9 +168,13 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
 
 /// Without ACK loss, no loss is assumed: a long ACK covers coalesced segments.
 fn accecn(d: &mut Draw, patient: bool) -> Params {
-    let mut params = Params::new();
+    let mut config = Config::default();
     let wrap = d.pick(&["safest", "likely", "least"]);
-    params.set("accecn", "wrap", Value::Name(if patient { "least" } else { wrap }));
-    params.set("accecn", "marks-per-ack", Value::Count(d.range(1, 7)));
-    params
+    let marks = d.range(1, 7).to_string();
+    for (name, text) in
+        [("accecn.wrap", if patient { "least" } else { wrap }), ("accecn.marks-per-ack", &marks)]
+    {
+        switches::set_text(&mut config, name, text).expect("a value of it");
+    }
+    config.params
 }

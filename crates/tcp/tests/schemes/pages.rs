@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use lowtide_tcp::cc::{self, Signal};
-use lowtide_tcp::profile::{Assignment, PROFILES};
-use lowtide_tcp::scheme::{SCHEMES, Scheme};
+use lowtide_tcp::profile::{self, Assignment};
+use lowtide_tcp::scheme::{self, Scheme};
 use lowtide_tcp::{Param, ack, feedback, switches};
 
 use crate::module::Module;
@@ -19,20 +19,20 @@ pub(crate) fn all() -> BTreeMap<String, String> {
         let text = format!("{MADE}{}\n", text.trim_end());
         assert!(out.insert(path.clone(), text).is_none(), "{path} twice");
     };
-    for s in SCHEMES {
-        add(format!("{}.md", s.name), scheme(s));
+    for s in scheme::REGISTRY.all() {
+        add(format!("{}.md", s.name), scheme_page(s));
     }
-    for p in PROFILES {
-        add(format!("profile/{}.md", p.name), profile(p.name, p.summary, p.settings));
+    for p in profile::REGISTRY.all() {
+        add(format!("profile/{}.md", p.name), profile_page(p.name, p.summary, p.settings));
     }
-    for e in cc::REGISTRY {
+    for e in cc::REGISTRY.all() {
         add(format!("cc/{}.md", e.name), control(e));
     }
-    for e in ack::REGISTRY {
+    for e in ack::REGISTRY.all() {
         let module = Module::of("ack", e.name);
         add(format!("ack/{}.md", e.name), registered("ack", e.name, e.params, &module, ""));
     }
-    for e in feedback::REGISTRY {
+    for e in feedback::REGISTRY.all() {
         let module = Module::of("feedback", e.name);
         let serves = match e.ack_policies {
             [] => "It decodes the echo of any receiver.\n".to_owned(),
@@ -63,14 +63,14 @@ fn index() -> String {
          from specifications. `CONTRIBUTING.md` describes how to add a\n\
          scheme.\n\n"
     );
-    out += &table("Schemes", "", SCHEMES.iter().map(|s| (s.name, s.summary)));
-    let controls = cc::REGISTRY.iter().map(|e| (e.name, e.summary));
+    out += &table("Schemes", "", scheme::REGISTRY.all().map(|s| (s.name, s.summary)));
+    let controls = cc::REGISTRY.all().map(|e| (e.name, e.summary));
     out += &table("Congestion controls (`cc`)", "cc/", controls);
-    let decoders = feedback::REGISTRY.iter().map(|e| (e.name, e.summary));
+    let decoders = feedback::REGISTRY.all().map(|e| (e.name, e.summary));
     out += &table("Feedback decoders (`feedback`)", "feedback/", decoders);
-    let policies = ack::REGISTRY.iter().map(|e| (e.name, e.summary));
+    let policies = ack::REGISTRY.all().map(|e| (e.name, e.summary));
     out += &table("Acknowledgement policies (`ack`)", "ack/", policies);
-    out += &table("Profiles", "profile/", PROFILES.iter().map(|p| (p.name, p.summary)));
+    out += &table("Profiles", "profile/", profile::REGISTRY.all().map(|p| (p.name, p.summary)));
     format!("{}\n", out.trim_end())
 }
 
@@ -82,13 +82,12 @@ fn table<'a>(title: &str, folder: &str, rows: impl Iterator<Item = (&'a str, &'a
     out + "\n"
 }
 
-fn scheme(s: &Scheme) -> String {
-    let chosen = |switch| s.settings.iter().find(|a| a.switch == switch).map(|a| a.value);
+fn scheme_page(s: &Scheme) -> String {
     let mut out = format!("# Scheme `{}`\n{}.\n\n", s.name, s.summary);
     for (room, title) in
         [("cc", "The sender"), ("feedback", "Its decoder"), ("ack", "The receiver")]
     {
-        let Some(name) = chosen(room) else { continue };
+        let Some(name) = s.value(room) else { continue };
         let text = Module::of(room, name).first("Algorithm").to_owned();
         let _ = write!(out, "## {title}: [`{name}`]({room}/{name}.md)\n{text}\n\n");
     }
@@ -102,7 +101,7 @@ fn scheme(s: &Scheme) -> String {
     out
 }
 
-fn profile(name: &str, summary: &str, list: &[Assignment]) -> String {
+fn profile_page(name: &str, summary: &str, list: &[Assignment]) -> String {
     let rest = if name == "rfc" { "have their defaults" } else { "are as in [`rfc`](rfc.md)" };
     format!(
         "# Profile `{name}`\nThis is {summary}.\nSwitches that it does not set {rest}.\n\n{}",
@@ -183,15 +182,15 @@ fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &
             out,
             "| `{name}.{}` | `{}` | {} | {} | {} |",
             p.name,
-            p.default,
+            p.default.text().unwrap_or_default(),
             cell(&p.kind.describe()),
             cell(p.doc),
             cell(p.source)
         );
     }
-    let schemes: Vec<String> = SCHEMES
-        .iter()
-        .filter(|s| s.settings.iter().any(|a| a.switch == room && a.value == name))
+    let schemes: Vec<String> = scheme::REGISTRY
+        .all()
+        .filter(|s| s.value(room) == Some(name))
         .map(|s| format!("[`{0}`](../{0}.md)", s.name))
         .collect();
     if !schemes.is_empty() {

@@ -1,6 +1,6 @@
 //! The Accurate ECN counter after negotiation: sent, acknowledged in time, decoded.
 
-use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, UndoRule};
+use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, UndoRule, switches};
 use lowtide_units::Duration;
 
 use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, ms, plain};
@@ -193,7 +193,7 @@ fn the_count_is_never_below_the_truth() {
                 ..accurate()
             };
             let mut sender = config.clone();
-            sender.params.set("accecn", "wrap", lowtide_tcp::Value::Name("safest"));
+            switches::set_text(&mut sender, "accecn.wrap", "safest").expect("a value of it");
             let mut pair = Pair::new(o, &sender, &config, ms(5));
             let mut dice = random(seed + 1000);
             pair.link(move |t| {
@@ -237,7 +237,7 @@ fn rfc4015_3_step_8_marks_that_are_assumed_are_reason_enough_to_undo_nothing() {
         };
         let (repair, go_on) = ("9001:10001(1000) ack 1", "10001:11001(1000) ack 1 * 9");
         for (wrap, undos, next) in [("safest", 0, repair), ("least", 1, go_on)] {
-            config.params.set("accecn", "wrap", lowtide_tcp::Value::Name(wrap));
+            switches::set_text(&mut config, "accecn.wrap", wrap).expect("a value of it");
             let mut t = Script::opened(o, &config, "S.W 0:0(0) ack 1 <mss 1460,sackOK>");
             // The counter is unchanged, but nine packets may have wrapped it.
             t.run(&format!(

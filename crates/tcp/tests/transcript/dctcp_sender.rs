@@ -1,13 +1,14 @@
 //! DCTCP's window (RFC 8257 §3.3 to §3.5): the input from the connection, ACK by ACK.
 
-use lowtide_tcp::scheme::{apply, find_scheme};
+use lowtide_tcp::scheme;
 use lowtide_tcp::{Config, switches};
 
 use crate::common::{Origin, Script, at_every_origin, plain};
 
 fn dctcp() -> Config {
     let mut config = plain();
-    apply(find_scheme("dctcp").expect("a scheme"), &mut config).expect("its switches");
+    let scheme = scheme::REGISTRY.find("dctcp").expect("a scheme");
+    scheme.apply(&mut config).expect("its switches");
     config
 }
 

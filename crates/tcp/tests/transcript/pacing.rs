@@ -1,6 +1,6 @@
 //! Pacing (switch `pacing`): departure of data that the window permits.
 
-use lowtide_tcp::scheme::{apply, find_scheme};
+use lowtide_tcp::scheme;
 use lowtide_tcp::switches;
 
 use crate::common::{Origin, Script, at_every_origin, plain};
@@ -8,7 +8,8 @@ use crate::common::{Origin, Script, at_every_origin, plain};
 /// Ten segments of 1040 B; the round trip of the handshake is 10 ms.
 fn paced(o: Origin, value: &str, scheme: &str) -> Script {
     let mut config = plain();
-    apply(find_scheme(scheme).expect("a scheme"), &mut config).expect("its switches");
+    let scheme = scheme::REGISTRY.find(scheme).expect("a scheme");
+    scheme.apply(&mut config).expect("its switches");
     switches::set_text(&mut config, "pacing", value).expect("a switch");
     Script::established(o, &config)
 }

@@ -7,7 +7,7 @@ use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
     Requirements,
 };
-use lowtide_tcp::{Config, Params, cc};
+use lowtide_tcp::{Config, Values, cc};
 use lowtide_units::{Probe, Rate};
 
 use crate::common::{Origin, Script, at_every_origin, plain};
@@ -21,7 +21,7 @@ static WITNESS: CcEntry = CcEntry {
     name: "witness",
     summary: "for this test",
     spec: "none",
-    params: &[],
+    params: cc::newreno::ENTRY.params,
     declared: DeclaredProperties {
         reacts_to: &[],
         floor_segments: 2,
@@ -32,8 +32,8 @@ static WITNESS: CcEntry = CcEntry {
     build,
 };
 
-fn build(params: &Params, setup: &CcSetup) -> Box<dyn CongestionControl> {
-    Box::new(Witness((cc::newreno::ENTRY.build)(params, setup)))
+fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    Box::new(Witness((cc::newreno::ENTRY.build)(values, setup)))
 }
 
 #[derive(Debug)]
@@ -44,15 +44,19 @@ impl CongestionControl for Witness {
         SEEN.with_borrow_mut(|seen| seen.push(*ack));
         self.0.on_ack(ack)
     }
+
     fn on_event(&mut self, event: &CongestionEvent) {
         self.0.on_event(event);
     }
+
     fn cwnd(&self) -> u64 {
         self.0.cwnd()
     }
+
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh()
     }
+
     fn probe(&self, out: &mut dyn Probe) {
         self.0.probe(out);
     }
@@ -64,7 +68,7 @@ fn watched(o: Origin) -> Script {
 
 fn watched_with(o: Origin, config: &Config) -> Script {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| cc::register(&WITNESS).expect("the name is free"));
+    ONCE.call_once(|| cc::REGISTRY.register(&WITNESS).expect("the name is free"));
     SEEN.with_borrow_mut(Vec::clear);
     Script::established(o, &Config { cc: "witness", ..config.clone() })
 }

@@ -104,11 +104,7 @@ impl KernelTcpConfig {
 
 /// Source of the profile's value.
 fn source(switch: &str) -> &'static str {
-    let linux = profile::find_profile("linux");
-    let of = |settings: &[profile::Assignment]| {
-        settings.iter().find(|s| s.switch == switch).map(|s| s.source)
-    };
-    linux.and_then(|p| of(p.settings)).unwrap_or("as RFCs say")
+    profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
 /// Name of the congestion control in the kernel.
@@ -171,7 +167,7 @@ type Sysctl = (&'static str, String);
 
 /// Sysctls to set, and the kernel's resulting behaviour as a configuration.
 fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
-    let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
+    let linux = profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {
         EcnNegotiation::Off => "0",

@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-use lowtide_tcp::profile::PROFILES;
-use lowtide_tcp::scheme::{self, SCHEMES};
 use lowtide_tcp::switches::{self, Setting};
-use lowtide_tcp::{Config, Value, ValueKind};
+use lowtide_tcp::{Config, Value, ValueKind, profile, scheme};
 use lowtide_units::{Bytes, Duration};
 
 use crate::fuzz_input::FuzzInput;
@@ -14,11 +12,12 @@ use crate::fuzz_input::FuzzInput;
 static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(switches::all);
 
 pub(super) fn config(draw: &mut FuzzInput<'_>) -> Config {
-    let base = draw.pick(PROFILES);
+    let profiles: Vec<_> = profile::REGISTRY.all().collect();
+    let base = draw.pick(&profiles);
     let mut config = base.config().expect("profiles are made of settings that exist");
     if draw.flip() {
-        let scheme = draw.range(0, SCHEMES.len() as u64 - 1) as usize;
-        scheme::apply(&SCHEMES[scheme], &mut config).expect("so are schemes");
+        let schemes: Vec<_> = scheme::REGISTRY.all().collect();
+        draw.pick(&schemes).apply(&mut config).expect("so are schemes");
     }
     for _ in 0..draw.range(0, 12) {
         let setting = SETTINGS[draw.range(0, SETTINGS.len() as u64 - 1) as usize];
@@ -36,6 +35,7 @@ fn value(draw: &mut FuzzInput<'_>, kind: ValueKind) -> Value {
         ValueKind::Duration { min, max } => {
             Value::Duration(Duration::from_ps(between(draw, min.as_ps(), max.as_ps())))
         }
+        ValueKind::Choice(names) => Value::Name(draw.pick(names)),
         ValueKind::Name { allowed, .. } => Value::Name(draw.pick(&allowed())),
         ValueKind::NameOrCount { allowed, min, max } => {
             if draw.flip() {
@@ -44,6 +44,7 @@ fn value(draw: &mut FuzzInput<'_>, kind: ValueKind) -> Value {
                 Value::Count(between(draw, min, max))
             }
         }
+        other => unreachable!("no setting of the transport is {}", other.describe()),
     }
 }
 

@@ -33,8 +33,8 @@ pub(crate) const fn disturbance() -> Disturbance {
 /// Returns the `rfc` profile with a scheme, and with timers and buffers for microsecond RTTs.
 pub(crate) fn config(name: &str) -> Config {
     let mut config = Config::default();
-    let bundle = scheme::find_scheme(name).expect("a known scheme");
-    scheme::apply(bundle, &mut config).expect("it fits the profile");
+    let bundle = scheme::REGISTRY.find(name).expect("a known scheme");
+    bundle.apply(&mut config).expect("it fits the profile");
     config.rto_min = Duration::from_ms(10);
     config.delack_timer = Duration::from_ms(5);
     config.nagle = false;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use lowtide_tcp::AckThrottle;
-use lowtide_tcp::profile::PROFILES;
+use lowtide_tcp::profile;
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn storm(config: &Config) -> u64 {
 
 #[test]
 fn an_ack_storm_is_throttled_in_every_profile() {
-    for profile in PROFILES {
+    for profile in profile::REGISTRY.all() {
         let config = crate::socket::config(profile.name, None, &[]).unwrap();
         let intervals = 2 + Duration::from_secs(2).as_ps() / config.challenge_ack_interval.as_ps();
         let most = 2 * intervals * u64::from(config.challenge_ack_limit) + 20;

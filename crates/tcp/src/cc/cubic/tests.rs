@@ -23,11 +23,17 @@ struct Flow {
 
 impl Flow {
     fn new(rtt: Duration) -> Self {
-        Self { cc: build(&Params::new(), &setup()), now: Instant::ZERO, rtt }
+        Self {
+            cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &setup()),
+            now: Instant::ZERO,
+            rtt,
+        }
     }
+
     fn cwnd(&self) -> u64 {
         self.cc.cwnd()
     }
+
     fn sample(&self) -> AckSample {
         AckSample {
             now: self.now,
@@ -41,6 +47,7 @@ impl Flow {
             ..AckSample::default()
         }
     }
+
     fn round(&mut self) {
         let segments = (self.cwnd() / MSS).max(1);
         let start = self.now;
@@ -49,19 +56,23 @@ impl Flow {
             let _ = self.cc.on_ack(&self.sample());
         }
     }
+
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {
             self.round();
         }
     }
+
     fn lose(&mut self) {
         let (now, in_flight) = (self.now, self.cwnd());
         self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
     }
+
     fn mark(&mut self) -> Reaction {
         self.cc.on_ack(&AckSample { ece: true, ..self.sample() })
     }
+
     fn w_max(&self) -> u64 {
         struct Seen(u64);
         impl Probe for Seen {
@@ -166,11 +177,10 @@ fn losses_and_marks_leave_seven_tenths_and_do_not_add_up() {
 
 #[test]
 fn fast_convergence_lowers_the_plateau_if_enabled() {
-    for (on, plateau) in [(true, 59_500), (false, 70_000)] {
+    for (on, plateau) in [("true", 59_500), ("false", 70_000)] {
         let mut flow = Flow::new(Duration::from_ms(10));
-        let mut params = Params::new();
-        params.set(NAME, "fast-convergence", Value::Bool(on));
-        flow.cc = build(&params, &setup());
+        let values = Values::parse(ENTRY.params, &[("fast-convergence", on)]).unwrap();
+        flow.cc = build(&values, &setup());
         flow.lose();
         assert_eq!(flow.w_max(), 100 * MSS);
         flow.lose();

@@ -1,14 +1,11 @@
 //! Parameters of DCTCP and of the stacks that implement it.
 
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+
 use crate::cc::alpha::{
     KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
 };
 use crate::cc::{SLOW_START_END, overshoots};
-use crate::settings::params::{Param, Params};
-use crate::settings::value::{Value, ValueKind};
-
-/// The owner of the parameters.
-pub(super) const NAME: &str = "dctcp";
 
 const ARITHMETIC: &[&str] = &["q20", "linux", "freebsd"];
 const ORDER: &[&str] = &["estimate-first", "cut-first"];
@@ -20,7 +17,7 @@ const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
 pub(in crate::cc) const SHIFT_G: Param = Param {
     name: "shift-g",
     kind: ValueKind::Count { min: 0, max: SHIFT_G_MAX as u64 },
-    default: "4",
+    default: DefaultValue::Is("4"),
     doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
     source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
 };
@@ -29,7 +26,7 @@ pub(in crate::cc) const SHIFT_G: Param = Param {
 pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
     name: "initial-alpha",
     kind: ValueKind::Count { min: 0, max: 1024 },
-    default: "1024",
+    default: DefaultValue::Is("1024"),
     doc: "Alpha at the start, in 1/1024.",
     source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
 };
@@ -40,50 +37,50 @@ pub(super) const PARAMS: &[Param] = &[
     INITIAL_ALPHA,
     Param {
         name: "arithmetic",
-        kind: ValueKind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
-        default: "q20",
+        kind: ValueKind::Choice(ARITHMETIC),
+        default: DefaultValue::Is("q20"),
         doc: "Arithmetic of alpha: bytes with 20 fraction bits, or as in Linux or FreeBSD.",
         source: "RFC 8257 §4.2 warns of coarse fixed point",
     },
     Param {
         name: "order",
-        kind: ValueKind::Name { allowed: || ORDER.to_vec(), refused: &[] },
-        default: "estimate-first",
+        kind: ValueKind::Choice(ORDER),
+        default: DefaultValue::Is("estimate-first"),
         doc: "Order on an ACK that ends a round and cuts: the new alpha first, or the cut first.",
         source: "RFC 8257 §3.3 lists the estimate first",
     },
     Param {
         name: "after-idle",
-        kind: ValueKind::Name { allowed: || AFTER_IDLE.to_vec(), refused: &[] },
-        default: "keep",
+        kind: ValueKind::Choice(AFTER_IDLE),
+        default: DefaultValue::Is("keep"),
         doc: "Alpha after an idle time of one RTO: kept, or reset to its initial value.",
         source: "RFC 8257 is silent; ODCTCP §4.2.3 resets",
     },
     Param {
         name: "slowstart",
         kind: ValueKind::Bool,
-        default: "false",
+        default: DefaultValue::Is("false"),
         doc: "The first sign of congestion, if it is a mark, halves the window and sets alpha to 1.",
         source: "FreeBSD net.inet.tcp.cc.dctcp.slowstart",
     },
     Param {
         name: "grow-with-cut",
         kind: ValueKind::Bool,
-        default: "false",
+        default: DefaultValue::Is("false"),
         doc: "The ACK that cuts also grows the window, starting from the value after the cut.",
         source: "FreeBSD dctcp_ack_received, after the cut of the same ACK",
     },
     Param {
         name: "loss-from",
-        kind: ValueKind::Name { allowed: || LOSS_FROM.to_vec(), refused: &[] },
-        default: "flight",
+        kind: ValueKind::Choice(LOSS_FROM),
+        default: DefaultValue::Is("flight"),
         doc: "Quantity that a loss or a timeout halves: bytes in flight, or cwnd.",
         source: "RFC 5681 §3.1 eq. 4 (flight); Linux dctcp_react_to_loss (cwnd)",
     },
     Param {
         name: "loss-after-cut",
-        kind: ValueKind::Name { allowed: || LOSS_AFTER_CUT.to_vec(), refused: &[] },
-        default: "once",
+        kind: ValueKind::Choice(LOSS_AFTER_CUT),
+        default: DefaultValue::Is("once"),
         doc: "A loss in the window of a cut halves cwnd before the cut (once), or after it.",
         source: "RFC 3168 §6.1.2 (once)",
     },
@@ -105,6 +102,12 @@ impl Arithmetic {
             Self::Linux | Self::FreeBsd => KERNEL_BITS,
         }
     }
+
+    /// `kernel`, an alpha in 1/1024, in [`Self::bits`] fraction bits.
+    const fn alpha(self, kernel: u64) -> u32 {
+        (kernel as u32) << (self.bits() - KERNEL_BITS)
+    }
+
     /// Alpha after a round.
     pub(super) fn estimate(self, alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
         let rule = match self {
@@ -114,6 +117,7 @@ impl Arithmetic {
         };
         rule(alpha, shift_g, marked, total)
     }
+
     /// The window after a cut of `cwnd` bytes, without a floor.
     pub(super) fn cut(self, cwnd: u64, alpha: u32, mss: u64) -> u64 {
         if self != Self::Linux {
@@ -127,7 +131,7 @@ impl Arithmetic {
 /// The parameters of one connection.
 #[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(in crate::cc) struct Settings {
     pub(super) arithmetic: Arithmetic,
     pub(super) shift_g: u32,
     /// In `arithmetic.bits()` fraction bits.
@@ -142,31 +146,41 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Reads the parameters of `owner`.
-    pub(super) fn read(owner: &str, params: &Params) -> Self {
-        let is = |name: &str, value: &str| {
-            params.get(owner, name).and_then(Value::name).is_some_and(|set| set == value)
-        };
-        let on = |name: &str| params.get(owner, name) == Some(&Value::Bool(true));
-        let arithmetic = if is("arithmetic", "linux") {
-            Arithmetic::Linux
-        } else if is("arithmetic", "freebsd") {
-            Arithmetic::FreeBsd
-        } else {
-            Arithmetic::Q20
-        };
-        let initial = params.count(owner, INITIAL_ALPHA.name, 1024).min(1024) as u32;
+    /// RFC 8257 with the gain and the initial alpha in `values`.
+    pub(in crate::cc) fn rfc8257(values: &Values) -> Self {
+        let arithmetic = Arithmetic::Q20;
         Self {
             arithmetic,
-            shift_g: params.count(owner, SHIFT_G.name, 4).min(u64::from(SHIFT_G_MAX)) as u32,
-            initial_alpha: initial << (arithmetic.bits() - KERNEL_BITS),
-            cut_first: is("order", "cut-first"),
-            idle_resets: is("after-idle", "reset"),
-            slowstart: on("slowstart"),
-            grow_with_cut: on("grow-with-cut"),
-            loss_from_cwnd: is("loss-from", "cwnd"),
-            loss_again: is("loss-after-cut", "again"),
-            overshoots: overshoots(owner, params),
+            shift_g: values.count(SHIFT_G.name) as u32,
+            initial_alpha: arithmetic.alpha(values.count(INITIAL_ALPHA.name)),
+            cut_first: false,
+            idle_resets: false,
+            slowstart: false,
+            grow_with_cut: false,
+            loss_from_cwnd: false,
+            loss_again: false,
+            overshoots: false,
+        }
+    }
+
+    /// The parameters of `dctcp`.
+    pub(super) fn read(values: &Values) -> Self {
+        let arithmetic = match values.name("arithmetic") {
+            "linux" => Arithmetic::Linux,
+            "freebsd" => Arithmetic::FreeBsd,
+            _ => Arithmetic::Q20,
+        };
+        Self {
+            arithmetic,
+            initial_alpha: arithmetic.alpha(values.count(INITIAL_ALPHA.name)),
+            cut_first: values.name("order") == "cut-first",
+            idle_resets: values.name("after-idle") == "reset",
+            slowstart: values.bool("slowstart"),
+            grow_with_cut: values.bool("grow-with-cut"),
+            loss_from_cwnd: values.name("loss-from") == "cwnd",
+            loss_again: values.name("loss-after-cut") == "again",
+            overshoots: overshoots(values),
+            ..Self::rfc8257(values)
         }
     }
 }

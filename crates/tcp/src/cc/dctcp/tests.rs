@@ -1,7 +1,8 @@
+use std::string::ToString;
+
 use lowtide_units::{Duration, Instant};
 
 use super::*;
-use crate::settings::value::Value;
 
 mod variants;
 mod vectors;
@@ -40,30 +41,31 @@ impl Flow {
     fn new(arithmetic: &'static str, initial_alpha: u64) -> Self {
         Self::at(&setup(), arithmetic, initial_alpha, 0)
     }
+
     fn at(setup: &CcSetup, arithmetic: &'static str, initial_alpha: u64, una: u64) -> Self {
         let mut flow = Self::with(setup, arithmetic, initial_alpha, &[]);
         flow.una = una;
         flow
     }
+
     fn with(
         setup: &CcSetup,
         arithmetic: &'static str,
         initial_alpha: u64,
-        more: &[(&'static str, Value)],
+        more: &[(&'static str, &str)],
     ) -> Self {
-        let mut params = Params::new();
-        params.set(NAME, "arithmetic", Value::Name(arithmetic));
-        params.set(NAME, "initial-alpha", Value::Count(initial_alpha));
-        for (name, value) in more {
-            params.set(NAME, name, value.clone());
-        }
-        Self { cc: build(&params, setup), una: 0 }
+        let initial_alpha = initial_alpha.to_string();
+        let common = [("arithmetic", arithmetic), ("initial-alpha", initial_alpha.as_str())];
+        let values = Values::parse(PARAMS, &[&common, more].concat()).unwrap();
+        Self { cc: build(&values, setup), una: 0 }
     }
+
     fn alpha(&self) -> u64 {
         let mut seen = Seen(u64::MAX);
         self.cc.probe(&mut seen);
         seen.0
     }
+
     /// An ACK of one segment, with ten outstanding before it.
     fn sample(&mut self, marked: bool) -> AckSample {
         self.una += MSS;
@@ -80,10 +82,12 @@ impl Flow {
             ..AckSample::default()
         }
     }
+
     fn ack(&mut self, marked: bool, may_reduce: bool) -> Reaction {
         let sample = AckSample { may_reduce, ..self.sample(marked) };
         self.cc.on_ack(&sample)
     }
+
     /// ACKs until the observation window has ended once, with `marked` of every ten marked.
     fn rounds(&mut self, n: usize, marked: u64) {
         for _ in 0..n {
@@ -159,7 +163,7 @@ fn pitfall_6_the_estimate_takes_the_ack_in_before_the_cut_or_after_it() {
     // the cut uses alpha = 15/16 + 1/32 = 31/32 and removes 100 kB * 31/64.
     for arithmetic in ["q20", "freebsd"] {
         for (order, expected) in [("estimate-first", 100 * MSS - 48_437), ("cut-first", 50 * MSS)] {
-            let order = [("order", Value::Name(order))];
+            let order = [("order", order)];
             let mut flow = Flow::with(&setup(), arithmetic, 1024, &order);
             let sample = AckSample { ce_bytes: MSS / 2, may_reduce: true, ..flow.sample(true) };
             assert_eq!(flow.cc.on_ack(&sample), Reaction::Reduced);
@@ -184,7 +188,7 @@ fn pitfall_7_the_first_mark_halves_with_alpha_one_and_does_nothing_with_zero() {
         ("q20", "estimate-first", 96_875),
         ("linux", "estimate-first", 97 * MSS),
     ] {
-        let order = [("order", Value::Name(order))];
+        let order = [("order", order)];
         let mut zero = Flow::with(&setup(), arithmetic, 0, &order);
         assert_eq!(zero.ack(true, true), Reaction::Reduced);
         assert_eq!(zero.cc.cwnd(), cwnd, "{arithmetic} {order:?}");
@@ -302,7 +306,8 @@ fn sacked_bytes_count_in_linux_and_not_in_the_rfc() {
 fn without_ecn_it_is_newreno() {
     let path = CcSetup { ecn: false, ..setup() };
     let mut flow = Flow::at(&path, "q20", 1024, 0);
-    let mut reno = (crate::cc::newreno::ENTRY.build)(&Params::new(), &path);
+    let newreno = &crate::cc::newreno::ENTRY;
+    let mut reno = (newreno.build)(&Values::parse(newreno.params, &[]).unwrap(), &path);
     for i in 0..50 {
         let sample = AckSample { may_reduce: true, may_grow: true, ..flow.sample(i % 4 == 0) };
         assert_eq!(flow.cc.on_ack(&sample), reno.on_ack(&sample));

@@ -14,7 +14,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn with(params: &Params, floor: u64) -> Self {
+    fn with(given: &[(&str, &str)], floor: u64) -> Self {
         let path = CcSetup {
             mss: 1000,
             initial_window: 10 * MSS,
@@ -24,14 +24,18 @@ impl Flow {
             ecn: false,
             now: NOW,
         };
-        Self { cc: build(params, &path), una: 0 }
+        let values = Values::parse(ENTRY.params, given).unwrap();
+        Self { cc: build(&values, &path), una: 0 }
     }
+
     fn new() -> Self {
-        Self::with(&Params::new(), 1)
+        Self::with(&[], 1)
     }
+
     fn segments(&self) -> u64 {
         self.cc.cwnd() / MSS
     }
+
     fn ack(&mut self, delay: Option<Duration>, nxt: u64) -> Reaction {
         self.una += MSS;
         self.cc.on_ack(&AckSample {
@@ -45,6 +49,7 @@ impl Flow {
             ..AckSample::default()
         })
     }
+
     /// One window of data is acknowledged segment by segment, with these delays in turn.
     fn round(&mut self, delays: &[Duration]) -> Reaction {
         let mut last = Reaction::None;
@@ -59,6 +64,7 @@ impl Flow {
         }
         last
     }
+
     /// In congestion avoidance with this many segments.
     fn avoiding(segments: u64) -> Self {
         let mut flow = Self::new();
@@ -74,10 +80,12 @@ impl Flow {
         assert_eq!(flow.segments(), segments);
         flow
     }
+
     fn lose(&mut self, in_flight: u64) {
         let now = NOW;
         self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
     }
+
     fn rto(&mut self, first: bool) {
         let in_flight = self.cc.cwnd();
         self.cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight });
@@ -147,10 +155,8 @@ fn the_mean_of_a_round_decides_and_not_its_peak() {
     // Nine segments without a queue and one with 10 us: Q is 1 us.
     let mut delays = [Duration::ZERO; 10];
     delays[4] = us(10);
-    for (headroom, grows) in [(Duration::from_ns(999), false), (us(1), true)] {
-        let mut params = Params::new();
-        params.set(NAME, "headroom", Value::Duration(headroom));
-        let mut flow = Flow::with(&params, 1);
+    for (headroom, grows) in [("999 ns", false), ("1 us", true)] {
+        let mut flow = Flow::with(&[("headroom", headroom)], 1);
         flow.lose(20 * MSS);
         assert_eq!(flow.segments(), 10);
         // The first ACK ends the preceding empty round.
@@ -186,9 +192,7 @@ fn one_decision_per_round_trip() {
 
 #[test]
 fn a_fresh_round_counts_only_data_sent_after_the_last_decision() {
-    let mut params = Params::new();
-    params.set(NAME, "decide", Value::Name("fresh-round"));
-    let mut flow = Flow::with(&params, 1);
+    let mut flow = Flow::with(&[("decide", "fresh-round")], 1);
     flow.lose(20 * MSS);
     // Decides for the first time, without a measurement; data up to 20 is in flight.
     let _ = flow.ack(None, 20 * MSS);
@@ -207,7 +211,7 @@ fn a_fresh_round_counts_only_data_sent_after_the_last_decision() {
 #[test]
 fn the_floor_holds_for_any_queue() {
     for floor in [1, 2] {
-        let mut flow = Flow::with(&Params::new(), floor);
+        let mut flow = Flow::with(&[], floor);
         for _ in 0..10 {
             let _ = flow.round(&[us(1_000)]);
             assert!(flow.segments() >= floor);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::settings::value::Value;
 
 const MSS: u64 = 1000;
+const INTERVAL: Duration = Duration::from_us(64);
 const START: Instant = Instant::ZERO;
 const SETUP: CcSetup = CcSetup {
     mss: 1000,
@@ -19,7 +19,7 @@ fn pacer(beta: u64) -> Pacer {
         shift_eta: 3,
         beta,
         associate_after: 0,
-        idle: IDLE,
+        idle: Duration::from_ms(10),
         rate: 0,
         floor: 0,
         window_edge: 0,
@@ -54,7 +54,7 @@ fn the_rate_follows_the_data_that_the_window_permits() {
 
 #[test]
 fn backlog_raises_the_rate() {
-    let mut p = pacer(BETA);
+    let mut p = pacer(16);
     p.estimate(START + INTERVAL, 10_000);
     assert_eq!(p.rate, 8 * 16 * 10_000);
     p.estimate(START + INTERVAL, 10_000);
@@ -83,15 +83,14 @@ fn ack(at_us: u64, ece: bool) -> AckSample {
     }
 }
 
-fn control(associate_after: u64) -> Box<dyn CongestionControl> {
-    let mut params = Params::new();
-    params.set(NAME, "associate-after", Value::Count(associate_after));
-    build(&params, &SETUP)
+fn control(associate_after: &str) -> Box<dyn CongestionControl> {
+    let given = [("associate-after", associate_after)];
+    build(&Values::parse(ENTRY.params, &given).unwrap(), &SETUP)
 }
 
 #[test]
 fn a_flow_is_paced_after_so_many_marked_acks_until_it_is_silent() {
-    let mut cc = control(2);
+    let mut cc = control("2");
     for (at, ece, paced) in [
         (100, false, false),
         (110, true, false),
@@ -110,10 +109,8 @@ fn a_flow_is_paced_after_so_many_marked_acks_until_it_is_silent() {
 
 #[test]
 fn silence_can_be_shorter() {
-    let mut params = Params::new();
-    params.set(NAME, "associate-after", Value::Count(1));
-    params.set(NAME, "idle", Value::Duration(Duration::from_us(500)));
-    let mut cc = build(&params, &SETUP);
+    let given = [("associate-after", "1"), ("idle", "500 us")];
+    let mut cc = build(&Values::parse(ENTRY.params, &given).unwrap(), &SETUP);
     let _ = cc.on_ack(&ack(100, true));
     assert!(cc.pacing_rate().is_some());
     let _ = cc.on_ack(&ack(600, false));
@@ -124,7 +121,7 @@ fn silence_can_be_shorter() {
 
 #[test]
 fn the_rate_is_at_least_a_window_per_round_trip() {
-    let mut cc = control(0);
+    let mut cc = control("0");
     assert_eq!(cc.pacing_rate(), None, "no round trip is known");
     let _ = cc.on_ack(&ack(100, false));
     let floor = cc.cwnd() * 8 * 10_000;

@@ -1,3 +1,5 @@
+use std::string::ToString;
+
 use lowtide_units::Instant;
 
 use super::*;
@@ -17,11 +19,10 @@ fn setup(ecn: bool) -> CcSetup {
     }
 }
 
-fn control(initial_alpha: u64, source: &'static str) -> Box<dyn CongestionControl> {
-    let mut params = Params::new();
-    params.set(NAME, "initial-alpha", Value::Count(initial_alpha));
-    params.set(NAME, "delack-timeout", Value::Name(source));
-    build(&params, &setup(true))
+fn control(initial_alpha: u64, source: &str) -> Box<dyn CongestionControl> {
+    let initial_alpha = initial_alpha.to_string();
+    let given = [("initial-alpha", initial_alpha.as_str()), ("delack-timeout", source)];
+    build(&Values::parse(ENTRY.params, &given).unwrap(), &setup(true))
 }
 
 /// One acknowledged segment of a full window; the observation window never ends.
@@ -132,7 +133,7 @@ fn detection_is_counted_only_if_the_truth_is_known() {
 
 #[test]
 fn without_ecn_it_grows_as_newreno() {
-    let mut cc = build(&Params::new(), &setup(false));
+    let mut cc = build(&Values::parse(ENTRY.params, &[]).unwrap(), &setup(false));
     let now = Instant::ZERO;
     cc.on_event(&CongestionEvent::Loss { now, in_flight: 20 * MSS, already_reduced: false });
     for _ in 0..10 {

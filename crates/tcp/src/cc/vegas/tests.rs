@@ -22,7 +22,7 @@ impl Flow {
             ecn: true,
             now: NOW,
         };
-        Self { cc: build(&Params::new(), &path), una: 0 }
+        Self { cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &path), una: 0 }
     }
 
     /// In congestion avoidance with ten segments, base RTT 100 us.

@@ -82,7 +82,7 @@ fn a_mixed_series() {
 /// cwnd after a cut of `w` segments.
 fn cut_of(kernel: &'static str, alpha: u64, w: u64) -> u64 {
     let path = CcSetup { initial_window: w * MSS, ..setup() };
-    let order = [("order", Value::Name("cut-first"))];
+    let order = [("order", "cut-first")];
     let mut flow = Flow::with(&path, kernel, alpha, &order);
     assert_eq!(flow.ack(true, true), Reaction::Reduced);
     flow.cc.cwnd()

@@ -1,0 +1,68 @@
+//! Profiles: complete settings of a known stack or of the standards, with the source of each value.
+//!
+//! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
+//! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
+//! as the switches can express it. The others are the DCTCP family: DCTCP is on, and they differ in
+//! the switches in which papers and stacks differ. A scheme on top of a profile replaces the
+//! switches that it sets, so Linux's DCTCP needs no profile: it is `linux` with the scheme `dctcp`.
+
+mod api;
+#[cfg(test)]
+mod tests;
+mod thesis;
+// lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod freebsd;
+pub mod linux;
+pub mod rfc;
+pub mod rfc8257;
+pub mod sigcomm10;
+pub mod thesis_modified;
+pub mod thesis_original;
+// lowtide:registry end
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use lowtide_schema::Registry;
+
+pub use api::{Assignment, Profile, apply, set};
+
+use crate::settings::config::Config;
+use crate::switches;
+
+/// All profiles, sorted by name, then those that other crates registered.
+// lowtide:registry list (kept by `cargo xtask registry`)
+pub static REGISTRY: Registry<Profile> = Registry::new(&[
+    &freebsd::ENTRY,
+    &linux::ENTRY,
+    &rfc::ENTRY,
+    &rfc8257::ENTRY,
+    &sigcomm10::ENTRY,
+    &thesis_modified::ENTRY,
+    &thesis_original::ENTRY,
+]);
+// lowtide:registry list end
+
+/// A switch in which two configurations differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DiffRow {
+    /// Name of the switch or parameter.
+    pub switch: String,
+    /// The value in the first configuration.
+    pub a: String,
+    /// The value in the second configuration.
+    pub b: String,
+}
+
+/// Returns every setting in which `a` and `b` differ, in the order of [`switches::all`].
+///
+/// A parameter that was not set counts as its default. [`Profile::source`] gives the reasons.
+pub fn diff(a: &Config, b: &Config) -> Vec<DiffRow> {
+    switches::all()
+        .into_iter()
+        .filter_map(|setting| {
+            let (a, b) = (setting.text(a), setting.text(b));
+            (a != b).then(|| DiffRow { switch: setting.name(), a, b })
+        })
+        .collect()
+}
