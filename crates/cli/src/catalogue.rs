@@ -1,8 +1,10 @@
 //! All named items, read from the registries.
 
 use lowtide_net::registry::RegistryEntry as NetEntry;
+use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
+use lowtide_schema::DefaultValue;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::Cdf;
 use lowtide_traffic::cdf::CdfKind;
@@ -75,6 +77,37 @@ fn of_network(kind: &'static str, entry: &NetEntry) -> CatalogueItem {
         spec: entry.spec.into(),
         settings: entry.params.iter().map(setting).collect(),
     }
+}
+
+/// Describes a declared parameter.
+fn declared(p: &lowtide_schema::Param) -> CatalogueSetting {
+    let value = match p.default {
+        DefaultValue::Required => "required",
+        DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
+    };
+    CatalogueSetting {
+        name: p.name.into(),
+        value: value.into(),
+        accepts: p.kind.describe(),
+        doc: p.doc.into(),
+        source: p.source.into(),
+    }
+}
+
+fn topology(entry: &TopologyEntry) -> CatalogueItem {
+    let mut settings: Vec<CatalogueSetting> = entry.all_params().map(declared).collect();
+    if !entry.sides().is_empty() {
+        let names: Vec<&str> = entry.sides().iter().map(|side| side.name).collect();
+        let docs = entry.sides().iter().map(|side| format!("`{}`: {}", side.name, side.doc));
+        settings.push(CatalogueSetting {
+            name: "side".into(),
+            value: "required".into(),
+            accepts: format!("one of {}", names.join(", ")),
+            doc: format!("Of a host group. {}", docs.collect::<Vec<_>>().join(" ")),
+            source: entry.spec.into(),
+        });
+    }
+    CatalogueItem { settings, ..registered("topology", entry.name, entry.summary, entry.spec, &[]) }
 }
 
 fn assignments(list: &[profile::Assignment]) -> Vec<CatalogueSetting> {
@@ -178,9 +211,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::Markers => {
             lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect()
         }
-        ListKind::Topologies => {
-            lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
-        }
+        ListKind::Topologies => lowtide_net::topology::REGISTRY.all().map(topology).collect(),
         ListKind::Workloads => lowtide_traffic::workload::REGISTRY
             .iter()
             .map(|e| registered("workload", e.name, e.summary, "", &[]))

@@ -1,4 +1,4 @@
-//! Descriptions of registered files: markers, admission rules, topologies.
+//! Descriptions of registered files: markers and admission rules.
 //!
 //! The scenario reader, the command line and the documentation read them; nothing here runs.
 
@@ -33,8 +33,6 @@ pub struct Param {
 pub enum ParamFormat {
     /// A queue length: `"20 pkt"` or `"30 kB"`.
     Length,
-    /// A rate: `"10 Gbit/s"`.
-    Rate,
     /// An integer: `9`.
     Number,
     /// A ratio: `"1/4"`, `"2"`.
@@ -47,29 +45,18 @@ pub enum ParamFormat {
     Share,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// A list of hosts.
-    Hosts,
-    /// A list of switches.
-    Switches,
-    /// A list of links: two node names, a rate, a delay.
-    Links,
-    /// The links of one layer of a tree: rate, delay, and the port of each switch on them.
-    Layer,
-    /// A port: its buffer and its marker.
-    Port,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{aqm, buffer, topology};
+    use crate::{aqm, buffer};
 
     #[test]
     fn entries_are_complete_and_found_by_name() {
         for (registry, find) in [
             (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static RegistryEntry>),
             (buffer::REGISTRY, buffer::find),
-            (topology::REGISTRY, topology::find),
         ] {
             assert!(registry.len() >= 2);
             for entry in registry {

@@ -4,6 +4,7 @@
 //! [`crate::topology_keys`], all others in `tables/`.
 
 use lowtide_schema::DefaultValue::{self, Is, Required};
+use lowtide_schema::Param;
 use lowtide_traffic::workload;
 use lowtide_units::Fraction;
 
@@ -31,8 +32,14 @@ pub(crate) const fn key(
 pub(crate) const SHARE: KeyType = KeyType::Parts { min: Fraction::ZERO, max: Fraction::ONE };
 
 impl KeySpec {
+    /// Returns the key of a declared parameter.
+    pub(crate) const fn of_param(param: &Param) -> Self {
+        let ty = KeyType::of_kind(param.kind);
+        Self { name: param.name, ty, default: param.default, doc: param.doc }
+    }
+
     /// Returns the key of a workload's parameter.
-    pub(crate) fn of_param(param: &workload::WorkloadParam) -> Self {
+    pub(crate) fn of_workload_param(param: &workload::WorkloadParam) -> Self {
         let ty = KeyType::of(param.kind);
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }

@@ -155,6 +155,20 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::OrOff(kind) => {
             json!({ "anyOf": [of_type(KeyType::of(*kind)), { "const": "off" }] })
         }
+        KeyType::Or { kind, word } => {
+            json!({ "anyOf": [of_type(KeyType::of_kind(*kind)), { "const": word }] })
+        }
+        KeyType::Declared(lowtide_schema::ValueKind::Name { allowed, .. }) => {
+            json!({ "enum": allowed() })
+        }
+        KeyType::Declared(lowtide_schema::ValueKind::NameOrCount { allowed, min, max }) => json!({
+            "anyOf": [
+                { "enum": allowed() },
+                { "type": "integer", "minimum": min, "maximum": max },
+            ],
+        }),
+        // Other kinds have their own `KeyType`.
+        KeyType::Declared(_) => json!({}),
         KeyType::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         KeyType::CountOrRest { min, max } => json!({ "anyOf": [
             { "type": "integer", "minimum": min, "maximum": max }, { "const": "rest" },

@@ -75,12 +75,13 @@ impl TableSpec {
     pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<KeySpec>)> {
         match self.contents {
             TableContents::Workloads => {
-                let keys =
-                    |e: &workload::WorkloadEntry| e.params.iter().map(KeySpec::of_param).collect();
+                let keys = |e: &workload::WorkloadEntry| {
+                    e.params.iter().map(KeySpec::of_workload_param).collect()
+                };
                 workload::REGISTRY.iter().map(|e| (e.name, e.summary, keys(e))).collect()
             }
             TableContents::Topologies => topology::REGISTRY
-                .iter()
+                .all()
                 .map(|e| (e.name, e.summary, topology_keys::keys(e)))
                 .collect(),
             TableContents::KeysOnly

@@ -5,16 +5,16 @@ use lowtide_units::Bytes;
 
 use crate::reader::TableReader;
 use crate::toml_writer::TomlWriter;
-use crate::value::KeyValue;
+use lowtide_schema::Value;
 
 /// Default factor of a dynamic buffer.
 const ALPHA: u32 = 1;
 
 /// Reads `buffer`; unset properties of a dynamic one are taken from `base`.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
-    match r.value("buffer") {
-        Some((KeyValue::Length(count), _)) => BufferSpec::Static(count),
-        Some((KeyValue::Keyword("dynamic"), _)) => dynamic(r, base),
+    match r.single("buffer") {
+        Some(Value::Length(count)) => BufferSpec::Static(count),
+        Some(Value::Name("dynamic")) => dynamic(r, base),
         _ => BufferSpec::Unlimited,
     }
 }
@@ -25,8 +25,8 @@ pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> Buff
         BufferSpec::Dynamic { alpha, reserved } => (Some(alpha), reserved),
         BufferSpec::Unlimited | BufferSpec::Static(_) => (Ratio::new(ALPHA, 1), Bytes::default()),
     };
-    let alpha = match r.value("alpha") {
-        Some((KeyValue::Ratio(alpha), _)) => Some(alpha),
+    let alpha = match r.single("alpha") {
+        Some(Value::Ratio(alpha)) => Some(alpha),
         _ => alpha,
     };
     let reserved = r.size("reserved").unwrap_or(reserved);
@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
         BufferSpec::Static(count) => out.text("buffer", *count),
         BufferSpec::Dynamic { alpha, reserved } => {
             out.text("buffer", "dynamic");
-            out.text("alpha", KeyValue::Ratio(*alpha));
+            out.text("alpha", *alpha);
             // A written size is at least one byte, so zero is left out.
             let some = Some(reserved).filter(|r| r.as_u64() > 0);
             out.optional("reserved", some);

@@ -14,8 +14,9 @@ use crate::model::SwitchPort;
 use crate::reader::TableReader;
 use crate::toml_tree::SourceSpan;
 use crate::toml_writer::TomlWriter;
-use crate::value::{KeyType, KeyValue, NameSet};
+use crate::value::{KeyType, NameSet};
 use lowtide_schema::DefaultValue::{Is, Unset};
+use lowtide_schema::Value;
 
 /// Keys of a marker, in any table.
 pub(super) static KEYS: &[KeySpec] = &[
@@ -255,7 +256,7 @@ fn red(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
         let (message, help) = if ordered.is_none() {
             ("`max` has another unit than `min`".to_owned(), "write both in one unit")
         } else {
-            let message = format!("`max` of {} is not above `min` of {}", max, min);
+            let message = format!("`max` of {max} is not above `min` of {min}");
             (message, "raise `max`, or lower `min`")
         };
         r.report("max", message, Some(help.to_owned()));
@@ -290,8 +291,8 @@ fn pi(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
 }
 
 fn pie(r: &mut TableReader<'_, '_, '_>) -> MarkSpec {
-    let mut gain = |key: &str, (num, den)| match r.value(key) {
-        Some((KeyValue::Ratio(gain), _)) => Some(gain),
+    let mut gain = |key: &str, (num, den)| match r.single(key) {
+        Some(Value::Ratio(gain)) => Some(gain),
         _ => Ratio::new(num, den),
     };
     let (Some(alpha), Some(beta)) = (gain("alpha", (1, 8)), gain("beta", (5, 4))) else {
@@ -359,8 +360,8 @@ pub(super) fn write(out: &mut TomlWriter, mark: &MarkSpec) {
             out.text("kind", "pie");
             out.text("target", pie.target);
             out.text("period", pie.period);
-            out.text("alpha", KeyValue::Ratio(pie.alpha));
-            out.text("beta", KeyValue::Ratio(pie.beta));
+            out.text("alpha", pie.alpha);
+            out.text("beta", pie.beta);
             out.text("burst", pie.burst);
             out.text("mark-limit", pie.mark_limit);
             out.text("mean-packet", pie.mean_packet);

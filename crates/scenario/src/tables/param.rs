@@ -14,7 +14,7 @@ use crate::files::{FileCache, error_span};
 use crate::reader::TableReader;
 use crate::toml_tree::SourceText;
 use crate::toml_writer::TomlWriter;
-use crate::value::KeyValue;
+use lowtide_schema::Value;
 
 /// Reads a parameter's value, and the file that it is from.
 pub(super) fn read(
@@ -25,8 +25,8 @@ pub(super) fn read(
     let name = param.name;
     let mut kind = param.kind;
     if let WorkloadParamKind::Optional(inner) = kind {
-        match r.value(name) {
-            Some((KeyValue::Keyword("off"), _)) | None => return (WorkloadParamValue::Off, None),
+        match r.single(name) {
+            Some(Value::Name("off")) | None => return (WorkloadParamValue::Off, None),
             Some(_) => kind = *inner,
         }
     }

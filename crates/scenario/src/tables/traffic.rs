@@ -52,7 +52,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         let kind = named.node.get(&["kind"]).and_then(TomlNode::scalar);
         let workload =
             kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
-        let more: Vec<KeySpec> = workload.params.iter().map(KeySpec::of_param).collect();
+        let more: Vec<KeySpec> = workload.params.iter().map(KeySpec::of_workload_param).collect();
         let file_cache = file.files;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
