@@ -107,6 +107,15 @@ fn topology(entry: &TopologyEntry) -> CatalogueItem {
             source: entry.spec.into(),
         });
     }
+    if entry.explicit_links {
+        settings.push(CatalogueSetting {
+            name: "switches".into(),
+            value: "required".into(),
+            accepts: "a list of names, and a table [[topology.links]] per link; or `file`".into(),
+            doc: "The switches and the links.".into(),
+            source: entry.spec.into(),
+        });
+    }
     CatalogueItem { settings, ..registered("topology", entry.name, entry.summary, entry.spec, &[]) }
 }
 

@@ -6,7 +6,7 @@ use super::HostLine;
 use super::graph::GraphLink;
 use super::params::{AS_LINK_DELAY, AS_LINK_RATE, FRAMING, LINK_DELAY, LINK_RATE};
 use super::tree::Layer;
-use crate::{Blueprint, BlueprintError};
+use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId};
 
 /// A registered topology.
 ///
@@ -35,8 +35,8 @@ pub struct TopologyEntry {
     pub switch_links: fn(&Values) -> u64,
     /// Checks the values in combination; each is already in its range.
     pub check: fn(&Values) -> Result<(), ParamError>,
-    /// Builds nodes and links. Ports of switches are [`crate::PortSpec::NIC`]; the caller sets
-    /// them.
+    /// Builds nodes and links; [`TopologyEntry::blueprint`] calls it. Link `i` is that of host `i`,
+    /// its end `a`. Ports of switches are [`crate::PortSpec::NIC`]; the caller sets them.
     pub build: fn(&TopologyArgs) -> Result<Blueprint, BlueprintError>,
 }
 
@@ -73,7 +73,7 @@ pub struct NamedLink {
     pub ends: [&'static str; 2],
 }
 
-/// The arguments of [`TopologyEntry::build`].
+/// The arguments of [`TopologyEntry::blueprint`].
 #[derive(Clone, Debug, Default)]
 pub struct TopologyArgs {
     /// The values of all parameters.
@@ -129,6 +129,30 @@ impl TopologyEntry {
         Ok(values)
     }
 
+    /// Builds nodes and links.
+    ///
+    /// # Errors
+    /// The topology does not exist with these arguments.
+    ///
+    /// # Panics
+    /// `build` has a bug: a host has no link, another number, or its number of hosts is not that of
+    /// the entry. Listed links are checked later, as they are of the user.
+    pub fn blueprint(&self, args: &TopologyArgs) -> Result<Blueprint, BlueprintError> {
+        let plan = (self.build)(args)?;
+        if self.explicit_links {
+            return Ok(plan);
+        }
+        let own = |(host, link): (u32, &LinkSpec)| link.a == NodeId::Host(HostId(host));
+        let linked = (0..).zip(&plan.links).take(plan.hosts.len()).filter(|l| own(*l)).count();
+        let hosts = plan.hosts.len() as u64;
+        assert!(
+            linked as u64 == hosts && self.host_count(&args.values).is_none_or(|n| n == hosts),
+            "the topology `{}` has {hosts} hosts, of which {linked} have the link of their number",
+            self.name
+        );
+        Ok(plan)
+    }
+
     /// Returns the number of hosts, if the parameters determine it.
     pub fn host_count(&self, values: &Values) -> Option<u64> {
         match self.hosts {
@@ -162,6 +186,7 @@ impl TopologyArgs {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::topology::REGISTRY;
 
     #[test]
@@ -180,6 +205,16 @@ mod tests {
                 assert!(side.doc.ends_with('.'), "{}.{}", entry.name, side.name);
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "the topology `star` has 1 hosts, of which 0 have the link")]
+    fn a_host_without_its_link_is_a_bug() {
+        let build = |_: &TopologyArgs| {
+            Ok(Blueprint { hosts: vec!["a".to_owned()], ..Blueprint::default() })
+        };
+        let entry = TopologyEntry { build, ..*REGISTRY.find("star").unwrap() };
+        let _ = entry.blueprint(&TopologyArgs::default());
     }
 
     #[test]

@@ -84,7 +84,8 @@ fn nodes_and_links(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
         switches: t.graph.switches.iter().map(|s| s.name.clone()).collect(),
         links: std::mem::take(&mut listed.links),
     };
-    (t.entry.build)(&args)
+    t.entry
+        .blueprint(&args)
         .map_err(|error| listed.locate(&error).unwrap_or_else(|| locate(t, &error)))
 }
 

@@ -10,7 +10,7 @@ use lowtide_net::topology::{
 use lowtide_net::{Blueprint, NodeId, Routing, topology_params};
 use lowtide_scenario::{Scenario, json_schema};
 use lowtide_schema::DefaultValue::{Is, Required};
-use lowtide_schema::{ParamError, Values};
+use lowtide_schema::{Param, ParamError, ValueKind, Values};
 use lowtide_units::{Duration, Rate};
 
 use crate::common::{BASE, errors};
@@ -24,6 +24,13 @@ static RING: TopologyEntry = TopologyEntry {
         [
             count("nodes", Required, "Switches, `node0` and so on.", "a test"),
             count("hosts-per-node", Is("1"), "Hosts on each switch.", "a test"),
+            Param {
+                name: "chord",
+                kind: ValueKind::Or { kind: &ValueKind::Count { min: 2, max: 9 }, word: "off" },
+                default: Is("off"),
+                doc: "Switch with a direct link to `node0`, or none.",
+                source: "a test",
+            },
         ],
         layers: ["ring" => "links between neighbours"]
     ),
@@ -35,7 +42,7 @@ static RING: TopologyEntry = TopologyEntry {
     }],
     multipath: true,
     explicit_links: false,
-    switch_links: |values| values.count("nodes"),
+    switch_links: |values| values.count("nodes") + u64::from(values.is_set("chord")),
     check,
     build: |args| Ok(ring(&args.values)),
 };
@@ -57,6 +64,10 @@ fn ring(values: &Values) -> Blueprint {
     let mut plan = racks((nodes, per_node), &host, framing(values), &[("node", nodes)]);
     for node in 0..nodes {
         let ends = (NodeId::Switch(node), NodeId::Switch((node + 1) % nodes));
+        plan.links.push(layer.link(ends.0, ends.1, framing(values)));
+    }
+    if let Some(node) = values.find_count("chord") {
+        let ends = (NodeId::Switch(0), NodeId::Switch(node as u32));
         plan.links.push(layer.link(ends.0, ends.1, framing(values)));
     }
     plan
@@ -84,12 +95,9 @@ fn a_registered_topology_runs() {
         + "[failure.cut]\nlink = \"first\"\ndown = \"10 ms\"\n";
     let plan = Scenario::parse(&text, "t.toml").and_then(|s| s.expand()).unwrap();
     let resolved = plan.runs[0].resolved_toml();
-    assert!(
-        resolved.contains(
-            "nodes = 5\nhosts-per-node = 2\nring-rate = \"10 Gbit/s\"\nring-delay = \"10 us\"\n"
-        ),
-        "{resolved}"
-    );
+    let own = "nodes = 5\nhosts-per-node = 2\nchord = \"off\"\nring-rate = \"10 Gbit/s\"\n\
+               ring-delay = \"10 us\"\n";
+    assert!(resolved.contains(own), "{resolved}");
     let again = Scenario::parse(&resolved, "resolved.toml").and_then(|s| s.expand()).unwrap();
     assert_eq!(again.runs[0].hash, plan.runs[0].hash);
     let setup = plan.runs[0].setup().unwrap();
@@ -104,6 +112,20 @@ fn a_registered_topology_runs() {
     );
     let outcome = run(&setup, &mut |_| false).unwrap();
     assert_eq!(outcome.reason, EndReason::Done, "the other way around the ring");
+}
+
+#[test]
+fn a_number_or_a_word_is_read_and_swept() {
+    register();
+    let text = on("kind = \"ring\"\nnodes = 9\n") + "[sweep]\n\"topology.chord\" = [\"off\", 4]\n";
+    let plan = Scenario::parse(&text, "t.toml").and_then(|s| s.expand()).unwrap();
+    let links = |run: &lowtide_scenario::RunSpec| run.setup().unwrap().network.links.len();
+    assert_eq!(plan.runs.iter().map(links).collect::<Vec<_>>(), [18, 19]);
+    assert!(plan.runs[1].resolved_toml().contains("\nchord = 4\n"));
+    let found = errors(&on("kind = \"ring\"\nnodes = 9\nchord = 1"));
+    let error = found.first();
+    assert_eq!(&error.text[error.span.clone().unwrap()], "1", "{found}");
+    assert!(error.message.contains("2 to 9"), "{found}");
 }
 
 #[test]
