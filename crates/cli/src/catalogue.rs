@@ -4,10 +4,9 @@ use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
-use lowtide_schema::DefaultValue;
+use lowtide_schema::{DefaultValue, DistributionOf};
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
-use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::CdfKind;
+use lowtide_traffic::{Cdf, workload};
 use lowtide_units::{Bytes, Duration};
 use serde::Serialize;
 
@@ -46,6 +45,21 @@ fn param(p: &Param) -> CatalogueSetting {
     }
 }
 
+/// A parameter that its part declares.
+fn declared(p: &lowtide_schema::Param) -> CatalogueSetting {
+    let value = match p.default {
+        DefaultValue::Required => "required",
+        DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
+    };
+    CatalogueSetting {
+        name: p.name.into(),
+        value: value.into(),
+        accepts: p.kind.describe(),
+        doc: p.doc.into(),
+        source: p.source.into(),
+    }
+}
+
 fn registered(
     kind: &'static str,
     name: &str,
@@ -76,21 +90,6 @@ fn of_network(kind: &'static str, entry: &NetEntry) -> CatalogueItem {
         summary: entry.summary.into(),
         spec: entry.spec.into(),
         settings: entry.params.iter().map(setting).collect(),
-    }
-}
-
-/// Describes a declared parameter.
-fn declared(p: &lowtide_schema::Param) -> CatalogueSetting {
-    let value = match p.default {
-        DefaultValue::Required => "required",
-        DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
-    };
-    CatalogueSetting {
-        name: p.name.into(),
-        value: value.into(),
-        accepts: p.kind.describe(),
-        doc: p.doc.into(),
-        source: p.source.into(),
     }
 }
 
@@ -153,8 +152,8 @@ fn all_switches() -> Vec<CatalogueItem> {
 
 fn distribution(name: &str) -> CatalogueItem {
     let mean = Cdf::named(name).map(|cdf| match cdf.kind() {
-        CdfKind::Size => format!("mean {}", Bytes::new(cdf.mean())),
-        CdfKind::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
+        DistributionOf::Size => format!("mean {}", Bytes::new(cdf.mean())),
+        DistributionOf::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
     });
     let source = Cdf::source(name).unwrap_or_default();
     registered("distribution", name, &mean.unwrap_or_default(), source, &[])
@@ -221,11 +220,14 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect()
         }
         ListKind::Topologies => lowtide_net::topology::REGISTRY.all().map(topology).collect(),
-        ListKind::Workloads => lowtide_traffic::workload::REGISTRY
-            .iter()
-            .map(|e| registered("workload", e.name, e.summary, "", &[]))
+        ListKind::Workloads => workload::REGISTRY
+            .all()
+            .map(|e| CatalogueItem {
+                settings: e.params.iter().map(declared).collect(),
+                ..registered("workload", e.name, e.summary, e.spec, &[])
+            })
             .collect(),
-        ListKind::Distributions => [CdfKind::Size, CdfKind::Time]
+        ListKind::Distributions => [DistributionOf::Size, DistributionOf::Time]
             .into_iter()
             .flat_map(Cdf::names)
             .map(distribution)

@@ -73,7 +73,7 @@ impl KnownNames {
                 }
                 names
             }
-            NameSet::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
+            NameSet::Workloads => workload::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Traffic => self.traffic.clone(),
             NameSet::Classes => self.classes.clone(),
             NameSet::HostProfiles => {

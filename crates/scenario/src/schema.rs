@@ -152,9 +152,6 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::Distribution(kind) => {
             json!({ "type": "string", "examples": Cdf::names(kind) })
         }
-        KeyType::OrOff(kind) => {
-            json!({ "anyOf": [of_type(KeyType::of(*kind)), { "const": "off" }] })
-        }
         KeyType::Or { kind, word } => {
             json!({ "anyOf": [of_type(KeyType::of_kind(*kind)), { "const": word }] })
         }
@@ -179,7 +176,7 @@ fn of_type(ty: KeyType) -> Value {
         }
         KeyType::Time { .. } | KeyType::Size | KeyType::Rate | KeyType::Length => quantity(),
         KeyType::TimeOrOff | KeyType::RateOrOff => quantity_or("off"),
-        KeyType::SizeOrUnlimited | KeyType::LengthOrUnlimited => quantity_or("unlimited"),
+        KeyType::LengthOrUnlimited => quantity_or("unlimited"),
         KeyType::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
         KeyType::Name(names) => of_names(names),
         KeyType::NameList(names) => one_or_many(&of_names(names)),

@@ -75,10 +75,9 @@ impl TableSpec {
     pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<KeySpec>)> {
         match self.contents {
             TableContents::Workloads => {
-                let keys = |e: &workload::WorkloadEntry| {
-                    e.params.iter().map(KeySpec::of_workload_param).collect()
-                };
-                workload::REGISTRY.iter().map(|e| (e.name, e.summary, keys(e))).collect()
+                let keys =
+                    |e: &workload::WorkloadEntry| e.params.iter().map(KeySpec::of_param).collect();
+                workload::REGISTRY.all().map(|e| (e.name, e.summary, keys(e))).collect()
             }
             TableContents::Topologies => topology::REGISTRY
                 .all()

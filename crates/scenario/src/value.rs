@@ -2,8 +2,6 @@
 
 use lowtide_schema::{DistributionOf, Value, ValueKind};
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::CdfKind;
-use lowtide_traffic::workload::WorkloadParamKind;
 use lowtide_units::{
     Duration, Fraction, ParseUnitError, QueueLength, Ratio, parse_bytes, parse_duration,
     parse_fraction, parse_packets, parse_rate,
@@ -29,8 +27,6 @@ pub(crate) enum KeyType {
     TimeOrOff,
     /// A number of bytes, at least one.
     Size,
-    /// A number of bytes, at least one, or `unlimited`.
-    SizeOrUnlimited,
     /// Bits per second.
     Rate,
     /// Bits per second, or `off`.
@@ -54,14 +50,12 @@ pub(crate) enum KeyType {
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
     /// A distribution by name, one value, or a file.
-    Distribution(CdfKind),
+    Distribution(DistributionOf),
     /// A file by its path relative to the scenario.
     File,
-    /// A value of this kind, or `off`.
-    OrOff(&'static WorkloadParamKind),
-    /// A value of this kind, or this word.
+    /// A value of this kind, or a word: `off`, `unlimited`.
     Or { kind: &'static ValueKind, word: &'static str },
-    /// A value of this kind, for kinds without another type here.
+    /// A value of this kind, which no other type describes.
     Declared(ValueKind),
     /// A list of sizes in ascending order.
     Sizes,
@@ -150,7 +144,6 @@ impl KeyType {
             Self::Time { positive: false } => "a time, `\"100 us\"`".into(),
             Self::TimeOrOff => "a time above zero, `\"1 ms\"`, or `\"off\"`".into(),
             Self::Size => "a size, `\"30 kB\"`".into(),
-            Self::SizeOrUnlimited => "a size, `\"30 kB\"`, or `\"unlimited\"`".into(),
             Self::RateOrOff => "a rate, `\"10 Gbit/s\"`, or `\"off\"`".into(),
             Self::Rate => "a rate, `\"10 Gbit/s\"`".into(),
             Self::Parts { min, max } => format!("a share, `\"{min}\"` to `\"{max}\"`"),
@@ -165,13 +158,12 @@ impl KeyType {
             Self::Ratio => "a ratio, `\"1/5\"`, `0.2` or `2`".into(),
             Self::FreeNames(what) => what.into(),
             Self::Distribution(kind) => {
-                let value = if kind == CdfKind::Size { "\"20 kB\"" } else { "\"10 ms\"" };
+                let value = if kind == DistributionOf::Size { "\"20 kB\"" } else { "\"10 ms\"" };
                 let names: Vec<String> =
                     Cdf::names(kind).iter().map(|n| format!("`\"{n}\"`")).collect();
                 format!("a distribution, one of {}; one value, `{value}`; or a file", names.join(", "))
             }
             Self::File => "a file, `\"flows.csv\"`".into(),
-            Self::OrOff(kind) => format!("{}, or `\"off\"`", Self::of(*kind).describe(known)),
             Self::Or { kind, word } => {
                 format!("{}, or `\"{word}\"`", Self::of_kind(*kind).describe(known))
             }
@@ -188,23 +180,8 @@ impl KeyType {
         }
     }
 
-    /// Returns the type of a workload's parameter.
-    pub(crate) const fn of(kind: WorkloadParamKind) -> Self {
-        match kind {
-            WorkloadParamKind::Count { min, max } => Self::Count { min, max },
-            WorkloadParamKind::Size => Self::Size,
-            WorkloadParamKind::SizeOrUnlimited => Self::SizeOrUnlimited,
-            WorkloadParamKind::Time => Self::Time { positive: false },
-            WorkloadParamKind::Rate => Self::Rate,
-            WorkloadParamKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
-            WorkloadParamKind::Parts { min, max } => Self::Parts { min, max },
-            WorkloadParamKind::Distribution(kind) => Self::Distribution(kind),
-            WorkloadParamKind::File => Self::File,
-            WorkloadParamKind::Optional(kind) => Self::OrOff(kind),
-        }
-    }
-
-    /// Returns the type of a declared parameter.
+    /// Returns the type of a declared parameter. It may accept values that are out of the range of
+    /// `kind`: the reader checks them against `kind` too.
     pub(crate) const fn of_kind(kind: ValueKind) -> Self {
         match kind {
             ValueKind::Bool => Self::Bool,
@@ -217,8 +194,7 @@ impl KeyType {
             ValueKind::Length => Self::Length,
             ValueKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
             ValueKind::Name { .. } | ValueKind::NameOrCount { .. } => Self::Declared(kind),
-            ValueKind::Distribution(DistributionOf::Size) => Self::Distribution(CdfKind::Size),
-            ValueKind::Distribution(DistributionOf::Time) => Self::Distribution(CdfKind::Time),
+            ValueKind::Distribution(of) => Self::Distribution(of),
             ValueKind::File => Self::File,
             ValueKind::Or { kind, word } => Self::Or { kind, word },
         }
@@ -266,10 +242,7 @@ impl KeyType {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
             Self::Distribution(_) | Self::File => Ok(Value::Text(text)),
-            Self::OrOff(_) | Self::TimeOrOff | Self::RateOrOff if text == "off" => {
-                Ok(Value::Name("off"))
-            }
-            Self::OrOff(kind) => Self::of(*kind).read_single(node, known),
+            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(Value::Name("off")),
             Self::Bool => match text.as_str() {
                 "true" => Ok(Value::Bool(true)),
                 "false" => Ok(Value::Bool(false)),
@@ -293,13 +266,11 @@ impl KeyType {
             },
             Self::Time { positive } => time(node, &text, positive).map(Value::Duration),
             Self::TimeOrOff => time(node, &text, true).map(Value::Duration),
-            Self::SizeOrUnlimited | Self::LengthOrUnlimited | Self::Buffer
-                if text == "unlimited" =>
-            {
+            Self::LengthOrUnlimited | Self::Buffer if text == "unlimited" => {
                 Ok(Value::Name("unlimited"))
             }
             Self::Buffer if text == "dynamic" => Ok(Value::Name("dynamic")),
-            Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
+            Self::Size => match parse_bytes(&text) {
                 Ok(n) if n.as_u64() == 0 => Err(refuse("a size must be above zero".into(), None)),
                 Ok(n) => Ok(Value::Bytes(n)),
                 Err(e) => Err(unit(node, &e)),

@@ -30,8 +30,8 @@ impl WorkloadError {
         Self { key: Some(key), message: message.into(), help: Some(help.into()), file: None }
     }
 
-    /// Returns an error about a group that exceeds a limit.
-    pub(crate) fn above_limit(group: &str, what: &str, most: u64) -> Self {
+    /// Returns an error about a group that makes more than `most` of `what`, such as connections.
+    pub fn above_limit(group: &str, what: &str, most: u64) -> Self {
         let message = format!("[traffic.{group}] makes more than {most} {what}");
         let help = "lower the load or the count, or shorten the run".to_owned();
         Self { key: None, message, help: Some(help), file: None }

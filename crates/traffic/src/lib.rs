@@ -3,13 +3,13 @@
 
 mod api;
 pub mod cdf;
+pub mod endpoints;
 mod error;
 mod flow;
 mod list;
-mod param;
-mod queries;
+pub mod queries;
 mod query_client;
-mod round_robin;
+pub mod round_robin;
 #[cfg(test)]
 mod testing;
 pub mod text_file;

@@ -1,4 +1,8 @@
 //! Workloads: generators of flows and queries. One file per workload, found by name.
+//!
+//! A workload of another crate declares its [`WorkloadEntry`] with the same means and registers it
+//! by [`REGISTRY`]`.register(&ENTRY)`. [`crate::queries`], [`crate::round_robin`] and
+//! [`crate::endpoints`] have the parameters and helpers that several workloads share.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod all_to_all;
@@ -18,11 +22,15 @@ pub use crate::api::{
     HostInfo, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
 };
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
-pub use crate::param::{UserFile, WorkloadParam, WorkloadParamKind, WorkloadParamValue};
+pub use crate::text_file::UserFile;
 
-/// All workloads, by name.
+use lowtide_schema::Registry;
+
+/// All workloads: those of this crate by name, then those that other crates register.
+pub static REGISTRY: Registry<WorkloadEntry> = Registry::new(BUILT_IN);
+
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&WorkloadEntry] = &[
+static BUILT_IN: &[&WorkloadEntry] = &[
     &all_to_all::ENTRY,
     &cluster::ENTRY,
     &flow_list::ENTRY,
@@ -36,13 +44,3 @@ pub static REGISTRY: &[&WorkloadEntry] = &[
     &transfers::ENTRY,
 ];
 // lowtide:registry list end
-
-/// Finds the workload of that name.
-pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
-}
-
-/// Returns the names of all workloads.
-pub fn names() -> Vec<&'static str> {
-    REGISTRY.iter().map(|e| e.name).collect()
-}
