@@ -1,6 +1,5 @@
 //! All named items, read from the registries.
 
-use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
@@ -73,23 +72,6 @@ fn registered(
         summary: summary.into(),
         spec: spec.into(),
         settings: params.iter().map(param).collect(),
-    }
-}
-
-fn of_network(kind: &'static str, entry: &NetEntry) -> CatalogueItem {
-    let setting = |p: &lowtide_net::registry::Param| CatalogueSetting {
-        name: p.name.into(),
-        value: p.default.unwrap_or("required").into(),
-        accepts: format!("{:?}", p.kind).to_lowercase(),
-        doc: p.doc.into(),
-        source: String::new(),
-    };
-    CatalogueItem {
-        kind,
-        name: entry.name.into(),
-        summary: entry.summary.into(),
-        spec: entry.spec.into(),
-        settings: entry.params.iter().map(setting).collect(),
     }
 }
 
@@ -216,9 +198,13 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::Feedback => feedback::all()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
-        ListKind::Markers => {
-            lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect()
-        }
+        ListKind::Markers => lowtide_net::aqm::REGISTRY
+            .all()
+            .map(|e| CatalogueItem {
+                settings: e.params.iter().map(declared).collect(),
+                ..registered("marker", e.name, e.summary, e.spec, &[])
+            })
+            .collect(),
         ListKind::Topologies => lowtide_net::topology::REGISTRY.all().map(topology).collect(),
         ListKind::Workloads => workload::REGISTRY
             .all()
@@ -233,7 +219,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .map(distribution)
             .collect(),
         ListKind::SwitchProfiles => {
-            lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()
+            lowtide_net::profiles::REGISTRY.all().map(switch_profile).collect()
         }
         ListKind::HostProfiles => lowtide_host::HOST_PROFILES
             .iter()

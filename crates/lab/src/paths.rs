@@ -183,7 +183,7 @@ mod tests {
         let link = |a, b, gbps| {
             let (rate, delay) = (Rate::from_gbps(gbps), Duration::from_us(1));
             let line = LineSpec { rate, delay, port: PortSpec::NIC, loss: Fraction::ZERO };
-            LinkSpec { a, b, from_a: line, from_b: line, framing: Framing::Ip }
+            LinkSpec { a, b, from_a: line.clone(), from_b: line, framing: Framing::Ip }
         };
         let (host, at) = (|n| NodeId::Host(HostId(n)), NodeId::Switch);
         let mut links = vec![link(host(0), at(0), 10), link(host(1), at(1), 10)];

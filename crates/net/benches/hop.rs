@@ -3,8 +3,8 @@
 //!
 //! Hosts on one switch, each with a window of packets to its neighbour that are resent on arrival:
 //! two hops per round, one event per hop. The cost includes the event queue but not TCP. The ports
-//! of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, or with two
-//! classes (two events per hop); those of the hosts are plain.
+//! of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, with two
+//! classes (two events per hop), or with RED, CoDel or PIE; those of the hosts are plain.
 //!
 //! Then the cost of path choice: eight leaves of sixteen hosts, each with such a window to a host
 //! four leaves on, over four spines with links too fast to matter. Finally the build time of a tree
@@ -20,7 +20,7 @@ use lowtide_net::topology::star::{Star, star};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, Delivery, Framing, HostId, MarkSpec, Network,
-    NotEct, Packet, PortSpec, QueueLength, Ratio, Routing, Service,
+    Packet, PortSpec, QueueLength, Ratio, Routing, Service,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -33,6 +33,13 @@ enum Ports {
     Dynamic,
     Dequeue,
     Classes,
+    Red,
+    CoDel,
+    Pie,
+}
+
+fn marker(name: &str, params: &[(&str, &str)]) -> MarkSpec {
+    MarkSpec::new(name, params).expect("a marker")
 }
 
 fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
@@ -41,14 +48,13 @@ fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
         rate: Rate::from_gbps(10),
         delay: Duration::from_us(1),
     };
-    let (k, not_ect) = (QueueLength::Packets(20), NotEct::Ignore);
     let mut port = PortSpec {
         buffer: BufferSpec::Static(QueueLength::Bytes(Bytes::new(1_000_000))),
-        mark: MarkSpec::Step { k, not_ect },
+        mark: MarkSpec::step(QueueLength::Packets(20)),
         count_in_service: false,
         classes: None,
     };
-    let class = |service| ClassSpec { service, buffer: port.buffer, mark: port.mark };
+    let class = |service| ClassSpec { service, buffer: port.buffer, mark: port.mark.clone() };
     let classes = vec![class(Service::Strict), class(Service::Dwrr { quantum: Bytes::new(3_000) })];
     match ports {
         Ports::Plain => {}
@@ -56,8 +62,16 @@ fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
             let (alpha, reserved) = (Ratio::new(1, 4).expect("a ratio"), Bytes::new(1_000));
             port.buffer = BufferSpec::Dynamic { alpha, reserved };
         }
-        Ports::Dequeue => port.mark = MarkSpec::StepDequeue { k, not_ect },
+        Ports::Dequeue => port.mark = marker("step-dequeue", &[("k", "20 pkt")]),
         Ports::Classes => port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
+        Ports::Red => port.mark = marker("red", &[("min", "1 pkt"), ("max", "1000 pkt")]),
+        Ports::CoDel => {
+            port.mark = marker("codel", &[("target", "5 us"), ("interval", "100 us")]);
+        }
+        Ports::Pie => {
+            let times = [("target", "5 us"), ("period", "100 us"), ("burst", "100 us")];
+            port.mark = marker("pie", &[&times[..], &[("alpha", "25"), ("beta", "250")]].concat());
+        }
     }
     let mut plan =
         star(&Star { hosts: (0..hosts).map(line).collect(), framing: Framing::Ethernet, port });
@@ -113,6 +127,9 @@ fn hop(c: &mut Criterion) {
         (Ports::Dynamic, "dynamic", 128, 0),
         (Ports::Dequeue, "step-dequeue", 128, 0),
         (Ports::Classes, "classes", 128, 0),
+        (Ports::Red, "red", 128, 0),
+        (Ports::CoDel, "codel", 128, 0),
+        (Ports::Pie, "pie", 128, 0),
     ] {
         let net = network(ports, hosts, Duration::from_ns(jitter));
         let mut step = resending(net, hosts, 1);
@@ -152,7 +169,8 @@ fn build(c: &mut Criterion) {
     let ecmp = Routing::Ecmp { polarised: false };
     for (name, routing) in [("single", Routing::Single), ("ecmp", ecmp)] {
         let (host, framing) = (layer(10), Framing::Ethernet);
-        let tree = FatTree { k: 32, host, aggregation: host, core: host, framing };
+        let tree =
+            FatTree { k: 32, host: host.clone(), aggregation: host.clone(), core: host, framing };
         let plan = Blueprint { routing, ..fat_tree(&tree).expect("k is even") };
         let net = || Network::build(&plan, 1, Duration::ZERO, Duration::ZERO);
         group.bench_function(BenchmarkId::new("8192 hosts", name), |b| b.iter(net));

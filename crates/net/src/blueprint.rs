@@ -42,7 +42,7 @@ impl Framing {
 }
 
 /// One direction of a link: the output port and the line behind it. Also called a pipe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineSpec {
     /// The port.
     pub port: PortSpec,
@@ -71,7 +71,7 @@ pub struct LinkSpec {
 
 impl LinkSpec {
     /// Returns a lossless link with equal lines in both directions and these ports at `a` and `b`.
-    pub const fn symmetric(
+    pub fn symmetric(
         (a, port_a): (NodeId, PortSpec),
         (b, port_b): (NodeId, PortSpec),
         rate: Rate,

@@ -1,11 +1,10 @@
 //! Checks of ports and switches before a network is built.
 
-use lowtide_units::{Bytes, Duration, Fraction};
+use lowtide_units::Bytes;
 
 use crate::buffer_pool::pool_layout;
 use crate::{
-    Blueprint, BlueprintError, BufferSpec, ClassSpec, MarkSpec, NodeId, PortSpec, QueueLength,
-    Service,
+    Blueprint, BlueprintError, BufferSpec, ClassSpec, MarkSpec, NodeId, PortSpec, Service,
 };
 
 /// Maximum number of classes (eight traffic classes, IEEE 802.1Q).
@@ -35,7 +34,7 @@ pub(crate) fn check(plan: &Blueprint) -> Result<(), BlueprintError> {
 fn port(plan: &Blueprint, node: NodeId, spec: &PortSpec) -> Result<(), String> {
     let NodeId::Switch(switch) = node else { return host_port(spec) };
     let memory = plan.switches.get(switch as usize).and_then(|s| s.memory);
-    let Some(set) = spec.classes else { return queue(&spec.buffer, &spec.mark, memory) };
+    let Some(set) = spec.classes else { return queue(&spec.buffer, memory) };
     let Some(classes) = plan.class_sets.get(set.0 as usize) else {
         let sets = plan.class_sets.len();
         return Err(format!("has classes of list {}, of which there are only {sets}", set.0));
@@ -43,7 +42,7 @@ fn port(plan: &Blueprint, node: NodeId, spec: &PortSpec) -> Result<(), String> {
     if classes.is_empty() || classes.len() > MOST_CLASSES {
         return Err(format!("has {} classes: give it 1 to {MOST_CLASSES}", classes.len()));
     }
-    if spec.buffer != BufferSpec::Unlimited || spec.mark != MarkSpec::None {
+    if spec.buffer != BufferSpec::Unlimited || spec.mark != MarkSpec::NONE {
         return Err("has classes and its own buffer or marker: give those to the classes".into());
     }
     classes.iter().try_for_each(|class| one_class(class, memory))
@@ -64,64 +63,30 @@ fn host_port(spec: &PortSpec) -> Result<(), String> {
                     take one that decides at enqueue"
             .into());
     }
-    queue(&spec.buffer, &spec.mark, None)
+    queue(&spec.buffer, None)
 }
 
 fn one_class(class: &ClassSpec, memory: Option<Bytes>) -> Result<(), String> {
-    if let MarkSpec::Phantom { .. } = class.mark {
-        return Err("has a class with a phantom queue, which needs a whole line: \
-                    take another marker, or one queue"
-            .into());
+    if class.mark.config().needs_whole_line() {
+        let name = class.mark.name();
+        return Err(format!(
+            "has a class with the marker `{name}`, which needs a whole line: take another marker, \
+             or one queue"
+        ));
     }
     if class.service == (Service::Dwrr { quantum: Bytes::new(0) }) {
         return Err("has a class with a quantum of 0 B, which is never served: \
                     give it a full packet or more"
             .into());
     }
-    queue(&class.buffer, &class.mark, memory)
+    queue(&class.buffer, memory)
 }
 
-fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<(), String> {
+fn queue(buffer: &BufferSpec, memory: Option<Bytes>) -> Result<(), String> {
     if let (BufferSpec::Dynamic { .. }, None) = (buffer, memory) {
         return Err("has a dynamic threshold at a switch without shared memory: \
                     give the switch `memory`"
             .into());
-    }
-    match mark {
-        MarkSpec::Red(red) => {
-            let ordered = match (red.min, red.max) {
-                (QueueLength::Packets(min), QueueLength::Packets(max)) => min < max,
-                (QueueLength::Bytes(min), QueueLength::Bytes(max)) => min < max,
-                _ => return Err("has RED with min and max in two units: write both in one".into()),
-            };
-            if !ordered {
-                return Err("has RED with min not below max: raise max".into());
-            }
-            if red.max_p <= Fraction::ZERO || red.max_p > Fraction::ONE {
-                return Err(format!(
-                    "has RED with max_p of {}: above 0 %, at most 100 %",
-                    red.max_p
-                ));
-            }
-            if red.weight > 24 || red.mean_packet == Bytes::new(0) {
-                return Err("has RED with a weight beyond 24 or a mean packet of 0 B".into());
-            }
-        }
-        MarkSpec::CoDel(codel) if codel.interval == Duration::ZERO => {
-            return Err("has CoDel with an interval of zero: RFC 8289 says 100 ms".into());
-        }
-        MarkSpec::Pi(pi) if pi.period == Duration::ZERO => {
-            return Err(
-                "has PI with a period of zero: the authors update 160 times a second".into()
-            );
-        }
-        MarkSpec::Pie(pie) if pie.period == Duration::ZERO => {
-            return Err("has PIE with a period of zero: RFC 8033 says 15 ms".into());
-        }
-        MarkSpec::Pi(pi) if pi.b < Fraction::ZERO || pi.a <= pi.b => {
-            return Err("has PI with gains that do not settle: a above b, b not negative".into());
-        }
-        _ => {}
     }
     Ok(())
 }

@@ -50,7 +50,6 @@ mod port;
 mod port_spec;
 mod port_tracer;
 pub mod profiles;
-pub mod registry;
 mod route;
 mod routing;
 pub mod scheduler;
@@ -58,16 +57,14 @@ mod shortest_paths;
 mod stats;
 pub mod topology;
 
+pub use aqm::MarkSpec;
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
 pub use lowtide_units::{QueueLength, Ratio};
 pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
 pub use partition::{Partition, PartitionError};
-pub use port_spec::{
-    BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, MarkSpec, NotEct, PiSpec,
-    PieSpec, PortSpec, RedSpec, Service,
-};
+pub use port_spec::{BufferSpec, ClassSet, ClassSpec, PortSpec, Service};
 pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;

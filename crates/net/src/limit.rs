@@ -1,5 +1,7 @@
 //! A queue-length limit: a marking threshold or a buffer size.
 
+use lowtide_units::Bytes;
+
 use crate::{Occupancy, QueueLength};
 
 /// A [`QueueLength`] in eight bytes: the highest bit holds the unit.
@@ -14,6 +16,13 @@ impl Limit {
             QueueLength::Packets(n) if n < Self::BYTES => Self(n),
             QueueLength::Packets(_) => Self(Self::BYTES - 1),
             QueueLength::Bytes(n) => Self(n.as_u64() | Self::BYTES),
+        }
+    }
+    /// Returns the limit in its unit.
+    pub(crate) const fn length(self) -> QueueLength {
+        match self.0 & Self::BYTES {
+            0 => QueueLength::Packets(self.0),
+            _ => QueueLength::Bytes(Bytes::new(self.0 & !Self::BYTES)),
         }
     }
     /// No limit.
@@ -45,8 +54,6 @@ impl Limit {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Bytes;
-
     use super::*;
 
     const fn queue(packets: u32, bytes: u64) -> Occupancy {

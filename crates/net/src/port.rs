@@ -18,7 +18,7 @@ use lowtide_units::{Duration, Instant};
 use self::event_port::EventPort;
 pub(crate) use self::event_port::Transmission;
 use self::late_mark::LateMark;
-use crate::aqm::{Aqm, AqmVerdict, EnqueueInfo, Marker};
+use crate::aqm::{Aqm, AqmVerdict, DecisionPoint, EnqueueInfo, Marker, MarkerSetup};
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
 use crate::buffer_pool::{BufferPool, PoolShare, PoolView};
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
@@ -28,7 +28,7 @@ use crate::loss::Loss;
 use crate::packet::{PacketMeta, PacketPool};
 use crate::scheduler::{Fifo, LineArrival, Occupancy};
 use crate::stats::{Counters, PortStats};
-use crate::{ClassSpec, Framing, HostId, LineSpec, MarkSpec};
+use crate::{ClassSpec, Framing, HostId, LineSpec};
 
 /// The node at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,15 +135,16 @@ impl Port {
         let spec = &spec.port;
         let event_port = (config.classes.is_some() || spec.mark.needs_departure_events())
             .then(|| EventPort::new(spec, &line, config));
-        let late = matches!(spec.mark, MarkSpec::StepDequeue { .. }) && event_port.is_none();
+        let marker = spec.mark.config();
+        let late = marker.decision_point() == DecisionPoint::DequeueMark && event_port.is_none();
         let late_mark = late.then(LateMark::default);
         let pool_share = config.pool.and_then(|m| PoolShare::new(m, spec, config.classes));
         let special = Special { late_mark, event_port, pool_share };
         let plain_far = special.late_mark.is_none() && special.event_port.is_none();
         let plain = plain_far && special.pool_share.is_none();
-        let aqm = Marker::new(&spec.mark, &line, config.seed(0));
+        let aqm = marker.start(&MarkerSetup::of_line(line, config.seed(0)));
         let buffer = Admission::new(&spec.buffer);
-        let (room, unmarked) = (buffer.static_limit(), aqm.unmarked_limit());
+        let (room, unmarked) = (buffer.static_limit(), aqm.unmarked_limit().map(Limit::new));
         Self {
             far_end: config.far_end,
             count_in_service: spec.count_in_service,

@@ -3,6 +3,7 @@
 //! Values that a vendor does not publish are reconstructed from measurements in papers; `source`
 //! says which. Memory sizes are binary: the 4 MB of DCTCP table 1 are 4 x 2^20 B.
 
+use lowtide_schema::{Part, Registry};
 use lowtide_units::{Bytes, Rate};
 
 use crate::Ratio;
@@ -40,15 +41,25 @@ pub struct SwitchProfile {
     pub source: &'static str,
 }
 
+impl Part for SwitchProfile {
+    const WHAT: &'static str = "switch profile";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 impl SwitchProfile {
     /// Returns the admission rule of its ports.
     pub const fn buffer(&self) -> BufferSpec {
         BufferSpec::Dynamic { alpha: self.alpha, reserved: self.reserved }
     }
+
     /// Returns the number of ports of all kinds.
     pub fn port_count(&self) -> u32 {
         self.ports.iter().map(|p| p.count).sum()
     }
+
     /// Returns the capacity of each of `busy` ports of one memory if the others are empty: `alpha B
     /// / (1 + alpha n)` of the shared region, plus the reserved bytes.
     pub fn share(&self, busy: u32) -> Bytes {
@@ -62,8 +73,11 @@ impl SwitchProfile {
 }
 
 /// All profiles, by name.
-pub static PROFILES: &[SwitchProfile] = &[
-    SwitchProfile {
+pub static REGISTRY: Registry<SwitchProfile> = Registry::new(BUILT_IN);
+
+/// The profiles of this crate.
+static BUILT_IN: &[&SwitchProfile] = &[
+    &SwitchProfile {
         name: "cat4948",
         summary: "deep buffers, no ECN: 48 x 1 Gbit/s, 2 x 10 Gbit/s, 16 MB",
         ports: &[ports(48, 1), ports(2, 10)],
@@ -75,7 +89,7 @@ pub static PROFILES: &[SwitchProfile] = &[
         source: "DCTCP table 1; alpha reconstructed: one 1 Gbit/s port takes 11.2 MB, 89 ms, where short \
                  messages of DCTCP §4.3 take over 80 ms",
     },
-    SwitchProfile {
+    &SwitchProfile {
         name: "modern-100g",
         summary: "32 x 100 Gbit/s, 64 MB",
         ports: &[ports(32, 100)],
@@ -87,7 +101,7 @@ pub static PROFILES: &[SwitchProfile] = &[
         source: "no one product: the size of switches with 3.2 Tbit/s on one chip from 2020 on; alpha of \
                  one and a jumbo frame reserved per port are usual defaults",
     },
-    SwitchProfile {
+    &SwitchProfile {
         name: "nexus-3548",
         summary: "48 x 10 Gbit/s, 6 MB for each 16 ports",
         ports: &[ports(48, 10)],
@@ -98,7 +112,7 @@ pub static PROFILES: &[SwitchProfile] = &[
         ecn: true,
         source: "ODCTCP §6.4.1; alpha is not published: one, so that a port takes half of its 6 MB",
     },
-    SwitchProfile {
+    &SwitchProfile {
         name: "scorpion",
         summary: "24 x 10 Gbit/s, 4 MB",
         ports: &[ports(24, 10)],
@@ -109,7 +123,7 @@ pub static PROFILES: &[SwitchProfile] = &[
         ecn: true,
         source: "DCTCP table 1; alpha as of the Triumph, which is by the same maker",
     },
-    SwitchProfile {
+    &SwitchProfile {
         name: "triumph",
         summary: "top of rack: 48 x 1 Gbit/s, 4 x 10 Gbit/s, 4 MB",
         ports: &[ports(48, 1), ports(4, 10)],
@@ -122,11 +136,6 @@ pub static PROFILES: &[SwitchProfile] = &[
                  fig. 1, §4.1), and 4 MiB x (1/5) / (1 + 1/5) = 699,050 B",
     },
 ];
-
-/// Returns the profile with that name.
-pub fn find(name: &str) -> Option<&'static SwitchProfile> {
-    PROFILES.iter().find(|p| p.name == name)
-}
 
 const fn mib(n: u64) -> Bytes {
     Bytes::new(n << 20)
@@ -149,20 +158,20 @@ mod tests {
 
     #[test]
     fn each_is_found_by_name_and_has_a_source() {
-        assert!(PROFILES.is_sorted_by_key(|p| p.name));
-        for profile in PROFILES {
-            assert_eq!(find(profile.name), Some(profile));
+        assert!(BUILT_IN.is_sorted_by_key(|p| p.name));
+        for profile in REGISTRY.all() {
+            assert_eq!(REGISTRY.find(profile.name), Some(profile));
             assert!(!profile.source.is_empty() && !profile.summary.is_empty());
             let groups = profile.ports_per_memory.unwrap_or(profile.port_count());
             assert!(profile.port_count().is_multiple_of(groups), "{}", profile.name);
             assert!(profile.reserved.as_u64() * u64::from(groups) < profile.memory.as_u64());
         }
-        assert_eq!(find("no-such-switch"), None);
+        assert_eq!(REGISTRY.find("no-such-switch"), None);
     }
 
     #[test]
     fn share_matches_the_formula() {
-        let share = |name: &str, busy| find(name).map(|p| p.share(busy).as_u64());
+        let share = |name: &str, busy| REGISTRY.find(name).map(|p| p.share(busy).as_u64());
         assert_eq!(share("triumph", 1), Some(699_050));
         // 4 MiB / 5 / (1 + 10/5): ten busy ports take 2/3 of the memory.
         assert_eq!(share("triumph", 10), Some(279_620));

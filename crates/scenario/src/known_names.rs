@@ -60,7 +60,7 @@ impl KnownNames {
             NameSet::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
             NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
             NameSet::BaseSchemes => base().collect(),
-            NameSet::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Markers => aqm::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Topologies => {
                 topology::REGISTRY.names().into_iter().map(str::to_owned).collect()
             }
@@ -79,7 +79,7 @@ impl KnownNames {
             NameSet::HostProfiles => {
                 lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }
-            NameSet::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            NameSet::Switches => profiles::REGISTRY.all().map(|p| p.name.to_owned()).collect(),
         }
     }
 }

@@ -102,6 +102,23 @@ pub(crate) struct LinkFailure {
     pub(crate) detect: Duration,
 }
 
+/// One table `mark`.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkTable {
+    pub(crate) spec: MarkSpec,
+    /// Location of its kind, or else of the table.
+    pub(crate) kind_at: SourceSpan,
+    /// Locations of the other keys.
+    pub(crate) keys: Vec<(&'static str, SourceSpan)>,
+}
+
+impl MarkTable {
+    /// Location of a key, or else of the kind.
+    pub(crate) fn span_of(&self, key: &str) -> SourceSpan {
+        self.keys.iter().find(|(name, _)| *name == key).map_or(self.kind_at, |(_, at)| *at)
+    }
+}
+
 /// Contents of `[switch]`, or of `[switch.at.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchPort {
@@ -109,14 +126,13 @@ pub(crate) struct SwitchPort {
     pub(crate) name: String,
     pub(crate) at: SourceSpan,
     pub(crate) buffer: BufferSpec,
-    pub(crate) mark: MarkSpec,
+    pub(crate) mark: MarkTable,
     pub(crate) count_in_service: bool,
     pub(crate) memory: Option<Bytes>,
     pub(crate) ports_per_memory: Option<NonZeroU32>,
     /// Profile that provides its defaults.
     pub(crate) profile: Option<&'static SwitchProfile>,
     pub(crate) buffer_at: SourceSpan,
-    pub(crate) k_at: SourceSpan,
 }
 
 /// One table `[switch.class.NAME]`.
@@ -126,9 +142,8 @@ pub(crate) struct Class {
     pub(crate) service: Service,
     /// `None` takes the buffer of the switch.
     pub(crate) buffer: Option<BufferSpec>,
-    pub(crate) mark: Option<MarkSpec>,
+    pub(crate) mark: Option<MarkTable>,
     pub(crate) buffer_at: SourceSpan,
-    pub(crate) k_at: SourceSpan,
 }
 
 /// The table `[switch]` and its subtables.
@@ -164,10 +179,9 @@ pub(crate) struct PipeTable {
     pub(crate) buffer: Option<BufferSpec>,
     pub(crate) count_in_service: Option<bool>,
     pub(crate) loss: Fraction,
-    pub(crate) mark: Option<MarkSpec>,
+    pub(crate) mark: Option<MarkTable>,
     pub(crate) on_at: SourceSpan,
     pub(crate) buffer_at: SourceSpan,
-    pub(crate) k_at: SourceSpan,
 }
 
 /// One table `[hosts.NAME]`.

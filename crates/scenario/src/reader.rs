@@ -1,6 +1,5 @@
 //! Reads one table of the file: typed values, defaults, and all errors.
 
-use lowtide_net::QueueLength;
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::diagnostics::Diagnostics;
@@ -78,7 +77,30 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         let path = format!("{}.{name}", self.path);
         let at = entry.map_or(self.at, |e| e.key_at);
         let table = entry.map(|e| &e.node);
-        TableReader::new(section, &[], table, at, &path, self.known, self.diagnostics)
+        let more = section.keys_of_kinds();
+        TableReader::new(section, &more, table, at, &path, self.known, self.diagnostics)
+    }
+
+    /// Replaces the specifications of keys with these names: kinds may have a key of one name with
+    /// different defaults.
+    pub(crate) fn respecify(&mut self, own: &[KeySpec]) {
+        for key in own {
+            match self.keys.iter_mut().find(|k| k.name == key.name) {
+                Some(known) => *known = *key,
+                None => self.keys.push(*key),
+            }
+        }
+    }
+
+    /// Returns the names of the keys that the table may have.
+    pub(crate) fn key_names(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().map(|key| key.name)
+    }
+
+    /// Describes the values that a key accepts.
+    pub(crate) fn describe(&self, name: &str) -> String {
+        let key = self.keys.iter().find(|key| key.name == name);
+        key.map_or_else(String::new, |key| key.ty.describe(&|names| self.known.list(names)))
     }
 
     /// Returns the value of a key, or its default; `None` if there is neither or it was invalid.
@@ -129,13 +151,12 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     /// Reports a missing key.
     pub(crate) fn report_missing(&mut self, name: &str) {
         let Some(key) = self.keys.iter().find(|k| k.name == name) else { return };
-        let known = |names| self.known.list(names);
         let message = if self.path.is_empty() {
             format!("`{name}` is missing at the top of the scenario")
         } else {
             format!("`{name}` is missing in [{}]", self.path)
         };
-        let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
+        let help = format!("{} Give {}", key.doc, self.describe(name));
         self.diagnostics.add(self.at, message, Some(help));
     }
 
@@ -220,14 +241,6 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
         match self.single(name)? {
             Value::Bytes(size) => Some(size),
-            _ => None,
-        }
-    }
-
-    /// Reads packets or bytes; `None` also for `unlimited`.
-    pub(crate) fn length(&mut self, name: &str) -> Option<QueueLength> {
-        match self.single(name)? {
-            Value::Length(count) => Some(count),
             _ => None,
         }
     }

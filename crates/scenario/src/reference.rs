@@ -18,6 +18,8 @@ const SWITCH_TABLES: &str = "Tables `sender`, `receiver` and `connection`: switc
 pub fn reference() -> String {
     let known = KnownNames::default();
     let mut out = String::new();
+    // Tables whose keys depend on the kind, each with the first title of its contents.
+    let mut listed: Vec<(TableContents, String)> = Vec::new();
     for section in sections() {
         let title = match section.path {
             [] => "Head".to_owned(),
@@ -27,10 +29,22 @@ pub fn reference() -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "### {title}\n{}\n", wrapped(section.doc));
         keys(&mut out, section.keys, &known);
-        for (name, summary, own) in section.kinds() {
+        let kinds = section.kinds();
+        if let Some((_, first)) = listed.iter().find(|(contents, _)| *contents == section.contents)
+        {
+            let _ = writeln!(out, "\nThe keys of each kind are in {first}.\n");
+            continue;
+        }
+        if !kinds.is_empty() {
+            listed.push((section.contents, title));
+        }
+        for (name, summary, own) in kinds {
             let intro = wrapped(&format!("`kind = \"{name}\"`: {summary}."));
-            let _ = writeln!(out, "\n{intro}\n");
-            keys(&mut out, &own, &known);
+            let _ = writeln!(out, "\n{intro}");
+            if !own.is_empty() {
+                out.push('\n');
+                keys(&mut out, &own, &known);
+            }
             if section.contents == TableContents::Topologies {
                 sides(&mut out, name);
             }

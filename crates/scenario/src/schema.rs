@@ -48,7 +48,7 @@ fn section(section: &TableSpec) -> Value {
         if matches!(key.default, DefaultValue::Required) && section.path.is_empty() {
             required.push(key.name);
         }
-        properties.insert(key.name.to_owned(), described(&key));
+        properties.insert(key.name.to_owned(), described_by_kinds(section, &key));
     }
     for child in section.children() {
         properties.insert(child.to_owned(), below(section, child));
@@ -116,6 +116,27 @@ fn sweep() -> Value {
             ],
         },
     })
+}
+
+/// Returns the schema of a key of a table. If it has several kinds that describe the key
+/// differently, the text has all descriptions and defaults.
+fn described_by_kinds(section: &TableSpec, key: &KeySpec) -> Value {
+    let mut texts: Vec<String> = Vec::new();
+    for (kind, _, keys) in section.kinds() {
+        let own = keys.iter().filter(|own| own.name == key.name);
+        texts.extend(own.map(|own| match own.default {
+            DefaultValue::Required => format!("`{kind}`: {} Required.", own.doc),
+            DefaultValue::Is(text) => format!("`{kind}`: {} Default: `{text}`.", own.doc),
+            DefaultValue::Unset(what) => format!("`{kind}`: {} Unset: {what}.", own.doc),
+        }));
+    }
+    let text = |text: &String| text.split_once(' ').map(|(_, text)| text.to_owned());
+    if texts.iter().all(|other| text(other) == texts.first().and_then(text)) {
+        return described(key);
+    }
+    let mut out = of_type(key.ty);
+    out["description"] = json!(texts.join(" "));
+    out
 }
 
 fn described(key: &KeySpec) -> Value {

@@ -3,9 +3,9 @@
 //! Contract: descriptions only. Each table's specification is in its own file in `tables/`, beside
 //! its reader and writer. Reading, unknown-key errors, overrides, sweeps, the JSON Schema and
 //! `docs/scenario.md` all use them. Switches of a transport are listed in [`lowtide_tcp::switches`]
-//! instead, and the keys of a workload in its file in `lowtide_traffic`.
+//! instead, and the keys of a workload or a marker in its own file in `lowtide_traffic` or `lowtide_net`.
 
-use lowtide_net::topology;
+use lowtide_net::{aqm, topology};
 use lowtide_traffic::workload;
 
 use crate::keys::KeySpec;
@@ -17,7 +17,7 @@ pub(crate) struct TableSpec {
     /// Path, with `*` for a user-defined name; empty for the root.
     pub(crate) path: &'static [&'static str],
     pub(crate) doc: &'static str,
-    /// Its keys, without those of workloads or topologies.
+    /// Its keys, without those of workloads, topologies or markers.
     pub(crate) keys: &'static [KeySpec],
     /// Its subtables, in the order in which they are emitted.
     pub(crate) tables: &'static [&'static TableSpec],
@@ -36,6 +36,8 @@ pub(crate) enum TableContents {
     Workloads,
     /// The keys of a topology.
     Topologies,
+    /// The keys of a marker.
+    Markers,
     /// Texts under user-defined names.
     Texts,
     /// Values under quoted dotted keys of other tables.
@@ -52,15 +54,15 @@ pub(crate) const SWEEP_DOC: &str = "Swept keys: everything is run once for each 
      with a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl TableSpec {
-    /// Returns its keys, including those of all workloads or topologies. A key that several kinds
-    /// have is listed once; a test checks that their descriptions agree.
+    /// Returns its keys, including those of all workloads, topologies or markers. A key that several
+    /// kinds have is listed once, as the first of them describes it.
     pub(crate) fn all_keys(&self) -> Vec<KeySpec> {
         let mut keys = self.keys.to_vec();
         keys.extend(self.keys_of_kinds());
         keys
     }
 
-    /// Returns only the keys of all workloads or topologies.
+    /// Returns only the keys of all workloads, topologies or markers.
     pub(crate) fn keys_of_kinds(&self) -> Vec<KeySpec> {
         let mut keys: Vec<KeySpec> = Vec::new();
         for key in self.kinds().into_iter().flat_map(|(_, _, keys)| keys) {
@@ -83,6 +85,10 @@ impl TableSpec {
                 .all()
                 .map(|e| (e.name, e.summary, topology_keys::keys(e)))
                 .collect(),
+            TableContents::Markers => {
+                let keys = |e: &aqm::MarkerEntry| e.params.iter().map(KeySpec::of_param).collect();
+                aqm::REGISTRY.all().map(|e| (e.name, e.summary, keys(e))).collect()
+            }
             TableContents::KeysOnly
             | TableContents::Switches
             | TableContents::Texts

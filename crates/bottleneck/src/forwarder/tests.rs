@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    Blueprint, BufferSpec, CoDelSpec, CongestionSignal, Failure, Framing, LineSpec, MarkSpec,
-    Network, NotEct, Packet, PortSpec, QueueLength,
+    Blueprint, BufferSpec, Failure, Framing, LineSpec, MarkSpec, Network, Packet, PortSpec,
+    QueueLength,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Fraction, Rate};
@@ -94,7 +94,7 @@ fn plan_of(port: PortSpec) -> Blueprint {
 fn port(buffer: u64, k: u64) -> PortSpec {
     PortSpec {
         buffer: BufferSpec::Static(QueueLength::Packets(buffer)),
-        mark: MarkSpec::Step { k: QueueLength::Packets(k), not_ect: NotEct::Ignore },
+        mark: MarkSpec::step(QueueLength::Packets(k)),
         ..PortSpec::NIC
     }
 }
@@ -283,11 +283,8 @@ fn bytes_of_dropped_packets_are_freed() {
     let until = Instant::ZERO + Duration::from_ms(6);
     let detect = Duration::ZERO;
     failing.failures.push(Failure { link: 1, down_at: at, up_at: Some(until), detect });
-    let codel = MarkSpec::CoDel(CoDelSpec {
-        target: Duration::from_us(500),
-        interval: Duration::from_ms(2),
-        signal: CongestionSignal::Drop,
-    });
+    let values = [("target", "500 us"), ("interval", "2 ms"), ("signal", "drop")];
+    let codel = MarkSpec::new("codel", &values).expect("a marker");
     for (what, plan) in [
         ("loss", random),
         ("buffer", plan_of(port(10, 5))),

@@ -16,9 +16,7 @@ use lowtide_live::netns::{self, Namespace};
 use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveStats};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{
-    Blueprint, BufferSpec, Framing, HostId, MarkSpec, NotEct, PortSpec, QueueLength,
-};
+use lowtide_net::{Blueprint, BufferSpec, Framing, HostId, MarkSpec, PortSpec, QueueLength};
 use lowtide_tcp::Config;
 use lowtide_units::Rate;
 
@@ -140,7 +138,7 @@ pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Bluepri
     };
     let port = PortSpec {
         buffer: BufferSpec::Static(QueueLength::Packets(buffer)),
-        mark: MarkSpec::Step { k: QueueLength::Packets(k), not_ect: NotEct::Ignore },
+        mark: MarkSpec::step(QueueLength::Packets(k)),
         ..PortSpec::NIC
     };
     let hosts = vec![host("a"), host("b")];

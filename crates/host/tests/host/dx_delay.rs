@@ -24,11 +24,11 @@ fn packet_time(gbps: u64) -> Duration {
 fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
     let unlimited = PortSpec {
         buffer: BufferSpec::Unlimited,
-        mark: MarkSpec::None,
+        mark: MarkSpec::NONE,
         count_in_service: false,
         classes: None,
     };
-    let mut setup = star_setup(hosts - 1, config, unlimited);
+    let mut setup = star_setup(hosts - 1, config, unlimited.clone());
     let line = |i: u32| HostLine {
         name: format!("h{i}"),
         rate: Rate::from_gbps(gbps),

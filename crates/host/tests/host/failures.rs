@@ -21,7 +21,7 @@ fn run(fails: &[&str]) -> Outcome {
         spines: 2,
         hosts_per_leaf: 4,
         parallel: 1,
-        host: layer,
+        host: layer.clone(),
         fabric: layer,
         framing,
     };

@@ -10,8 +10,8 @@ use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::three_tier::{ThreeTier, three_tier};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
-    Blueprint, BufferSpec, Failure, Framing, MarkSpec, NodeId, NotEct, PortSpec, QueueLength,
-    Ratio, Routing,
+    Blueprint, BufferSpec, Failure, Framing, MarkSpec, NodeId, PortSpec, QueueLength, Ratio,
+    Routing,
 };
 use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
@@ -56,10 +56,11 @@ fn layer(rng: &mut Rng, port: PortSpec) -> Layer {
 }
 
 fn any_port(rng: &mut Rng) -> PortSpec {
-    let k = QueueLength::Packets(5 + rng.below(15));
+    let k = QueueLength::Packets(5 + rng.below(15)).to_string();
+    let step_dequeue = MarkSpec::new("step-dequeue", &[("k", &k)]).expect("a marker");
     let plain = port(20 + rng.below(100), 10);
     match rng.below(4) {
-        0 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },
+        0 => PortSpec { mark: step_dequeue, ..plain },
         1 => PortSpec {
             buffer: BufferSpec::Dynamic {
                 alpha: Ratio::new(1, 2).expect("a ratio"),
@@ -86,7 +87,7 @@ fn any_graph(rng: &mut Rng) -> Blueprint {
         let (a, b) = (i % n, if i < n { (i + 1) % n } else { rng.below(n) });
         if a != b {
             let port = any_port(rng);
-            let mut line = layer(rng, port);
+            let mut line = layer(rng, port.clone());
             if rng.below(5) == 0 {
                 line.delay = Duration::ZERO;
             }
@@ -98,7 +99,7 @@ fn any_graph(rng: &mut Rng) -> Blueprint {
 
 fn any_network(rng: &mut Rng) -> Blueprint {
     let port = any_port(rng);
-    let mut layer = || layer(rng, port);
+    let mut layer = || layer(rng, port.clone());
     let (host, fabric, core) = (layer(), layer(), layer());
     let framing = Framing::Ethernet;
     let mut plan = match rng.below(4) {
@@ -264,7 +265,7 @@ fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
         spines: 2,
         hosts_per_leaf: 2,
         parallel: 1,
-        host: layer,
+        host: layer.clone(),
         fabric: layer,
         framing: Framing::Ethernet,
     });

@@ -10,34 +10,73 @@
 //! RFC 8289 §3 only says that marking may replace dropping. As in Linux, a marked packet is sent,
 //! and the next signal waits for its own time.
 
-use lowtide_units::{Duration, Instant};
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{Param, ValueKind};
+use lowtide_units::{Duration, Instant, QueueLength};
 
-use super::{Aqm, AqmVerdict, DequeueInfo, params};
-use crate::CoDelSpec;
-use crate::registry::{Param, ParamFormat, RegistryEntry};
+use super::{
+    Aqm, AqmVerdict, CongestionSignal, DecisionPoint, DequeueInfo, IGNORES_ARRIVALS, Marker,
+    MarkerConfig, MarkerEntry, MarkerSetup, SignalCondition, params,
+};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "codel",
     summary: "mark or drop when the queueing delay exceeds the target for an interval",
     spec: "RFC 8289",
     params: &[
         Param {
             name: "target",
-            kind: ParamFormat::Duration,
-            default: Some("5 ms"),
-            doc: "The acceptable queueing delay.",
+            kind: ValueKind::TIME,
+            default: Is("5 ms"),
+            doc: "Acceptable queueing delay.",
+            source: "RFC 8289 §4",
         },
         Param {
             name: "interval",
-            kind: ParamFormat::Duration,
-            default: Some("100 ms"),
-            doc: "Time above target before the first signal: about the longest usual RTT.",
+            kind: ValueKind::POSITIVE_TIME,
+            default: Is("100 ms"),
+            doc: "Time that `target` may be exceeded; about the longest usual round trip.",
+            source: "RFC 8289 §4",
         },
         params::SIGNAL,
-        params::CHOSEN,
+        params::SIGNAL_NOT_ECT,
     ],
+    configure: |values| {
+        Ok(Box::new(CoDelConfig {
+            target: values.duration("target"),
+            interval: values.duration("interval"),
+            signal: params::signal(values)?,
+        }))
+    },
 };
+
+/// The configuration.
+#[derive(Clone, Copy, Debug)]
+struct CoDelConfig {
+    target: Duration,
+    /// Not zero.
+    interval: Duration,
+    signal: CongestionSignal,
+}
+
+impl MarkerConfig for CoDelConfig {
+    fn start(&self, _: &MarkerSetup) -> Marker {
+        Marker::new(CoDel::new(*self))
+    }
+
+    fn sets_ce(&self) -> bool {
+        self.signal.sets_ce()
+    }
+
+    fn decision_point(&self) -> DecisionPoint {
+        DecisionPoint::DequeueDrop
+    }
+
+    fn signal_condition(&self) -> SignalCondition {
+        SignalCondition::Sojourn { param: "target", target: self.target, divisor: 1, or: None }
+    }
+}
 
 /// The consequence of a drop for the next packet, which is examined at the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,8 +91,8 @@ enum AfterDrop {
 
 /// The state of the control law.
 #[derive(Clone, Debug)]
-pub struct CoDel {
-    spec: CoDelSpec,
+struct CoDel {
+    config: CoDelConfig,
     /// The time at which the delay will have exceeded the target for an interval; `None` while it
     /// does not.
     first_above: Option<Instant>,
@@ -67,9 +106,9 @@ pub struct CoDel {
 
 impl CoDel {
     /// Returns a controller that is not dropping.
-    pub const fn new(spec: CoDelSpec) -> Self {
+    const fn new(config: CoDelConfig) -> Self {
         Self {
-            spec,
+            config,
             first_above: None,
             dropping: false,
             drop_next: Instant::ZERO,
@@ -84,22 +123,24 @@ impl CoDel {
     /// `dodequeue`).
     fn ok_to_drop(&mut self, now: Instant, packet: &DequeueInfo) -> bool {
         self.max_packet = self.max_packet.max(packet.size);
-        if packet.sojourn < self.spec.target || packet.backlog.bytes <= u64::from(self.max_packet) {
+        if packet.sojourn < self.config.target || packet.backlog.bytes <= u64::from(self.max_packet)
+        {
             self.first_above = None;
             return false;
         }
-        let first_above = *self.first_above.get_or_insert(now + self.spec.interval);
+        let first_above = *self.first_above.get_or_insert(now + self.config.interval);
         now >= first_above
     }
 
     /// Returns `at` plus `interval / sqrt(count)` (RFC 8289 §5.6, `control_law`).
     fn control_law(&self, at: Instant) -> Instant {
-        let square = u128::from(self.spec.interval.as_ps()).pow(2) / u128::from(self.count.max(1));
+        let square =
+            u128::from(self.config.interval.as_ps()).pow(2) / u128::from(self.count.max(1));
         at + Duration::from_ps(u64::try_from(square.isqrt()).unwrap_or(u64::MAX))
     }
 
     fn enter(&mut self, now: Instant) {
-        let long_ago = self.spec.interval.saturating_mul(16);
+        let long_ago = self.config.interval.saturating_mul(16);
         let more = self.count.saturating_sub(self.last_count);
         let recent = now.saturating_since(self.drop_next) < long_ago;
         self.dropping = true;
@@ -122,7 +163,7 @@ impl Aqm for CoDel {
                 self.dropping = false;
             } else if now >= self.drop_next {
                 self.count += 1;
-                let verdict = self.spec.signal.verdict(packet.ecn);
+                let verdict = self.config.signal.verdict(packet.ecn);
                 if verdict == AqmVerdict::Drop {
                     self.after_drop = AfterDrop::Later;
                 } else {
@@ -134,7 +175,7 @@ impl Aqm for CoDel {
         }
         if above {
             self.enter(now);
-            let verdict = self.spec.signal.verdict(packet.ecn);
+            let verdict = self.config.signal.verdict(packet.ecn);
             if verdict == AqmVerdict::Drop {
                 self.after_drop = AfterDrop::First;
             }
@@ -149,6 +190,10 @@ impl Aqm for CoDel {
             self.dropping = false;
         }
         self.after_drop = AfterDrop::Nothing;
+    }
+
+    fn unmarked_limit(&self) -> Option<QueueLength> {
+        IGNORES_ARRIVALS
     }
 }
 

@@ -1,25 +1,26 @@
 //! No marker: packets are lost only when the buffer is full.
 
-use lowtide_units::Instant;
-
-use super::{Aqm, AqmVerdict, EnqueueInfo};
-use crate::registry::RegistryEntry;
+use super::{Marker, MarkerConfig, MarkerEntry, MarkerSetup};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "droptail",
     summary: "no marking, loss when the buffer is full",
     spec: "RFC 7567 §2.1",
     params: &[],
+    configure: |_| Ok(Box::new(DropTail)),
 };
 
 /// Forwards every admitted packet.
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail;
 
-impl Aqm for DropTail {
-    #[inline]
-    fn on_enqueue(&mut self, _: Instant, _: &EnqueueInfo) -> AqmVerdict {
-        AqmVerdict::Forward
+impl MarkerConfig for DropTail {
+    fn start(&self, _: &MarkerSetup) -> Marker {
+        Marker::NONE
+    }
+
+    fn sets_ce(&self) -> bool {
+        false
     }
 }

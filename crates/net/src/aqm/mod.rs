@@ -4,6 +4,12 @@
 //! codepoint, and its queueing delay. It does not see memory or the order of service. It decides on
 //! arrival or at the start of transmission.
 
+mod api;
+mod entry;
+mod mark_spec;
+mod marker;
+pub mod params;
+mod threshold;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod codel;
 pub mod droptail;
@@ -14,20 +20,25 @@ pub mod red;
 pub mod step;
 pub mod step_dequeue;
 // lowtide:registry end
-mod params;
 
-use lowtide_sim::Seed;
-use lowtide_units::{Duration, Instant};
-use lowtide_wire::Ecn;
+pub use api::{
+    Aqm, AqmVerdict, CongestionSignal, DequeueInfo, EnqueueInfo, IGNORES_ARRIVALS, NotEct,
+};
+pub use entry::{
+    Configure, DecisionPoint, MarkerConfig, MarkerEntry, MarkerSetup, SignalCondition,
+};
+pub use mark_spec::MarkSpec;
+pub use marker::Marker;
+pub use threshold::Threshold;
 
-use crate::limit::Limit;
-use crate::line::Line;
-use crate::registry::RegistryEntry;
-use crate::{CongestionSignal, MarkSpec, NotEct, Occupancy};
+use lowtide_schema::Registry;
 
 /// Every marker, by name.
+pub static REGISTRY: Registry<MarkerEntry> = Registry::new(BUILT_IN);
+
+/// The markers of this crate.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&RegistryEntry] = &[
+static BUILT_IN: &[&MarkerEntry] = &[
     &codel::ENTRY,
     &droptail::ENTRY,
     &phantom::ENTRY,
@@ -39,168 +50,80 @@ pub static REGISTRY: &[&RegistryEntry] = &[
 ];
 // lowtide:registry list end
 
-/// Returns the marker with that name.
-pub fn find(name: &str) -> Option<&'static RegistryEntry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
-}
+#[cfg(test)]
+mod tests {
+    use lowtide_schema::{DefaultValue, Values};
+    use lowtide_units::{Bytes, QueueLength};
 
-/// A decision of a marker.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AqmVerdict {
-    /// Forward it unchanged.
-    Forward,
-    /// Set CE. A packet that already has CE also counts as marked, as in Linux.
-    Mark,
-    /// Drop it.
-    Drop,
-}
+    use super::*;
 
-impl NotEct {
-    /// Returns the decision on a packet with this codepoint that is to be marked.
-    pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
-        match (ecn.is_capable(), self) {
-            (true, _) => AqmVerdict::Mark,
-            (false, Self::Ignore) => AqmVerdict::Forward,
-            (false, Self::Drop) => AqmVerdict::Drop,
-        }
-    }
-}
-
-impl CongestionSignal {
-    /// Returns the decision on a chosen packet with this codepoint.
-    pub const fn verdict(self, ecn: Ecn) -> AqmVerdict {
-        match self {
-            Self::Mark(not_ect) => not_ect.verdict(ecn),
-            Self::Drop => AqmVerdict::Drop,
-        }
-    }
-}
-
-/// An admitted packet, as seen by a marker.
-#[derive(Clone, Copy, Debug)]
-pub struct EnqueueInfo {
-    /// The queue that it found, without the packet itself.
-    pub backlog: Occupancy,
-    /// Its IP bytes.
-    pub size: u32,
-    /// Its codepoint.
-    pub ecn: Ecn,
-    /// Expected start of its transmission.
-    pub tx_start: Instant,
-    /// Start of the idle period of its queue; not before now if the queue was busy.
-    pub idle_since: Instant,
-}
-
-/// A packet at the start of its transmission, as seen by a marker.
-#[derive(Clone, Copy, Debug)]
-pub struct DequeueInfo {
-    /// The queue that remains. Includes the packet itself if the port counts the packet on the
-    /// line.
-    pub backlog: Occupancy,
-    /// Its queueing delay.
-    pub sojourn: Duration,
-    /// Its IP bytes.
-    pub size: u32,
-    /// Its codepoint.
-    pub ecn: Ecn,
-}
-
-/// A marker. It decides in one of the two callbacks; the other always forwards.
-pub trait Aqm {
-    /// Called when a packet was admitted at `now`.
-    fn on_enqueue(&mut self, _now: Instant, _packet: &EnqueueInfo) -> AqmVerdict {
-        AqmVerdict::Forward
-    }
-    /// Called before transmission of a packet starts at `now`. If it is dropped, the next one
-    /// follows at once.
-    fn on_dequeue(&mut self, _now: Instant, _packet: &DequeueInfo) -> AqmVerdict {
-        AqmVerdict::Forward
-    }
-    /// Called when the last packet of the queue was dropped at dequeue.
-    fn on_empty(&mut self) {}
-    /// Called when time has passed: the queue had this length until just before `until`.
-    fn advance(&mut self, _until: Instant, _queue: Occupancy) {}
-}
-
-/// Any registered marker. An enum, since it is on the fast path; variants with state are boxed,
-/// since most ports have none.
-#[derive(Clone, Debug)]
-pub(crate) enum Marker {
-    DropTail(droptail::DropTail),
-    Step(step::Step),
-    Phantom(Box<phantom::Phantom>),
-    Red(Box<red::Red>),
-    StepDequeue(Box<step_dequeue::StepDequeue>),
-    CoDel(Box<codel::CoDel>),
-    Pi(Box<pi::Pi>),
-    Pie(Box<pie::Pie>),
-}
-
-impl Marker {
-    pub(crate) fn new(spec: &MarkSpec, line: &Line, seed: Seed) -> Self {
-        match *spec {
-            MarkSpec::None => Self::DropTail(droptail::DropTail),
-            MarkSpec::Step { k, not_ect } => Self::Step(step::Step::new(k, not_ect)),
-            MarkSpec::StepDequeue { k, not_ect } => {
-                Self::StepDequeue(Box::new(step_dequeue::StepDequeue::new(k, not_ect)))
+    #[test]
+    fn declarations_are_complete() {
+        for entry in REGISTRY.all() {
+            assert!(!entry.summary.is_empty() && !entry.spec.is_empty(), "{}", entry.name);
+            for param in entry.params {
+                let what = format!("{}.{}", entry.name, param.name);
+                assert!(param.doc.ends_with('.') && !param.source.is_empty(), "{what}");
+                if let DefaultValue::Is(text) = param.default {
+                    let value = param.kind.parse(text).map(|value| value.to_string());
+                    assert_eq!(value.as_deref(), Ok(text), "{what}");
+                }
             }
-            MarkSpec::Phantom { k, gamma, not_ect } => {
-                let (rate, overhead) = (line.rate(), line.overhead());
-                Self::Phantom(Box::new(phantom::Phantom::new(k, gamma, not_ect, rate, overhead)))
-            }
-            MarkSpec::Red(spec) => {
-                let mean = u32::try_from(spec.mean_packet.as_u64()).unwrap_or(u32::MAX);
-                Self::Red(Box::new(red::Red::new(spec, line.serialization(mean), seed)))
-            }
-            MarkSpec::CoDel(spec) => Self::CoDel(Box::new(codel::CoDel::new(spec))),
-            MarkSpec::Pi(spec) => Self::Pi(Box::new(pi::Pi::new(spec, seed))),
-            MarkSpec::Pie(spec) => Self::Pie(Box::new(pie::Pie::new(spec, seed))),
         }
     }
-}
 
-impl Marker {
-    /// Returns the queue length up to which every packet is forwarded, without effect on the
-    /// marker's state. `None` if the marker must see each packet.
-    pub(crate) const fn unmarked_limit(&self) -> Option<Limit> {
-        match self {
-            Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => Some(Limit::NONE),
-            Self::Step(step) => Some(step.k()),
-            Self::Phantom(_) | Self::Red(_) | Self::Pi(_) | Self::Pie(_) => None,
-        }
+    #[test]
+    fn a_marker_has_its_values_and_equals_itself_only() {
+        let k = QueueLength::Packets(20);
+        let step = MarkSpec::step(k);
+        assert_eq!(step, MarkSpec::new("step", &[("k", "20 pkt")]).unwrap());
+        assert_ne!(step, MarkSpec::new("step-dequeue", &[("k", "20 pkt")]).unwrap());
+        assert_ne!(step, MarkSpec::step(QueueLength::Bytes(Bytes::new(20))));
+        assert_eq!((step.name(), step.sets_ce()), ("step", Some("step")));
+        assert_eq!(step.values().length("k"), k);
+        assert_eq!(format!("{step:?}"), "step { k: 20 pkt, not-ect: ignore }");
+        let none = MarkSpec::new("droptail", &[]).unwrap();
+        assert_eq!((&none, none.sets_ce()), (&MarkSpec::NONE, None));
+        assert_eq!(size_of::<MarkSpec>(), 8);
     }
-}
 
-impl Aqm for Marker {
-    fn on_enqueue(&mut self, now: Instant, packet: &EnqueueInfo) -> AqmVerdict {
-        match self {
-            Self::DropTail(m) => m.on_enqueue(now, packet),
-            Self::Step(m) => m.on_enqueue(now, packet),
-            Self::Phantom(m) => m.on_enqueue(now, packet),
-            Self::Red(m) => m.on_enqueue(now, packet),
-            Self::Pi(m) => m.on_enqueue(now, packet),
-            Self::Pie(m) => m.on_enqueue(now, packet),
-            Self::StepDequeue(_) | Self::CoDel(_) => AqmVerdict::Forward,
+    #[test]
+    fn unknown_and_missing_names_are_errors() {
+        for (name, params, part) in [
+            ("blue", &[][..], "there is no marker `blue`; the markers are codel, droptail"),
+            ("step", &[], "`k` is required"),
+            ("step", &[("k", "20 pkt"), ("gamma", "95 %")], "no parameter `gamma`"),
+            ("red", &[("min", "5 pkt"), ("max", "9 pkt"), ("weight", "25")], "0 to 24"),
+        ] {
+            let error = MarkSpec::new(name, params).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
-    fn on_dequeue(&mut self, now: Instant, packet: &DequeueInfo) -> AqmVerdict {
-        match self {
-            Self::StepDequeue(m) => m.on_dequeue(now, packet),
-            Self::CoDel(m) => m.on_dequeue(now, packet),
-            Self::Pie(m) => m.on_dequeue(now, packet),
-            _ => AqmVerdict::Forward,
-        }
+
+    #[test]
+    fn dropped_packets_need_no_codepoint() {
+        let drop = MarkSpec::new("codel", &[("signal", "drop")]).unwrap();
+        assert_eq!((drop.sets_ce(), drop.values().get("not-ect")), (None, None));
+        let mark = MarkSpec::new("codel", &[]).unwrap();
+        assert_eq!((mark.sets_ce(), mark.values().name("not-ect")), (Some("codel"), "ignore"));
+        let both = MarkSpec::new("codel", &[("signal", "drop"), ("not-ect", "drop")]);
+        assert_eq!(both.unwrap_err().param, Some("not-ect"));
     }
-    fn on_empty(&mut self) {
-        if let Self::CoDel(m) = self {
-            m.on_empty();
-        }
-    }
-    fn advance(&mut self, until: Instant, queue: Occupancy) {
-        match self {
-            Self::Pi(m) => m.advance(until, queue),
-            Self::Pie(m) => m.advance(until, queue),
-            _ => {}
+
+    #[test]
+    fn values_survive_a_second_reading() {
+        for (name, params) in [
+            ("red", &[("min", "5 kB"), ("max", "15 kB"), ("gentle", "true")][..]),
+            ("pie", &[("beta", "1/3"), ("signal", "drop")]),
+            ("phantom", &[("k", "3 kB")]),
+        ] {
+            let spec = MarkSpec::new(name, params).unwrap();
+            let texts: Vec<_> = spec.values().iter().map(|(n, v)| (n, v.to_string())).collect();
+            let texts: Vec<_> = texts.iter().map(|(n, v)| (*n, v.as_str())).collect();
+            assert_eq!(MarkSpec::new(name, &texts).unwrap(), spec);
+            let complete =
+                Values::complete(spec.entry().params, |p| spec.values().get(p.name).cloned());
+            assert_eq!(complete.as_ref(), Ok(spec.values()));
         }
     }
 }

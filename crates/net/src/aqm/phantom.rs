@@ -9,36 +9,86 @@
 //! is known at enqueue, so marking needs no event. The counter includes framing, as the line rate
 //! does.
 
-use lowtide_units::{Bytes, Fraction, Instant, Rate};
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{Param, ParamError, ValueKind, Values};
+use lowtide_units::{Bytes, Fraction, Instant, QueueLength, Rate};
 
-use super::{Aqm, AqmVerdict, EnqueueInfo, params};
-use crate::NotEct;
-use crate::registry::{Param, ParamFormat, RegistryEntry};
+use super::{
+    Aqm, AqmVerdict, EnqueueInfo, Marker, MarkerConfig, MarkerEntry, MarkerSetup, NotEct,
+    SignalCondition, params,
+};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "phantom",
     summary: "mark by a virtual queue that drains at a fraction of the rate of the line",
     spec: "HULL §3.1 (NSDI 2012), DX §VI",
     params: &[
         Param {
-            name: "k",
-            kind: ParamFormat::Length,
-            default: None,
-            doc: "The threshold K of the virtual queue, in bytes with framing.",
+            doc: "Threshold K of the virtual queue, in bytes with framing.",
+            source: "HULL §3.1",
+            ..params::K
         },
         Param {
             name: "gamma",
-            kind: ParamFormat::Share,
-            default: Some("95 %"),
-            doc: "The drain rate as a fraction of the line rate.",
+            kind: ValueKind::SHARE,
+            default: Is("95 %"),
+            doc: "Drain rate of the virtual queue, as a share of the line rate.",
+            source: "HULL §3.1",
         },
-        params::ABOVE_K,
+        params::NOT_ECT,
     ],
+    configure,
 };
 
-/// Default gamma.
-pub const GAMMA: Fraction = Fraction::from_percent(95);
+/// The configuration.
+#[derive(Clone, Copy, Debug)]
+struct Config {
+    k: Bytes,
+    gamma: Fraction,
+    not_ect: NotEct,
+}
+
+fn configure(values: &mut Values) -> Result<Box<dyn MarkerConfig>, ParamError> {
+    let QueueLength::Bytes(k) = values.length("k") else {
+        return Err(ParamError::new(
+            "k",
+            "a phantom queue cannot count packets",
+            "write it in bytes: `k = \"3 kB\"`",
+        ));
+    };
+    let (gamma, not_ect) = (values.fraction("gamma"), params::not_ect(values));
+    Ok(Box::new(Config { k, gamma, not_ect }))
+}
+
+impl MarkerConfig for Config {
+    fn start(&self, setup: &MarkerSetup) -> Marker {
+        let (rate, overhead) = (setup.rate(), setup.overhead());
+        Marker::new(Phantom::new(self.k, self.gamma, self.not_ect, rate, overhead))
+    }
+
+    fn sets_ce(&self) -> bool {
+        true
+    }
+
+    fn needs_whole_line(&self) -> bool {
+        true
+    }
+
+    fn signal_condition(&self) -> SignalCondition {
+        if self.gamma < Fraction::ONE {
+            return SignalCondition::Unknown;
+        }
+        SignalCondition::Never(ParamError::new(
+            "gamma",
+            format!(
+                "a phantom queue that drains as fast as its line (`gamma` = {}) never fills",
+                self.gamma
+            ),
+            "lower `gamma`; HULL has 95 %",
+        ))
+    }
+}
 
 /// One byte of the counter: a picosecond then drains bits per second times parts per billion.
 const BYTE: u128 = 8_000_000_000_000 * 1_000_000_000;

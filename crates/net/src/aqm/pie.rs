@@ -19,75 +19,126 @@
 //! packet that is not ECN-capable passes below `mark-limit` with `not-ect = "ignore"`; the RFC
 //! drops it.
 
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{Param, ValueKind};
 use lowtide_sim::{Rng, Seed};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Ratio};
 
-use super::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Occupancy, PieSpec, Ratio};
+use super::{
+    Aqm, AqmVerdict, CongestionSignal, DecisionPoint, DequeueInfo, EnqueueInfo, Marker,
+    MarkerConfig, MarkerEntry, MarkerSetup, SignalCondition, params,
+};
+use crate::Occupancy;
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "pie",
     summary: "mark or drop with a probability that is steered towards a target queueing delay",
     spec: "RFC 8033",
     params: &[
         Param {
             name: "target",
-            kind: ParamFormat::Duration,
-            default: Some("15 ms"),
-            doc: "The target queueing delay (QDELAY_REF).",
+            kind: ValueKind::TIME,
+            default: Is("15 ms"),
+            doc: "Target queueing delay (QDELAY_REF).",
+            source: "RFC 8033 §4.2",
         },
         Param {
             name: "period",
-            kind: ParamFormat::Duration,
-            default: Some("15 ms"),
-            doc: "The update period (T_UPDATE).",
+            kind: ValueKind::POSITIVE_TIME,
+            default: Is("15 ms"),
+            doc: "Time between two updates (T_UPDATE).",
+            source: "RFC 8033 §4.2",
         },
         Param {
             name: "alpha",
-            kind: ParamFormat::Ratio,
-            default: Some("1/8"),
-            doc: "Increase of the probability per update and second above the target.",
+            kind: ValueKind::Ratio,
+            default: Is("1/8"),
+            doc: "Gain on the delay above `target`, probability per second at each update; some hundred times higher for a target of microseconds.",
+            source: "RFC 8033 §4.2",
         },
         Param {
             name: "beta",
-            kind: ParamFormat::Ratio,
-            default: Some("5/4"),
-            doc: "Increase of the probability per second of delay growth since the last update.",
+            kind: ValueKind::Ratio,
+            default: Is("5/4"),
+            doc: "Gain on the change of delay since the last update, probability per second.",
+            source: "RFC 8033 §4.2",
         },
         Param {
             name: "burst",
-            kind: ParamFormat::Duration,
-            default: Some("150 ms"),
-            doc: "Time without signals after the queue was calm (MAX_BURST).",
+            kind: ValueKind::TIME,
+            default: Is("150 ms"),
+            doc: "Burst allowance, time without signals after the queue was short (MAX_BURST).",
+            source: "RFC 8033 §4.4",
         },
         Param {
             name: "mark-limit",
-            kind: ParamFormat::Share,
-            default: Some("10 %"),
-            doc: "Chosen packets are dropped at or above this probability (MARK_ECNTH).",
+            kind: ValueKind::SHARE,
+            default: Is("10 %"),
+            doc: "From this probability on packets are dropped, ECN-capable or not (MARK_ECNTH).",
+            source: "RFC 8033 §5.1",
         },
         Param {
-            name: "mean-packet",
-            kind: ParamFormat::Size,
-            default: Some("1500 B"),
-            doc: "A typical packet; a queue of two is exempt (MEAN_PKTSIZE).",
+            doc: "IP bytes of a typical packet; a queue of two is exempt (MEAN_PKTSIZE).",
+            source: "RFC 8033 §4.1",
+            ..params::MEAN_PACKET
         },
-        Param {
-            name: "signal",
-            kind: ParamFormat::Choice(&["mark", "drop"]),
-            default: Some("mark"),
-            doc: "The treatment of chosen packets.",
-        },
-        Param {
-            name: "not-ect",
-            kind: ParamFormat::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Chosen packets that are not ECN-capable pass below `mark-limit`, or are dropped.",
-        },
+        params::SIGNAL,
+        params::SIGNAL_NOT_ECT,
     ],
+    configure: |values| {
+        Ok(Box::new(PieConfig {
+            target: values.duration("target"),
+            period: values.duration("period"),
+            alpha: values.ratio("alpha"),
+            beta: values.ratio("beta"),
+            burst: values.duration("burst"),
+            mark_limit: values.fraction("mark-limit"),
+            mean_packet: values.bytes("mean-packet"),
+            signal: params::signal(values)?,
+        }))
+    },
 };
+
+/// The configuration.
+#[derive(Clone, Copy, Debug)]
+struct PieConfig {
+    target: Duration,
+    /// Not zero.
+    period: Duration,
+    alpha: Ratio,
+    beta: Ratio,
+    burst: Duration,
+    mark_limit: Fraction,
+    /// IP bytes.
+    mean_packet: Bytes,
+    signal: CongestionSignal,
+}
+
+impl MarkerConfig for PieConfig {
+    fn start(&self, setup: &MarkerSetup) -> Marker {
+        Marker::new(Pie::new(*self, setup.seed()))
+    }
+
+    fn sets_ce(&self) -> bool {
+        self.signal.sets_ce()
+    }
+
+    fn decision_point(&self) -> DecisionPoint {
+        DecisionPoint::DequeueDrop
+    }
+
+    /// A probability of 20 % also ends the exemption of delays below half the target (RFC 8033
+    /// §4.1). Below the target only a growing delay raises the probability, by `beta` per second.
+    fn signal_condition(&self) -> SignalCondition {
+        let (num, den) = (u128::from(self.beta.num), u128::from(self.beta.den.get()));
+        let fifth = (PS_PER_SECOND / 5 * den).div_ceil(num.max(1));
+        let or = u64::try_from(fifth).ok().map(Duration::from_ps);
+        SignalCondition::Sojourn { param: "target", target: self.target, divisor: 2, or }
+    }
+}
+
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// A probability of one: the resolution of 10^-18 is far below the steps of the controller.
 const ONE: i128 = 1_000_000_000_000_000_000;
@@ -101,8 +152,8 @@ const TUNING: [(i128, i128); 6] =
 
 /// The controller state.
 #[derive(Clone, Debug)]
-pub struct Pie {
-    spec: PieSpec,
+struct Pie {
+    config: PieConfig,
     /// In units of [`ONE`].
     drop_prob: i128,
     /// Queueing delay of the last transmitted packet.
@@ -118,14 +169,14 @@ pub struct Pie {
 impl Pie {
     /// Returns a controller whose first update is one period after the start; `seed` seeds its
     /// random draws.
-    pub fn new(spec: PieSpec, seed: Seed) -> Self {
+    fn new(config: PieConfig, seed: Seed) -> Self {
         Self {
-            spec,
+            config,
             drop_prob: 0,
             qdelay: Duration::ZERO,
             qdelay_old: Duration::ZERO,
-            burst_allowance: spec.burst,
-            next: Instant::ZERO + spec.period,
+            burst_allowance: config.burst,
+            next: Instant::ZERO + config.period,
             rng: seed.rng(),
         }
     }
@@ -133,33 +184,33 @@ impl Pie {
     /// Performs an update (RFC 8033 §4.2, §4.4).
     fn update(&mut self, delay: Duration) {
         let (now, old) = (i128::from(delay.as_ps()), i128::from(self.qdelay_old.as_ps()));
-        let error = now - i128::from(self.spec.target.as_ps());
-        let step = gain_term(self.spec.alpha, error) + gain_term(self.spec.beta, now - old);
+        let error = now - i128::from(self.config.target.as_ps());
+        let step = gain_term(self.config.alpha, error) + gain_term(self.config.beta, now - old);
         let small = TUNING.iter().find(|(below, _)| self.drop_prob < ONE / below);
         self.drop_prob += step / small.map_or(1, |(_, by)| *by);
         if now == 0 && old == 0 {
             self.drop_prob = self.drop_prob * 98 / 100;
         }
         self.drop_prob = self.drop_prob.clamp(0, ONE);
-        self.burst_allowance = self.burst_allowance.saturating_sub(self.spec.period);
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.config.period);
         if self.drop_prob == 0
             && self.below_half_target(delay)
             && self.below_half_target(self.qdelay_old)
         {
-            self.burst_allowance = self.spec.burst;
+            self.burst_allowance = self.config.burst;
         }
         self.qdelay_old = delay;
     }
 
     fn below_half_target(&self, delay: Duration) -> bool {
-        delay < self.spec.target / 2
+        delay < self.config.target / 2
     }
 
     /// Returns true if no packet is chosen, whatever the probability (RFC 8033 §4.1, §4.4).
     fn bypasses_drop(&self, found: Occupancy) -> bool {
         self.burst_allowance > Duration::ZERO
             || (self.below_half_target(self.qdelay_old) && self.drop_prob < ONE / 5)
-            || found.bytes <= 2 * self.spec.mean_packet.as_u64()
+            || found.bytes <= 2 * self.config.mean_packet.as_u64()
     }
 }
 
@@ -174,14 +225,14 @@ impl Aqm for Pie {
         while self.next < until {
             let before = (self.drop_prob, self.qdelay_old, self.burst_allowance);
             self.update(delay);
-            self.next += self.spec.period;
+            self.next += self.config.period;
             if before == (self.drop_prob, self.qdelay_old, self.burst_allowance)
                 && self.next < until
             {
                 // Steady state: further updates change nothing.
                 let span = until.saturating_since(self.next).as_ps() - 1;
-                let more = span / self.spec.period.as_ps().max(1);
-                self.next += self.spec.period.saturating_mul(more + 1);
+                let more = span / self.config.period.as_ps().max(1);
+                self.next += self.config.period.saturating_mul(more + 1);
             }
         }
     }
@@ -190,8 +241,8 @@ impl Aqm for Pie {
         let ppb = u64::try_from(self.drop_prob / PER_PPB).unwrap_or_default();
         if self.bypasses_drop(packet.backlog) || !self.rng.chance(ppb) {
             AqmVerdict::Forward
-        } else if self.drop_prob < i128::from(self.spec.mark_limit.as_ppb()) * PER_PPB {
-            self.spec.signal.verdict(packet.ecn)
+        } else if self.drop_prob < i128::from(self.config.mark_limit.as_ppb()) * PER_PPB {
+            self.config.signal.verdict(packet.ecn)
         } else {
             AqmVerdict::Drop
         }

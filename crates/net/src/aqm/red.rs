@@ -15,59 +15,129 @@
 //! pseudo-code of §4 it starts at one, so its marks are 1 to 1 / p_b - 1 apart. The probability
 //! does not depend on the packet size, even if the average is in bytes.
 
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{Param, ParamError, ValueKind, Values};
 use lowtide_sim::{Rng, Seed};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, QueueLength};
 
-use super::{Aqm, AqmVerdict, EnqueueInfo, params};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{QueueLength, RedSpec};
+use super::{
+    Aqm, AqmVerdict, CongestionSignal, EnqueueInfo, Marker, MarkerConfig, MarkerEntry, MarkerSetup,
+    SignalCondition, params,
+};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "red",
     summary: "mark or drop with a probability that grows with the average queue",
     spec: "Floyd and Jacobson 1993; RFC 7567 §2.2; gentle: Floyd 2000",
     params: &[
         Param {
             name: "min",
-            kind: ParamFormat::Length,
-            default: None,
-            doc: "The average below which no packet is marked, in packets or bytes.",
+            kind: ValueKind::Length,
+            default: Required,
+            doc: "No packet is marked below this average queue length, in packets or bytes.",
+            source: "Floyd and Jacobson §4",
         },
         Param {
             name: "max",
-            kind: ParamFormat::Length,
-            default: None,
-            doc: "The average above which all packets are marked, unless gentle.",
+            kind: ValueKind::Length,
+            default: Required,
+            doc: "All packets are marked from this average queue length on, unless `gentle`; in the unit of `min`.",
+            source: "Floyd and Jacobson §4",
         },
         Param {
             name: "max-p",
-            kind: ParamFormat::Share,
-            default: Some("10 %"),
-            doc: "The probability just below max.",
+            kind: ValueKind::SHARE,
+            default: Is("10 %"),
+            doc: "Marking probability just below `max`; above 0 %.",
+            source: "Floyd 1997",
         },
         Param {
             name: "weight",
-            kind: ParamFormat::Number,
-            default: Some("9"),
-            doc: "The weight of a new length in the average is 2^-weight: 0 (no average) to 24.",
+            kind: ValueKind::Count { min: 0, max: 24 },
+            default: Is("9"),
+            doc: "The gain of the average is 2^-`weight`; 0 is no averaging.",
+            source: "Floyd and Jacobson §6",
         },
         Param {
             name: "gentle",
-            kind: ParamFormat::Choice(&["false", "true"]),
-            default: Some("false"),
-            doc: "Between max and twice max the probability grows to one instead of jumping there.",
+            kind: ValueKind::Bool,
+            default: Is("false"),
+            doc: "The probability grows linearly to one between `max` and twice `max`.",
+            source: "Floyd 2000",
         },
-        Param {
-            name: "mean-packet",
-            kind: ParamFormat::Size,
-            default: Some("1500 B"),
-            doc: "A typical packet, for the decay of the average while the line is idle.",
-        },
+        params::MEAN_PACKET,
         params::SIGNAL,
-        params::CHOSEN,
+        params::SIGNAL_NOT_ECT,
     ],
+    configure: |values| Ok(Box::new(RedConfig::new(values)?)),
 };
+
+/// The configuration.
+#[derive(Clone, Copy, Debug)]
+struct RedConfig {
+    min: QueueLength,
+    /// In the unit of `min`, above it.
+    max: QueueLength,
+    /// Above zero, at most one.
+    max_p: Fraction,
+    /// 0 (no average) to 24.
+    weight: u8,
+    gentle: bool,
+    /// IP bytes of a typical packet, for the decay of the average while the line is idle.
+    mean_packet: Bytes,
+    signal: CongestionSignal,
+}
+
+impl RedConfig {
+    fn new(values: &mut Values) -> Result<Self, ParamError> {
+        let (min, max) = (values.length("min"), values.length("max"));
+        let ordered = match (min, max) {
+            (QueueLength::Packets(min), QueueLength::Packets(max)) => min < max,
+            (QueueLength::Bytes(min), QueueLength::Bytes(max)) => min < max,
+            _ => {
+                let message = "`max` has another unit than `min`";
+                return Err(ParamError::new("max", message, "write both in one unit"));
+            }
+        };
+        if !ordered {
+            let message = format!("`max` of {max} is not above `min` of {min}");
+            return Err(ParamError::new("max", message, "raise `max`, or lower `min`"));
+        }
+        let max_p = values.fraction("max-p");
+        if max_p == Fraction::ZERO {
+            return Err(ParamError::new(
+                "max-p",
+                "no packet would be marked below `max`",
+                "give a share above 0 %, as `max-p = \"10 %\"`",
+            ));
+        }
+        Ok(Self {
+            min,
+            max,
+            max_p,
+            weight: values.count("weight") as u8,
+            gentle: values.bool("gentle"),
+            mean_packet: values.bytes("mean-packet"),
+            signal: params::signal(values)?,
+        })
+    }
+}
+
+impl MarkerConfig for RedConfig {
+    fn start(&self, setup: &MarkerSetup) -> Marker {
+        let mean = u32::try_from(self.mean_packet.as_u64()).unwrap_or(u32::MAX);
+        Marker::new(Red::new(*self, setup.serialization(mean), setup.seed()))
+    }
+
+    fn sets_ce(&self) -> bool {
+        self.signal.sets_ce()
+    }
+
+    fn signal_condition(&self) -> SignalCondition {
+        SignalCondition::FoundQueue { param: "min", length: self.min }
+    }
+}
 
 /// Fractional bits of the average.
 const FRAC_BITS: u32 = 32;
@@ -76,9 +146,9 @@ const ONE: i128 = 1_000_000_000;
 
 /// The state of RED.
 #[derive(Clone, Debug)]
-pub struct Red {
-    spec: RedSpec,
-    /// In the unit of `spec.min`, with [`FRAC_BITS`] fractional bits.
+struct Red {
+    config: RedConfig,
+    /// In the unit of `config.min`, with [`FRAC_BITS`] fractional bits.
     average: i128,
     min: i128,
     max: i128,
@@ -92,38 +162,38 @@ pub struct Red {
 impl Red {
     /// Returns a marker; a typical packet takes `slot` on the line, and `seed` seeds its random
     /// draws.
-    pub fn new(spec: RedSpec, slot: Duration, seed: Seed) -> Self {
+    fn new(config: RedConfig, slot: Duration, seed: Seed) -> Self {
         let scaled = |count| match count {
             QueueLength::Packets(n) => i128::from(n) << FRAC_BITS,
             QueueLength::Bytes(n) => i128::from(n.as_u64()) << FRAC_BITS,
         };
-        let (min, max) = (scaled(spec.min), scaled(spec.max));
-        Self { spec, average: 0, min, max, count: -1, slot, rng: seed.rng() }
+        let (min, max) = (scaled(config.min), scaled(config.max));
+        Self { config, average: 0, min, max, count: -1, slot, rng: seed.rng() }
     }
 
     fn note(&mut self, now: Instant, packet: &EnqueueInfo) {
         let idle = now.saturating_since(packet.idle_since);
         if idle > Duration::ZERO {
             let slots = idle.as_ps() / self.slot.as_ps().max(1);
-            self.average = (self.average * decay(self.spec.weight, slots)) >> FRAC_BITS;
+            self.average = (self.average * decay(self.config.weight, slots)) >> FRAC_BITS;
             return;
         }
-        let found = match self.spec.min {
+        let found = match self.config.min {
             QueueLength::Packets(_) => i128::from(packet.backlog.packets),
             QueueLength::Bytes(_) => i128::from(packet.backlog.bytes),
         };
-        self.average += ((found << FRAC_BITS) - self.average) >> self.spec.weight;
+        self.average += ((found << FRAC_BITS) - self.average) >> self.config.weight;
     }
 
     /// Returns the probability before it is made uniform, in parts per billion; `None` if all
     /// packets are chosen.
     fn chance(&self) -> Option<i128> {
-        let max_p = i128::from(self.spec.max_p.as_ppb());
+        let max_p = i128::from(self.config.max_p.as_ppb());
         let above = self.average - self.max;
         if above < 0 {
             return Some(max_p * (self.average - self.min) / (self.max - self.min));
         }
-        if !self.spec.gentle || above >= self.max {
+        if !self.config.gentle || above >= self.max {
             return None;
         }
         Some(max_p + (ONE - max_p) * above / self.max)
@@ -168,7 +238,7 @@ fn decay(weight: u8, mut n: u64) -> i128 {
 impl Aqm for Red {
     fn on_enqueue(&mut self, now: Instant, packet: &EnqueueInfo) -> AqmVerdict {
         self.note(now, packet);
-        if self.chooses() { self.spec.signal.verdict(packet.ecn) } else { AqmVerdict::Forward }
+        if self.chooses() { self.config.signal.verdict(packet.ecn) } else { AqmVerdict::Forward }
     }
 }
 

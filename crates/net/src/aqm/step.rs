@@ -5,58 +5,52 @@
 //! RFC 8257 §3.1 leaves the choice of marking to the switch. Switches that run RED with both
 //! thresholds at K on the instantaneous queue, as in the paper, behave the same.
 
-use lowtide_units::Instant;
-use lowtide_wire::Ecn;
+use lowtide_units::QueueLength;
 
-use super::{Aqm, AqmVerdict, EnqueueInfo, params};
-use crate::limit::Limit;
-use crate::registry::RegistryEntry;
-use crate::{NotEct, Occupancy, QueueLength};
+use super::{
+    Marker, MarkerConfig, MarkerEntry, MarkerSetup, NotEct, SignalCondition, Threshold, params,
+};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "step",
     summary: "mark an arriving packet if the queue exceeds K",
     spec: "DCTCP §3.1, RFC 8257 §3.1",
-    params: &[params::K, params::ABOVE_K],
+    params: &[params::K, params::NOT_ECT],
+    configure: |values| {
+        Ok(Box::new(Step { k: values.length("k"), not_ect: params::not_ect(values) }))
+    },
 };
 
-/// The threshold, and the treatment of packets that cannot be marked.
+/// The configuration.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
-    k: Limit,
+struct Step {
+    k: QueueLength,
     not_ect: NotEct,
 }
 
-impl Step {
-    /// Returns a marker with threshold `k`.
-    pub const fn new(k: QueueLength, not_ect: NotEct) -> Self {
-        Self { k: Limit::new(k), not_ect }
+impl MarkerConfig for Step {
+    fn start(&self, _: &MarkerSetup) -> Marker {
+        Marker::threshold(Threshold::new(self.k, self.not_ect))
     }
 
-    /// Returns the longest queue without marks.
-    pub(super) const fn k(&self) -> Limit {
-        self.k
+    fn sets_ce(&self) -> bool {
+        true
     }
 
-    /// Returns the decision on a packet with this codepoint and queue.
-    pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> AqmVerdict {
-        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { AqmVerdict::Forward }
-    }
-}
-
-impl Aqm for Step {
-    #[inline]
-    fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
-        self.judge(&packet.backlog, packet.ecn)
+    fn signal_condition(&self) -> SignalCondition {
+        SignalCondition::FoundQueue { param: "k", length: self.k }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Bytes;
+    use lowtide_units::{Bytes, Instant};
+    use lowtide_wire::Ecn;
 
     use super::*;
+    use crate::Occupancy;
+    use crate::aqm::{Aqm, AqmVerdict, EnqueueInfo};
 
     fn judge(k: QueueLength, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let found = Occupancy { packets, bytes };
@@ -67,7 +61,7 @@ mod tests {
             tx_start: Instant::ZERO,
             idle_since: Instant::ZERO,
         };
-        Step::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
+        Threshold::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
     }
 
     #[test]

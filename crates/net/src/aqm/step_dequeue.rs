@@ -11,35 +11,63 @@
 //! packets that are not ECN-capable each departure is an event, because a drop advances the next
 //! departures.
 
-use lowtide_units::Instant;
+use lowtide_units::{Instant, QueueLength};
 
-use super::step::{self, Step};
-use super::{Aqm, AqmVerdict, DequeueInfo};
-use crate::registry::RegistryEntry;
-use crate::{NotEct, QueueLength};
+use super::{
+    Aqm, AqmVerdict, DecisionPoint, DequeueInfo, IGNORES_ARRIVALS, Marker, MarkerConfig,
+    MarkerEntry, MarkerSetup, NotEct, SignalCondition, Threshold, params,
+};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: MarkerEntry = MarkerEntry {
     name: "step-dequeue",
     summary: "mark a departing packet if the queue behind it exceeds K",
     spec: "DCTCP §3.1, applied at dequeue; RFC 8257 §3.1 leaves this open",
-    params: step::ENTRY.params,
+    params: &[params::K, params::NOT_ECT],
+    configure: |values| {
+        Ok(Box::new(StepDequeue { k: values.length("k"), not_ect: params::not_ect(values) }))
+    },
 };
 
-/// The threshold of [`Step`] on another queue.
+/// The configuration.
 #[derive(Clone, Copy, Debug)]
-pub struct StepDequeue(Step);
+struct StepDequeue {
+    k: QueueLength,
+    not_ect: NotEct,
+}
 
-impl StepDequeue {
-    /// Returns a marker with threshold `k`.
-    pub const fn new(k: QueueLength, not_ect: NotEct) -> Self {
-        Self(Step::new(k, not_ect))
+impl MarkerConfig for StepDequeue {
+    fn start(&self, _: &MarkerSetup) -> Marker {
+        Marker::new(RemainingQueue(Threshold::new(self.k, self.not_ect)))
+    }
+
+    fn sets_ce(&self) -> bool {
+        true
+    }
+
+    fn decision_point(&self) -> DecisionPoint {
+        match self.not_ect {
+            NotEct::Ignore => DecisionPoint::DequeueMark,
+            NotEct::Drop => DecisionPoint::DequeueDrop,
+        }
+    }
+
+    fn signal_condition(&self) -> SignalCondition {
+        SignalCondition::FoundQueue { param: "k", length: self.k }
     }
 }
 
-impl Aqm for StepDequeue {
+/// The threshold on the queue that remains.
+#[derive(Clone, Copy, Debug)]
+struct RemainingQueue(Threshold);
+
+impl Aqm for RemainingQueue {
     fn on_dequeue(&mut self, _: Instant, packet: &DequeueInfo) -> AqmVerdict {
         self.0.judge(&packet.backlog, packet.ecn)
+    }
+
+    fn unmarked_limit(&self) -> Option<QueueLength> {
+        IGNORES_ARRIVALS
     }
 }
 
@@ -54,7 +82,7 @@ mod tests {
     fn judge(k: QueueLength, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> AqmVerdict {
         let left = Occupancy { packets, bytes };
         let packet = DequeueInfo { backlog: left, sojourn: Duration::ZERO, size: 1_500, ecn };
-        StepDequeue::new(k, not_ect).on_dequeue(Instant::ZERO, &packet)
+        RemainingQueue(Threshold::new(k, not_ect)).on_dequeue(Instant::ZERO, &packet)
     }
 
     #[test]

@@ -19,30 +19,39 @@
 //! memory, up to and including that instant, is freed before the decision. `alpha` is an exact
 //! ratio; nothing is rounded.
 
-use super::{AdmissionRequest, Buffer};
-use crate::Ratio;
-use crate::registry::{Param, ParamFormat, RegistryEntry};
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{Param, ValueKind, Values};
+
+use super::{AdmissionRequest, Buffer, BufferEntry};
+use crate::{BufferSpec, Ratio};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: BufferEntry = BufferEntry {
     name: "dynamic",
     summary: "alpha times the free part of the shared memory of a switch",
     spec: "Choudhury and Hahne 1998; DCTCP §2.3.4",
     params: &[
         Param {
             name: "alpha",
-            kind: ParamFormat::Ratio,
-            default: None,
-            doc: "A queue may hold alpha times the free shared memory.",
+            kind: ValueKind::Ratio,
+            default: Is("1"),
+            doc: "A queue may hold `alpha` times the free shared memory.",
+            source: "Choudhury and Hahne 1998, eq. 1",
         },
         Param {
             name: "reserved",
-            kind: ParamFormat::Size,
-            default: Some("0 B"),
-            doc: "Bytes reserved for the queue.",
+            kind: ValueKind::Bytes { min: 0, max: u64::MAX },
+            default: Is("0 B"),
+            doc: "Bytes reserved for the queue, not part of the shared memory.",
+            source: "lowtide",
         },
     ],
 };
+
+/// Returns the buffer with these values of the parameters.
+pub fn spec(values: &Values) -> BufferSpec {
+    BufferSpec::Dynamic { alpha: values.ratio("alpha"), reserved: values.bytes("reserved") }
+}
 
 /// The rule of one queue.
 #[derive(Clone, Copy, Debug)]

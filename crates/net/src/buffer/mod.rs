@@ -9,19 +9,29 @@ pub mod static_;
 pub mod unlimited;
 // lowtide:registry end
 
+use lowtide_schema::Param;
+
 use crate::limit::Limit;
-use crate::registry::RegistryEntry;
 use crate::{BufferSpec, Occupancy};
+
+/// Declaration of an admission rule. The rules are those of [`BufferSpec`]: the memory of a switch
+/// is counted by the rule, so other crates cannot add one.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferEntry {
+    /// Name in kebab case, as users write it.
+    pub name: &'static str,
+    /// A one-line summary.
+    pub summary: &'static str,
+    /// Its specification.
+    pub spec: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+}
 
 /// Every admission rule, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&RegistryEntry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
+pub static RULES: &[&BufferEntry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
 // lowtide:registry list end
-
-/// Returns the rule with that name.
-pub fn find(name: &str) -> Option<&'static RegistryEntry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
-}
 
 /// An admission request of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +87,27 @@ impl Buffer for Admission {
             Self::Dynamic(b) => b.admits(room),
             Self::Static(b) => b.admits(room),
             Self::Unlimited(b) => b.admits(room),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_schema::DefaultValue;
+
+    use super::*;
+
+    #[test]
+    fn declarations_are_complete() {
+        assert!(RULES.is_sorted_by_key(|rule| rule.name));
+        for rule in RULES {
+            assert!(!rule.summary.is_empty() && !rule.spec.is_empty(), "{}", rule.name);
+            for param in rule.params {
+                assert!(param.doc.ends_with('.') && !param.source.is_empty(), "{}", param.name);
+                if let DefaultValue::Is(text) = param.default {
+                    assert!(param.kind.parse(text).is_ok(), "{}", param.name);
+                }
+            }
         }
     }
 }

@@ -1,20 +1,23 @@
 //! A fixed size per port: a packet is admitted if queue plus packet fit.
 
-use super::{AdmissionRequest, Buffer};
+use lowtide_schema::DefaultValue::Required;
+use lowtide_schema::{Param, ValueKind};
+
+use super::{AdmissionRequest, Buffer, BufferEntry};
 use crate::QueueLength;
 use crate::limit::Limit;
-use crate::registry::{Param, ParamFormat, RegistryEntry};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: BufferEntry = BufferEntry {
     name: "static",
     summary: "a fixed share per port",
     spec: "lowtide",
     params: &[Param {
         name: "size",
-        kind: ParamFormat::Length,
-        default: None,
-        doc: "The capacity of the queue, in packets or in bytes of IP packets.",
+        kind: ValueKind::Length,
+        default: Required,
+        doc: "Capacity of the queue, in packets or in bytes of IP packets.",
+        source: "lowtide",
     }],
 };
 

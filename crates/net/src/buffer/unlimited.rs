@@ -1,10 +1,9 @@
 //! Unlimited memory: no packet is dropped. For host ports and closed-form tests.
 
-use super::{AdmissionRequest, Buffer};
-use crate::registry::RegistryEntry;
+use super::{AdmissionRequest, Buffer, BufferEntry};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: BufferEntry = BufferEntry {
     name: "unlimited",
     summary: "every packet is admitted",
     spec: "lowtide",

@@ -15,7 +15,7 @@ impl Port {
     /// Returns the far end of a line in another shard.
     pub(crate) fn inlet(spec: &LineSpec, config: &PortConfig<'_>) -> Self {
         let port =
-            PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, ..PortSpec::NIC };
+            PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::NONE, ..PortSpec::NIC };
         Self::new(&LineSpec { port, loss: lowtide_units::Fraction::ZERO, ..*spec }, config)
     }
     /// Makes the port export its packets.

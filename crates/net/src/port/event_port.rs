@@ -13,7 +13,7 @@ use super::{
     DROPPED_BY_MARKER, DROPPED_FULL, DROPPED_LEAVING, DropReason, ENQUEUED, EnqueueOutcome, MARKED,
     MARKED_LEAVING, Port, PortConfig, Special,
 };
-use crate::aqm::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo, Marker};
+use crate::aqm::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo, Marker, MarkerSetup};
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
 use crate::line::Line;
 use crate::loss::Loss;
@@ -88,10 +88,11 @@ impl EventPort {
             bytes: 0,
             idle_since: Instant::ZERO,
             buffer: Admission::new(&class.buffer),
-            marker: Marker::new(&class.mark, line, config.seed(i)),
+            marker: class.mark.config().start(&MarkerSetup::of_line(*line, config.seed(i))),
             counters: Counters::new(config.warmup),
         };
-        let only = [ClassSpec { service: Service::Strict, buffer: spec.buffer, mark: spec.mark }];
+        let mark = spec.mark.clone();
+        let only = [ClassSpec { service: Service::Strict, buffer: spec.buffer, mark }];
         let classes = config.classes.unwrap_or(&only);
         Self {
             queues: (0..).zip(classes).map(queue).collect(),

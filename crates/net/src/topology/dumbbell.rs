@@ -71,11 +71,11 @@ pub fn dumbbell(dumbbell: &Dumbbell) -> Blueprint {
         Blueprint { switches: vec!["switch0".into(), "switch1".into()], ..Blueprint::default() };
     for (i, (host, switch)) in left.chain(right).enumerate() {
         plan.hosts.push(host.name.clone());
-        plan.links.push(host.link(i, switch, dumbbell.framing, dumbbell.port));
+        plan.links.push(host.link(i, switch, dumbbell.framing, dumbbell.port.clone()));
     }
     plan.links.push(LinkSpec::symmetric(
-        (NodeId::Switch(0), dumbbell.bottleneck_port),
-        (NodeId::Switch(1), dumbbell.bottleneck_port),
+        (NodeId::Switch(0), dumbbell.bottleneck_port.clone()),
+        (NodeId::Switch(1), dumbbell.bottleneck_port.clone()),
         dumbbell.bottleneck_rate,
         dumbbell.bottleneck_delay,
         dumbbell.framing,

@@ -98,9 +98,9 @@ pub fn fat_tree(tree: &FatTree) -> Result<Blueprint, BlueprintError> {
         hosts_per_tor: half,
         tor_uplinks: half,
         agg_uplinks: half,
-        host: tree.host,
-        aggregation: tree.aggregation,
-        core: tree.core,
+        host: tree.host.clone(),
+        aggregation: tree.aggregation.clone(),
+        core: tree.core.clone(),
         framing: tree.framing,
     }))
 }

@@ -64,7 +64,7 @@ pub fn multi_hop(net: &MultiHop) -> Blueprint {
     };
     for (hosts, switch) in [(&net.s1, 0), (&net.s2, 0), (&net.s3, 2), (&net.r1, 2), (&net.r2, 2)] {
         for host in hosts {
-            plan.links.push(host.link(plan.hosts.len(), switch, net.framing, net.port));
+            plan.links.push(host.link(plan.hosts.len(), switch, net.framing, net.port.clone()));
             plan.hosts.push(host.name.clone());
         }
     }

@@ -37,7 +37,7 @@ pub struct Star {
 
 /// Returns the blueprint of `star`. Link `i` connects host `i` (end `a`) to the switch.
 pub fn star(star: &Star) -> Blueprint {
-    let link = |(i, host): (usize, &HostLine)| host.link(i, 0, star.framing, star.port);
+    let link = |(i, host): (usize, &HostLine)| host.link(i, 0, star.framing, star.port.clone());
     Blueprint {
         hosts: star.hosts.iter().map(|host| host.name.clone()).collect(),
         switches: vec!["switch0".into()],

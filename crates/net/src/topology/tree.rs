@@ -9,7 +9,7 @@ use crate::{Blueprint, BlueprintError, Framing, HostId, LinkSpec, NodeId, PortSp
 pub const MOST_LINKS: u64 = 1 << 22;
 
 /// The links of one layer of a tree, all equal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layer {
     /// Rate in each direction.
     pub rate: Rate,
@@ -37,7 +37,7 @@ impl Layer {
     pub fn link(&self, a: NodeId, b: NodeId, framing: Framing) -> LinkSpec {
         let port = |node| match node {
             NodeId::Host(_) => PortSpec::NIC,
-            NodeId::Switch(_) => self.port,
+            NodeId::Switch(_) => self.port.clone(),
         };
         LinkSpec::symmetric((a, port(a)), (b, port(b)), self.rate, self.delay, framing)
     }

@@ -1,11 +1,12 @@
 //! Rejected blueprints and their error messages.
 
 use lowtide_net::{
-    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal,
-    Framing, HostId, LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec,
-    QueueLength, Ratio, RedSpec, Service, SwitchSpec,
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Framing, HostId, LinkSpec,
+    MarkSpec, Network, NodeId, PortSpec, QueueLength, Ratio, Service, SwitchSpec,
 };
-use lowtide_units::{Bytes, Duration, Fraction, Rate};
+use lowtide_units::{Bytes, Duration, Rate};
+
+use crate::rig::marker;
 
 fn host(i: u32) -> NodeId {
     NodeId::Host(HostId(i))
@@ -86,7 +87,7 @@ const HALF: BufferSpec =
 
 /// Returns the error for a switch `s0` with 1000 B of shared memory and this port to host `h0`,
 /// with these classes; empty if it is valid.
-fn of_port(port: PortSpec, classes: &[ClassSpec]) -> String {
+fn of_port(port: &PortSpec, classes: &[ClassSpec]) -> String {
     let mut plan = Blueprint {
         hosts: vec!["h0".into(), "h1".into()],
         switches: vec![SwitchSpec { memory: Some(Bytes::new(1_000)), ..SwitchSpec::from("s0") }],
@@ -94,28 +95,24 @@ fn of_port(port: PortSpec, classes: &[ClassSpec]) -> String {
         class_sets: vec![classes.to_vec()],
         ..Blueprint::default()
     };
-    plan.links[0].from_b.port = port;
+    plan.links[0].from_b.port = port.clone();
     let net = Network::build(&plan, 0, Duration::ZERO, Duration::ZERO);
     net.err().map(|e| e.to_string()).unwrap_or_default()
 }
 
-fn marked(mark: MarkSpec) -> String {
-    of_port(PortSpec { mark, ..PortSpec::NIC }, &[])
-}
-
 const CLASS: ClassSpec =
-    ClassSpec { service: Service::Strict, buffer: BufferSpec::Unlimited, mark: MarkSpec::None };
+    ClassSpec { service: Service::Strict, buffer: BufferSpec::Unlimited, mark: MarkSpec::NONE };
 
 #[test]
 fn missing_or_insufficient_memory_is_rejected() {
     let half = PortSpec { buffer: HALF, ..PortSpec::NIC };
-    assert_eq!(of_port(half, &[]), "");
+    assert_eq!(of_port(&half, &[]), "");
     // Two classes with 400 B each fit into 1000 B, three do not.
     let classes = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC };
     let class = ClassSpec { buffer: HALF, ..CLASS };
-    assert_eq!(of_port(classes, &[class; 2]), "");
+    assert_eq!(of_port(&classes, &[class.clone(), class.clone()]), "");
     assert_eq!(
-        of_port(classes, &[class; 3]),
+        of_port(&classes, &[class.clone(), class.clone(), class]),
         "s0 has 1000 B of shared memory, of which its queues reserve 1200 B: raise the memory or lower \
          what is reserved"
     );
@@ -125,7 +122,7 @@ fn missing_or_insufficient_memory_is_rejected() {
         links: vec![link(host(0), switch(0))],
         ..Blueprint::default()
     };
-    plan.links[0].from_b.port = half;
+    plan.links[0].from_b.port = half.clone();
     let error = |plan: &Blueprint| {
         Network::build(plan, 0, Duration::ZERO, Duration::ZERO).unwrap_err().to_string()
     };
@@ -140,11 +137,6 @@ fn missing_or_insufficient_memory_is_rejected() {
 
 #[test]
 fn host_ports_need_known_departures() {
-    let codel = CoDelSpec {
-        target: Duration::from_ms(5),
-        interval: Duration::from_ms(100),
-        signal: CongestionSignal::Drop,
-    };
     let mut plan = Blueprint {
         hosts: vec!["h0".into()],
         switches: vec!["s0".into()],
@@ -157,9 +149,9 @@ fn host_ports_need_known_departures() {
         let net = Network::build(&plan, 0, Duration::ZERO, Duration::ZERO);
         net.err().map(|e| e.to_string()).unwrap_or_default()
     };
-    let step = |not_ect| MarkSpec::StepDequeue { k: QueueLength::Packets(5), not_ect };
-    assert_eq!(error(PortSpec { mark: step(NotEct::Ignore), ..PortSpec::NIC }), "");
-    for mark in [MarkSpec::CoDel(codel), step(NotEct::Drop)] {
+    let step = |not_ect| marker("step-dequeue", &[("k", "5 pkt"), ("not-ect", not_ect)]);
+    assert_eq!(error(PortSpec { mark: step("ignore"), ..PortSpec::NIC }), "");
+    for mark in [marker("codel", &[]), step("drop")] {
         assert!(
             error(PortSpec { mark, ..PortSpec::NIC }).contains("take one that decides at enqueue")
         );
@@ -172,77 +164,54 @@ fn host_ports_need_known_departures() {
 fn invalid_classes_are_rejected() {
     let port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC };
     let at = "the port of link 0 at its second end ";
-    assert_eq!(of_port(port, &[CLASS; 8]), "");
-    assert_eq!(of_port(port, &[CLASS; 9]), format!("{at}has 9 classes: give it 1 to 8"));
-    assert_eq!(of_port(port, &[]), format!("{at}has 0 classes: give it 1 to 8"));
-    let other = of_port(PortSpec { classes: Some(ClassSet(1)), ..port }, &[CLASS]);
+    assert_eq!(of_port(&port, &vec![CLASS; 8]), "");
+    assert_eq!(of_port(&port, &vec![CLASS; 9]), format!("{at}has 9 classes: give it 1 to 8"));
+    assert_eq!(of_port(&port, &[]), format!("{at}has 0 classes: give it 1 to 8"));
+    let other = of_port(&PortSpec { classes: Some(ClassSet(1)), ..port.clone() }, &[CLASS]);
     assert_eq!(other, format!("{at}has classes of list 1, of which there are only 1"));
-    let own =
-        of_port(PortSpec { buffer: BufferSpec::Static(QueueLength::Packets(9)), ..port }, &[CLASS]);
+    let own = of_port(
+        &PortSpec { buffer: BufferSpec::Static(QueueLength::Packets(9)), ..port.clone() },
+        &[CLASS],
+    );
     assert!(own.contains("give those to the classes"), "{own}");
     let never = Service::Dwrr { quantum: Bytes::new(0) };
-    let never = of_port(port, &[ClassSpec { service: never, ..CLASS }]);
+    let never = of_port(&port, &[ClassSpec { service: never, ..CLASS }]);
     assert!(never.contains("give it a full packet or more"), "{never}");
-    let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
-    let phantom = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
-    assert_eq!(marked(phantom), "", "valid for a whole line");
-    let phantom = of_port(port, &[ClassSpec { mark: phantom, ..CLASS }]);
+    let mark = marker("phantom", &[("k", "3 kB")]);
+    let line = PortSpec { mark: mark.clone(), ..PortSpec::NIC };
+    assert_eq!(of_port(&line, &[]), "", "valid for a whole line");
+    let phantom = of_port(&port, &[ClassSpec { mark, ..CLASS }]);
     assert!(phantom.contains("take another marker, or one queue"), "{phantom}");
 }
 
 #[test]
-fn invalid_markers_are_rejected() {
-    let red = RedSpec {
-        min: QueueLength::Packets(20),
-        max: QueueLength::Packets(60),
-        max_p: Fraction::from_percent(10),
-        weight: 9,
-        gentle: false,
-        mean_packet: Bytes::new(1_500),
-        signal: CongestionSignal::Mark(NotEct::Drop),
+fn markers_whose_values_do_not_fit_each_other_are_rejected() {
+    let red = [("min", "20 pkt"), ("max", "60 pkt"), ("not-ect", "drop")];
+    let error = |name,
+                 own: &[(&'static str, &'static str)],
+                 other: (&'static str, &'static str)| {
+        assert!(MarkSpec::new(name, own).is_ok(), "{own:?}");
+        let mut params: Vec<_> = own.iter().copied().filter(|(name, _)| *name != other.0).collect();
+        params.push(other);
+        MarkSpec::new(name, &params).unwrap_err()
     };
-    assert_eq!(marked(MarkSpec::Red(red)), "");
-    let (kb, zero) = (QueueLength::Bytes(Bytes::new(90_000)), Fraction::ZERO);
-    for (bad, help) in [
-        (RedSpec { max: kb, ..red }, "write both in one"),
-        (RedSpec { max: red.min, ..red }, "raise max"),
-        (RedSpec { max_p: zero, ..red }, "above 0 %, at most 100 %"),
-        (RedSpec { max_p: Fraction::from_percent(101), ..red }, "above 0 %, at most 100 %"),
-        (RedSpec { weight: 25, ..red }, "a weight beyond 24"),
-        (RedSpec { mean_packet: Bytes::new(0), ..red }, "a mean packet of 0 B"),
+    let pi = [("q-ref", "50"), ("a", "18220 ppb"), ("b", "18160 ppb")];
+    for (name, own, other, help) in [
+        ("red", &red[..], ("max", "90 kB"), "write both in one unit"),
+        ("red", &red, ("max", "20 pkt"), "raise `max`, or lower `min`"),
+        ("red", &red, ("max-p", "0 %"), "give a share above 0 %"),
+        ("red", &red, ("max-p", "101 %"), "0 % to 100 %"),
+        ("red", &red, ("weight", "25"), "0 to 24"),
+        ("red", &red, ("mean-packet", "0 B"), "a size, 1 B to"),
+        ("pi", &pi, ("b", "18220 ppb"), "`a` must be above `b`"),
+        ("pi", &pi, ("b", "-1 ppb"), "0 % to 100 %"),
+        ("pi", &pi, ("period", "0 s"), "`period`"),
+        ("pie", &[], ("period", "0 s"), "`period`"),
+        ("codel", &[], ("interval", "0 s"), "`interval`"),
+        ("phantom", &[("k", "3 kB")], ("k", "3 pkt"), "write it in bytes"),
     ] {
-        assert!(marked(MarkSpec::Red(bad)).contains(help), "{}", marked(MarkSpec::Red(bad)));
+        let error = error(name, own, other);
+        assert_eq!(error.param, Some(other.0));
+        assert!(error.to_string().contains(help), "{error}");
     }
-    let (a, b) = (Fraction::from_ppb(18_220), Fraction::from_ppb(18_160));
-    let pi = PiSpec {
-        a,
-        b,
-        q_ref: 50,
-        period: Duration::from_us(6_250),
-        signal: CongestionSignal::Drop,
-    };
-    assert_eq!(marked(MarkSpec::Pi(pi)), "");
-    assert!(marked(MarkSpec::Pi(PiSpec { b: a, ..pi })).contains("a above b"));
-    assert!(
-        marked(MarkSpec::Pi(PiSpec { b: Fraction::from_ppb(-1), ..pi })).contains("b not negative")
-    );
-    assert!(
-        marked(MarkSpec::Pi(PiSpec { period: Duration::ZERO, ..pi })).contains("period of zero")
-    );
-    let pie = PieSpec {
-        target: Duration::from_ms(15),
-        period: Duration::from_ms(15),
-        alpha: Ratio::new(1, 8).unwrap(),
-        beta: Ratio::new(5, 4).unwrap(),
-        burst: Duration::from_ms(150),
-        mark_limit: Fraction::from_percent(10),
-        mean_packet: Bytes::new(1_500),
-        signal: CongestionSignal::Drop,
-    };
-    assert_eq!(marked(MarkSpec::Pie(pie)), "");
-    let still = PieSpec { period: Duration::ZERO, ..pie };
-    assert!(marked(MarkSpec::Pie(still)).contains("PIE with a period of zero"));
-    let (target, interval) = (Duration::from_ms(5), Duration::ZERO);
-    let codel = CoDelSpec { target, interval, signal: CongestionSignal::Drop };
-    assert!(marked(MarkSpec::CoDel(codel)).contains("interval of zero"));
 }

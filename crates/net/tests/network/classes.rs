@@ -1,15 +1,15 @@
 //! Several queues of one line: service order, and statistics per class.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, CoDelSpec, CongestionSignal, LevelStats, MarkSpec,
-    NotEct, Packet, PortSpec, QueueLength, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, LevelStats, MarkSpec, Packet, PortSpec,
+    QueueLength, Service,
 };
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Bytes, Instant};
 
-use crate::rig::{OUT, Rig, build, funnel, packet, ps};
+use crate::rig::{OUT, Rig, build, funnel, marker, packet, ps};
 
 fn class(service: Service) -> ClassSpec {
-    ClassSpec { service, buffer: BufferSpec::Unlimited, mark: MarkSpec::None }
+    ClassSpec { service, buffer: BufferSpec::Unlimited, mark: MarkSpec::NONE }
 }
 
 fn dwrr(quantum: u64) -> ClassSpec {
@@ -110,7 +110,7 @@ fn at_equal_times_the_line_chooses_before_an_arrival() {
 
 #[test]
 fn each_class_has_its_own_buffer_marker_and_statistics() {
-    let step = MarkSpec::Step { k: QueueLength::Packets(2), not_ect: NotEct::Ignore };
+    let step = MarkSpec::step(QueueLength::Packets(2));
     let plan = classes(vec![
         ClassSpec { buffer: BufferSpec::Static(QueueLength::Packets(3)), ..class(Service::Strict) },
         ClassSpec { mark: step, ..dwrr(1_000) },
@@ -138,12 +138,8 @@ fn each_class_has_its_own_buffer_marker_and_statistics() {
 
 #[test]
 fn a_head_drop_releases_the_next_packet_and_frees_memory() {
-    let codel = CoDelSpec {
-        target: Duration::from_ns(500),
-        interval: Duration::from_ns(1_000),
-        signal: CongestionSignal::Drop,
-    };
-    let port = PortSpec { mark: MarkSpec::CoDel(codel), ..PortSpec::NIC };
+    let values = [("target", "500 ns"), ("interval", "1 us"), ("signal", "drop")];
+    let port = PortSpec { mark: marker("codel", &values), ..PortSpec::NIC };
     let sends: Vec<_> = (0..40).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let rig = Rig::quiet(&funnel(port), &sends);
     let stats = rig.stats(OUT);

@@ -1,14 +1,14 @@
 //! Marking at dequeue equals marking at enqueue, earlier by the queueing delay.
 
-use lowtide_net::{MarkSpec, NotEct, PortSpec, PortStats, QueueLength};
+use lowtide_net::{MarkSpec, PortSpec, PortStats, QueueLength};
 use lowtide_wire::Ecn;
 
-use crate::rig::{OUT, Rig, funnel, packet, ps};
+use crate::rig::{OUT, Rig, funnel, marker, packet, ps};
 
-const IGNORE: NotEct = NotEct::Ignore;
+const IGNORE: &str = "ignore";
 
-fn at_dequeue(k: u64, not_ect: NotEct, count_in_service: bool) -> PortSpec {
-    let mark = MarkSpec::StepDequeue { k: QueueLength::Packets(k), not_ect };
+fn at_dequeue(k: &str, not_ect: &str, count_in_service: bool) -> PortSpec {
+    let mark = marker("step-dequeue", &[("k", k), ("not-ect", not_ect)]);
     PortSpec { mark, count_in_service, ..PortSpec::NIC }
 }
 
@@ -27,14 +27,14 @@ fn burst(port: PortSpec, ecn: impl Fn(u32) -> Ecn) -> (Rig, PortStats) {
 #[test]
 fn the_first_packets_of_a_burst_are_marked() {
     // Packet 0 goes at once and leaves none behind. Then 1 leaves 18 behind, 2 leaves 17, ...
-    let (rig, stats) = burst(at_dequeue(5, IGNORE, false), |_| Ecn::Ect0);
+    let (rig, stats) = burst(at_dequeue("5 pkt", IGNORE, false), |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (1..=13).collect::<Vec<_>>());
     assert_eq!((stats.marks, stats.packets), (13, 20));
     // Including the packet on the line, 14 leaves five and itself.
-    let (rig, _) = burst(at_dequeue(5, IGNORE, true), |_| Ecn::Ect0);
+    let (rig, _) = burst(at_dequeue("5 pkt", IGNORE, true), |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (1..=14).collect::<Vec<_>>());
     // At enqueue the last packets find more than five.
-    let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect: IGNORE };
+    let mark = MarkSpec::step(QueueLength::Packets(5));
     let (rig, _) = burst(PortSpec { mark, ..PortSpec::NIC }, |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (7..20).collect::<Vec<_>>());
 }
@@ -58,9 +58,8 @@ fn a_standing_queue_marks_earlier_by_its_length() {
         let got = rig.delivered.iter().find(|d| d.2.segment.seq.raw() == first).unwrap().0;
         (first, sent(first), got.as_ps())
     };
-    let k = QueueLength::Packets(13);
-    let (late, came, got_late) = first(MarkSpec::Step { k, not_ect: IGNORE });
-    let (early, _, got_early) = first(MarkSpec::StepDequeue { k, not_ect: IGNORE });
+    let (late, came, got_late) = first(marker("step", &[("k", "13 pkt")]));
+    let (early, _, got_early) = first(marker("step-dequeue", &[("k", "13 pkt")]));
     // The receiver learns of it earlier by the number of packets in between, 100 ns each.
     assert_eq!(got_late - got_early, u64::from(late - early) * 100_000);
     // The early mark sees the queue at the start of its transmission: the packet with the late mark
@@ -74,10 +73,10 @@ fn a_standing_queue_marks_earlier_by_its_length() {
 #[test]
 fn not_ect_packets_pass_or_are_dropped_at_the_head() {
     let every_other = |i: u32| if i.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
-    let (rig, stats) = burst(at_dequeue(5, IGNORE, false), every_other);
+    let (rig, stats) = burst(at_dequeue("5 pkt", IGNORE, false), every_other);
     assert_eq!(rig.marked(), [2, 4, 6, 8, 10, 12]);
     assert_eq!((stats.marks, stats.aqm_drops, rig.delivered.len()), (6, 0, 20));
-    let (rig, stats) = burst(at_dequeue(5, NotEct::Drop, false), every_other);
+    let (rig, stats) = burst(at_dequeue("5 pkt", "drop", false), every_other);
     // A drop takes no time on the line: 1, 3, ... 13 leave 18 to 6 behind and are dropped.
     assert_eq!(rig.marked(), [2, 4, 6, 8, 10, 12]);
     assert_eq!((stats.marks, stats.aqm_drops, stats.packets), (6, 7, 13));
@@ -87,7 +86,7 @@ fn not_ect_packets_pass_or_are_dropped_at_the_head() {
 
 #[test]
 fn a_mark_is_visible_only_after_the_port() {
-    let (rig, stats) = burst(at_dequeue(17, IGNORE, false), |_| Ecn::Ce);
+    let (rig, stats) = burst(at_dequeue("17 pkt", IGNORE, false), |_| Ecn::Ce);
     assert_eq!(rig.marked().len(), 20, "CE is kept");
     assert_eq!(stats.marks, 1, "it counts as a mark if it would be set here");
 }

@@ -3,20 +3,21 @@
 //! events.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, CongestionSignal, MarkSpec, Network, NotEct,
-    Packet, PortSpec, QueueLength, Ratio, RedSpec, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, MarkSpec, Network, Packet, PortSpec, QueueLength,
+    Ratio, Service,
 };
 use lowtide_units::{Bytes, Duration, Fraction, Instant};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
-use crate::rig::{Rig, fan, packet, ps};
+use crate::model::step;
+use crate::rig::{Rig, fan, marker, packet, ps};
 
 /// Returns `plan` with the queue of each switch port as its only class.
 pub(crate) fn with_one_class(plan: &Blueprint) -> Blueprint {
     let mut plan = plan.clone();
     for link in &mut plan.links {
-        let PortSpec { buffer, mark, count_in_service, .. } = link.from_b.port;
+        let PortSpec { buffer, mark, count_in_service, .. } = link.from_b.port.clone();
         let service = Service::Dwrr { quantum: Bytes::new(700) };
         let classes = Some(ClassSet(plan.class_sets.len() as u32));
         plan.class_sets.push(vec![ClassSpec { service, buffer, mark }]);
@@ -45,31 +46,31 @@ fn buffer() -> impl Strategy<Value = BufferSpec> {
 
 fn red() -> impl Strategy<Value = MarkSpec> {
     let signal = prop_oneof![
-        Just(CongestionSignal::Drop),
-        Just(CongestionSignal::Mark(NotEct::Ignore)),
-        Just(CongestionSignal::Mark(NotEct::Drop)),
+        Just(("signal", "drop")),
+        Just(("not-ect", "ignore")),
+        Just(("not-ect", "drop"))
     ];
     (0..4_u64, 1..8_u64, 0..4_u8, any::<bool>(), signal).prop_map(
         |(min, more, weight, gentle, signal)| {
-            MarkSpec::Red(RedSpec {
-                min: QueueLength::Packets(min),
-                max: QueueLength::Packets(min + more),
-                max_p: Fraction::from_percent(50),
-                weight,
-                gentle,
-                mean_packet: Bytes::new(500),
+            let params = [
+                ("min", &*format!("{min} pkt")),
+                ("max", &format!("{} pkt", min + more)),
+                ("max-p", "50 %"),
+                ("weight", &weight.to_string()),
+                ("gentle", &gentle.to_string()),
+                ("mean-packet", "500 B"),
                 signal,
-            })
+            ];
+            marker("red", &params)
         },
     )
 }
 
 fn mark() -> impl Strategy<Value = MarkSpec> {
-    let not_ect = prop_oneof![Just(NotEct::Ignore), Just(NotEct::Drop)];
     prop_oneof![
-        Just(MarkSpec::None),
-        (count(15), not_ect).prop_map(|(k, not_ect)| MarkSpec::Step { k, not_ect }),
-        count(15).prop_map(|k| MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }),
+        Just(MarkSpec::NONE),
+        step(),
+        count(15).prop_map(|k| marker("step-dequeue", &[("k", &k.to_string())])),
         red(),
     ]
 }

@@ -21,7 +21,7 @@ pub(crate) fn leaves(leaves: u32, spines: u32, hosts_per_leaf: u32, parallel: u3
 
 pub(crate) fn fat(k: u32) -> FatTree {
     let all = layer(10, 1);
-    FatTree { k, host: all, aggregation: all, core: all, framing: Framing::Ip }
+    FatTree { k, host: all.clone(), aggregation: all.clone(), core: all, framing: Framing::Ip }
 }
 
 fn hull() -> ThreeTier {

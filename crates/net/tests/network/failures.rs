@@ -3,21 +3,21 @@
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::{
     Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Failure, Framing, HostId, LinkSpec,
-    MarkSpec, Network, NodeId, NotEct, Packet, PortSpec, QueueLength, Ratio, Routing, Service,
+    MarkSpec, Network, NodeId, Packet, PortSpec, QueueLength, Ratio, Routing, Service,
 };
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
 use crate::fabrics::leaves;
-use crate::rig::{Rig, build, packet, us};
+use crate::rig::{Rig, build, marker, packet, us};
 
 /// `h0 - s0 - s1 - h1`, 8 Gbit/s (one byte per ns), 1 us each, no framing.
 fn chain() -> Blueprint {
     let host = |i| NodeId::Host(HostId(i));
     let link = |a, b| {
         let (nic, rate) = (PortSpec::NIC, Rate::from_gbps(8));
-        LinkSpec::symmetric((a, nic), (b, nic), rate, Duration::from_us(1), Framing::Ip)
+        LinkSpec::symmetric((a, nic.clone()), (b, nic), rate, Duration::from_us(1), Framing::Ip)
     };
     Blueprint {
         hosts: vec!["h0".into(), "h1".into()],
@@ -232,17 +232,17 @@ const KINDS: usize = 6;
 fn fabric(kind: usize) -> Blueprint {
     let mut fabric = leaves(3, 2, 2, 1);
     let buffer = BufferSpec::Static(QueueLength::Packets(4));
-    let k = QueueLength::Packets(1);
+    let step = |not_ect| marker("step-dequeue", &[("k", "1 pkt"), ("not-ect", not_ect)]);
     let plain = PortSpec { buffer, ..PortSpec::NIC };
-    let class = |service| ClassSpec { service, buffer, mark: MarkSpec::None };
+    let class = |service| ClassSpec { service, buffer, mark: MarkSpec::NONE };
     let quantum = Bytes::new(1_500);
     let mut sets = vec![vec![class(Service::Strict), class(Service::Dwrr { quantum })]];
     let shared =
         BufferSpec::Dynamic { alpha: Ratio::new(1, 1).expect("a ratio"), reserved: Bytes::new(0) };
     let port = match kind {
         1 => PortSpec { buffer: shared, ..plain },
-        2 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },
-        3 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Drop }, ..plain },
+        2 => PortSpec { mark: step("ignore"), ..plain },
+        3 => PortSpec { mark: step("drop"), ..plain },
         4 => PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
         5 => {
             sets = vec![vec![class(Service::Strict)]];
@@ -250,7 +250,7 @@ fn fabric(kind: usize) -> Blueprint {
         }
         _ => plain,
     };
-    (fabric.host.port, fabric.fabric.port) = (port, port);
+    (fabric.host.port, fabric.fabric.port) = (port.clone(), port);
     let mut plan = leaf_spine(&fabric).expect("a fabric");
     plan.class_sets = sets;
     plan.switches.iter_mut().for_each(|s| s.memory = Some(Bytes::new(8_000)));

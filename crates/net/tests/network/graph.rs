@@ -23,12 +23,12 @@ fn links_of_hosts_come_first_and_ports_are_of_switches() {
     let buffer = BufferSpec::Static(QueueLength::Packets(7));
     let port = PortSpec { buffer, ..PortSpec::NIC };
     let mut links = vec![link("s0", "s1"), link("s1", "b"), link("a", "s0")];
-    links[1].line = lowtide_net::topology::tree::Layer { port, ..layer(1, 3) };
+    links[1].line = lowtide_net::topology::tree::Layer { port: port.clone(), ..layer(1, 3) };
     let plan = graph(&of(&["a", "b"], &["s0", "s1"], links)).unwrap();
     let ends: Vec<_> = plan.links.iter().map(|l| (plan.name(l.a), plan.name(l.b))).collect();
     assert_eq!(ends, [("a", "s0"), ("b", "s1"), ("s0", "s1")]);
     let of_b = &plan.links[1];
-    assert_eq!((of_b.from_a.port, of_b.from_b.port), (PortSpec::NIC, port));
+    assert_eq!((&of_b.from_a.port, &of_b.from_b.port), (&PortSpec::NIC, &port));
     assert_eq!(of_b.a, NodeId::Host(HostId(1)));
     // 100 B: twice 80 ns and 1 us at 10 Gbit/s, then 800 ns and 3 us.
     let rig = Rig::quiet(&plan, &[(ps(0), packet(0, 1, 100, 0))]);

@@ -107,7 +107,7 @@ fn polarised_switches_use_one_link_of_the_second_stage() {
 fn polarised_switches_of_other_widths_use_a_part() {
     // Two aggregation switches, then four cores each: each sees half of the hashes.
     let all = layer(10, 1);
-    let plan = three_tier(&ThreeTier::hull(all, all, all)).unwrap();
+    let plan = three_tier(&ThreeTier::hull(all.clone(), all.clone(), all)).unwrap();
     let rig = run(&plan, POLARISED, 4, &one_each(8_000, 0, 24));
     for (agg, want) in [("agg0", [true, true, false, false]), ("agg1", [false, false, true, true])]
     {

@@ -69,7 +69,7 @@ fn reserved_bytes_add_to_the_share_of_the_rest() {
 
 #[test]
 fn a_busy_port_of_a_triumph_takes_seven_hundred_kilobytes() {
-    let triumph = profiles::find("triumph").unwrap();
+    let triumph = profiles::REGISTRY.find("triumph").unwrap();
     let port = PortSpec { buffer: triumph.buffer(), ..PortSpec::NIC };
     let plan = fan(51, port, Some(triumph.memory.as_u64()));
     let held = saturated(&plan, 1, 1_300, 1_500)[0];
@@ -171,7 +171,7 @@ proptest! {
         warmup in prop_oneof![Just(0), 0..1_000_000_u64],
     ) {
         let spec = dynamic(num, den, reserved);
-        let plan = fan(3, spec, Some(memory));
+        let plan = fan(3, spec.clone(), Some(memory));
         let (mut want, peak) = admitted(&traffic, &spec, memory, 4, warmup);
         for plan in [&plan, &with_one_class(&plan)] {
             let net = Network::build(plan, 0, Duration::ZERO, Duration::from_ps(warmup)).unwrap();
@@ -191,7 +191,7 @@ proptest! {
 fn each_class_has_its_own_alpha_and_share() {
     let class = |num, den| {
         let service = Service::Dwrr { quantum: Bytes::new(1_500) };
-        ClassSpec { service, buffer: dynamic(num, den, 0).buffer, mark: MarkSpec::None }
+        ClassSpec { service, buffer: dynamic(num, den, 0).buffer, mark: MarkSpec::NONE }
     };
     let port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC };
     let mut plan = fan(1, port, Some(100_000));

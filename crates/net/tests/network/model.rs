@@ -1,13 +1,13 @@
 //! All statistics of a port compared with a model without rings, cursors and lazy departures.
 
 use lowtide_net::{
-    BufferSpec, LevelStats, MarkSpec, Network, NotEct, Packet, PortSpec, PortStats, QueueLength,
+    BufferSpec, LevelStats, MarkSpec, Network, Packet, PortSpec, PortStats, QueueLength,
 };
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
-use crate::rig::{OUT, Rig, funnel, packet, ps};
+use crate::rig::{OUT, Rig, funnel, marker, packet, ps};
 
 /// A packet in the model: arrival, departure (if admitted), size.
 #[derive(Clone, Copy)]
@@ -63,13 +63,13 @@ fn serve(
             stats.drops += counts;
             continue;
         }
-        if let MarkSpec::Step { k, not_ect } = spec.mark
+        if let Some(k) = spec.mark.values().find_length("k")
             && above(k, found)
         {
             if packet.segment.ecn != Ecn::NotEct {
                 packet.segment.ecn = Ecn::Ce;
                 stats.marks += counts;
-            } else if not_ect == NotEct::Drop {
+            } else if spec.mark.values().name("not-ect") == "drop" {
                 stats.aqm_drops += counts;
                 continue;
             }
@@ -114,13 +114,17 @@ fn count(packets: u64) -> impl Strategy<Value = QueueLength> {
     ]
 }
 
+/// Step marking with any threshold.
+pub(crate) fn step() -> impl Strategy<Value = MarkSpec> {
+    let not_ect = prop_oneof![Just("ignore"), Just("drop")];
+    (count(15), not_ect).prop_map(|(k, not_ect)| {
+        marker("step", &[("k", k.to_string().as_str()), ("not-ect", not_ect)])
+    })
+}
+
 fn spec() -> impl Strategy<Value = PortSpec> {
     let buffer = prop_oneof![Just(BufferSpec::Unlimited), count(30).prop_map(BufferSpec::Static)];
-    let not_ect = prop_oneof![Just(NotEct::Ignore), Just(NotEct::Drop)];
-    let mark = prop_oneof![
-        Just(MarkSpec::None),
-        (count(15), not_ect).prop_map(|(k, not_ect)| MarkSpec::Step { k, not_ect }),
-    ];
+    let mark = prop_oneof![Just(MarkSpec::NONE), step()];
     (buffer, mark, any::<bool>()).prop_map(|(buffer, mark, count_in_service)| PortSpec {
         buffer,
         mark,

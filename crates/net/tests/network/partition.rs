@@ -3,14 +3,11 @@
 use lowtide_net::topology::fat_tree::fat_tree;
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{
-    Blueprint, CoDelSpec, CongestionSignal, Framing, HostId, MarkSpec, NodeId, NotEct, Partition,
-    PartitionError, PortSpec,
-};
+use lowtide_net::{Blueprint, Framing, HostId, NodeId, Partition, PartitionError, PortSpec};
 use lowtide_units::{Duration, Rate};
 
 use crate::fabrics::{fat, leaves};
-use crate::rig::host;
+use crate::rig::{host, marker};
 
 fn between_switches(plan: &Blueprint) -> impl Iterator<Item = usize> {
     let inner = |i: &usize| {
@@ -97,14 +94,10 @@ fn some_links_are_never_cut() {
     }
     assert_eq!(Partition::find(&plan, 2, &[]), Err(PartitionError::NoLookahead));
 
-    let codel = MarkSpec::CoDel(CoDelSpec {
-        target: Duration::from_us(5),
-        interval: Duration::from_us(100),
-        signal: CongestionSignal::Mark(NotEct::Ignore),
-    });
+    let codel = marker("codel", &[("target", "5 us"), ("interval", "100 us")]);
     let mut late = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
     for i in &inner {
-        late.links[*i].from_a.port = PortSpec { mark: codel, ..PortSpec::NIC };
+        late.links[*i].from_a.port = PortSpec { mark: codel.clone(), ..PortSpec::NIC };
     }
     assert_eq!(Partition::find(&late, 2, &[]), Err(PartitionError::NoLookahead));
 }

@@ -1,9 +1,9 @@
 //! Lines as pipes: loss, asymmetric links, a phantom queue.
 
-use lowtide_net::{Framing, LineSpec, MarkSpec, Network, NotEct, PortSpec};
-use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
+use lowtide_net::{Framing, LineSpec, Network, PortSpec};
+use lowtide_units::{Duration, Fraction, Instant, Rate};
 
-use crate::rig::{OUT, Rig, funnel, packet, ps};
+use crate::rig::{OUT, Rig, funnel, marker, packet, ps};
 
 /// Returns a funnel whose line loses this percentage.
 fn lossy(percent: i64) -> lowtide_net::Blueprint {
@@ -54,7 +54,7 @@ fn the_two_directions_of_a_link_are_independent() {
     plan.links[1].from_a = LineSpec {
         rate: Rate::from_gbps(80),
         delay: Duration::from_ps(11),
-        ..plan.links[1].from_a
+        ..plan.links[1].from_a.clone()
     };
     let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(200_000), packet(1, 0, 100, 1))];
     // Forward 1 ps and 1000 ps per byte, back 100 ps and 1 ps.
@@ -63,18 +63,16 @@ fn the_two_directions_of_a_link_are_independent() {
 
 #[test]
 fn a_phantom_queue_marks_by_the_line_and_not_by_the_queue() {
-    let k = Bytes::new(3_000);
-    let gamma = Fraction::from_percent(95);
-    let mark = MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore };
+    let mark = marker("phantom", &[("k", "3 kB")]);
     let port = PortSpec { mark, ..PortSpec::NIC };
     // Nearly at once: the real queue is longest at the start, and the line is always full.
     let burst: Vec<_> = (0..200).map(|i| (ps(u64::from(i)), packet(0, 1, 1_000, i))).collect();
-    let rig = Rig::quiet(&funnel(port), &burst);
+    let rig = Rig::quiet(&funnel(port.clone()), &burst);
     assert_eq!(rig.marked(), (61..200).collect::<Vec<u32>>(), "50 B are left behind by each");
     // Those packets at 90 % of the line rate: no marks, whatever the queue was before.
     let spread: Vec<_> =
         (0..200).map(|i| (ps(u64::from(i) * 1_111_111), packet(0, 1, 1_000, i))).collect();
-    assert_eq!(Rig::quiet(&funnel(port), &spread).marked(), Vec::<u32>::new());
+    assert_eq!(Rig::quiet(&funnel(port.clone()), &spread).marked(), Vec::<u32>::new());
     // With framing and smaller packets the line is as full, and so is the phantom queue.
     let mut framed = funnel(port);
     framed.links.iter_mut().for_each(|l| l.framing = Framing::Ethernet);

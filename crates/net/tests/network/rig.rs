@@ -2,7 +2,9 @@
 
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Blueprint, Delivery, Framing, HostId, Network, Packet, PortSpec, PortStats};
+use lowtide_net::{
+    Blueprint, Delivery, Framing, HostId, MarkSpec, Network, Packet, PortSpec, PortStats,
+};
 use lowtide_sim::{Entity, Scheduler, Seed, Stop, World, run};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment, SeqNum};
@@ -17,6 +19,12 @@ pub(crate) struct Rig {
     pub(crate) delivered: Vec<(Instant, HostId, Packet)>,
     /// Number of events handled.
     pub(crate) events: u64,
+}
+
+/// Returns a valid marker with these parameters.
+#[track_caller]
+pub(crate) fn marker(name: &str, params: &[(&str, &str)]) -> MarkSpec {
+    MarkSpec::new(name, params).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 impl World for Rig {

@@ -1,10 +1,10 @@
 //! Marking and loss at the exact threshold.
 
-use lowtide_net::{BufferSpec, MarkSpec, NotEct, PortSpec, QueueLength};
+use lowtide_net::{BufferSpec, MarkSpec, PortSpec, QueueLength};
 use lowtide_units::{Bytes, Instant};
 use lowtide_wire::Ecn;
 
-use crate::rig::{OUT, Rig, funnel, packet, ps};
+use crate::rig::{OUT, Rig, funnel, marker, packet, ps};
 
 /// Twenty packets of 100 B that arrive at the slow port 100 ps apart: packet `n` finds `n` before
 /// it, of which the first is on the line.
@@ -18,7 +18,7 @@ fn burst(ecn: impl Fn(u32) -> Ecn) -> Vec<(Instant, lowtide_net::Packet)> {
 }
 
 fn marks(k: QueueLength, count_in_service: bool) -> Vec<u32> {
-    let mark = MarkSpec::Step { k, not_ect: NotEct::Ignore };
+    let mark = MarkSpec::step(k);
     let plan =
         funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
@@ -46,7 +46,7 @@ fn marks_begin_above_k() {
 /// Returns the number of admitted packets, and the maximum queue in bytes.
 fn room(size: QueueLength, count_in_service: bool) -> (usize, u64) {
     let buffer = BufferSpec::Static(size);
-    let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service, classes: None });
+    let plan = funnel(PortSpec { buffer, mark: MarkSpec::NONE, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let stats = rig.stats(OUT);
     assert_eq!(stats.drops + stats.packets, 20);
@@ -76,15 +76,15 @@ fn loss_begins_at_the_first_packet_that_does_not_fit() {
 fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
     // Every other packet is ECN-capable; K = 5 in service, as above.
     let sends = burst(|i| if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
-    for not_ect in [NotEct::Ignore, NotEct::Drop] {
-        let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect };
+    for not_ect in ["ignore", "drop"] {
+        let mark = marker("step", &[("k", "5 pkt"), ("not-ect", not_ect)]);
         let buffer = BufferSpec::Unlimited;
         let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
         let rig = Rig::quiet(&plan, &sends);
         let stats = rig.stats(OUT);
         assert_eq!(rig.marked(), [6, 8, 10, 12, 14, 16, 18]);
         assert_eq!((stats.marks, stats.drops), (7, 0));
-        let dropped = if not_ect == NotEct::Drop { 7 } else { 0 };
+        let dropped = if not_ect == "drop" { 7 } else { 0 };
         assert_eq!(stats.aqm_drops, dropped);
         assert_eq!(rig.delivered.len() as u64, 20 - dropped);
     }
@@ -92,7 +92,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
 
 #[test]
 fn ce_is_kept_and_counts_as_a_mark() {
-    let mark = MarkSpec::Step { k: QueueLength::Packets(17), not_ect: NotEct::Ignore };
+    let mark = MarkSpec::step(QueueLength::Packets(17));
     let plan = funnel(PortSpec {
         buffer: BufferSpec::Unlimited,
         mark,
@@ -107,7 +107,7 @@ fn ce_is_kept_and_counts_as_a_mark() {
 #[test]
 fn admission_precedes_the_marker() {
     // Both would act from packet 6 on: a packet without room is dropped by the buffer.
-    let mark = MarkSpec::Step { k: QueueLength::Packets(5), not_ect: NotEct::Drop };
+    let mark = marker("step", &[("k", "5 pkt"), ("not-ect", "drop")]);
     let buffer = BufferSpec::Static(QueueLength::Packets(6));
     let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
     for ecn in [Ecn::NotEct, Ecn::Ect0] {

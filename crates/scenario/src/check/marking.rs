@@ -11,8 +11,10 @@
 //! A queue in shared memory depends on the others: only its limit when it is alone is certain. The
 //! result reports a queue that never marked and dropped packets (`lowtide_lab::QueueFacts`).
 
-use lowtide_net::{BufferSpec, MarkSpec, PieSpec, QueueLength};
-use lowtide_units::{Bytes, Duration, Fraction, Rate};
+use lowtide_net::aqm::SignalCondition;
+use lowtide_net::{BufferSpec, MarkSpec, QueueLength};
+use lowtide_schema::Value;
+use lowtide_units::{Bytes, Duration, Rate};
 
 /// IP bytes of the smallest packet: IPv4 and TCP headers without options.
 const MIN_PACKET: u64 = 40;
@@ -22,15 +24,28 @@ pub(super) struct Queue<'a> {
     /// The table that describes it.
     pub(super) table: &'a str,
     pub(super) buffer: BufferSpec,
-    pub(super) mark: MarkSpec,
+    pub(super) mark: &'a MarkSpec,
     /// Limit in bytes of a dynamic buffer when nothing else is queued.
     pub(super) dynamic_share: Option<u64>,
     /// Slowest of its lines and the framing there; `None` if other queues have precedence.
     pub(super) line: Option<(Rate, u64)>,
 }
 
-/// Message and help.
-pub(super) type NeverMarks = (String, String);
+/// The reason why a marker can never act.
+pub(super) struct NeverMarks {
+    /// The parameter that is responsible.
+    pub(super) param: Option<&'static str>,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// A threshold on the length of a queue.
+struct Threshold {
+    param: &'static str,
+    length: QueueLength,
+    /// It is compared with the queue that a packet finds or leaves behind, without the packet.
+    without_packet: bool,
+}
 
 /// Limit that a threshold is compared with, in its unit.
 struct MaxQueue {
@@ -43,22 +58,24 @@ struct MaxQueue {
 impl Queue<'_> {
     /// Explains why the marker can never act on packets of at most `full` bytes; `None` if it may.
     pub(super) fn never_marks(&self, full: u64) -> Option<NeverMarks> {
-        match self.mark {
-            MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => {
-                self.never_above_threshold("k", k, full)
+        match self.mark.config().signal_condition() {
+            SignalCondition::Unknown => None,
+            SignalCondition::FoundQueue { param, length } => {
+                self.never_above(&Threshold { param, length, without_packet: true }, full)
             }
-            MarkSpec::Red(red) => self.never_above_threshold("min", red.min, full),
-            MarkSpec::Pi(pi) => self.never_above_threshold("q-ref", QueueLength::Packets(pi.q_ref), full),
-            MarkSpec::CoDel(codel) => self.never_above_target(codel.target, full, None),
-            MarkSpec::Pie(pie) => self.never_above_target(pie.target, full, Some(pie)),
-            MarkSpec::Phantom { gamma, .. } => (gamma >= Fraction::ONE).then(|| {
-                let message = format!(
-                    "a phantom queue that drains as fast as its line (`gamma` = {gamma}) never fills: \
-                     nothing would ever be marked"
-                );
-                (message, format!("lower `gamma` of [{}.mark]; HULL has 95 %", self.table))
+            SignalCondition::AnyQueue { param, length } => {
+                self.never_above(&Threshold { param, length, without_packet: false }, full)
+            }
+            SignalCondition::Sojourn { param, target, divisor, or } => {
+                let wait = self.max_sojourn(full)?;
+                let never = wait < target / divisor && or.is_none_or(|or| wait < or);
+                if never { self.never_waits(param, target, divisor, wait) } else { None }
+            }
+            SignalCondition::Never(error) => Some(NeverMarks {
+                param: error.param,
+                message: format!("{}: nothing would ever be marked", error.message),
+                help: error.help,
             }),
-            MarkSpec::None => None,
         }
     }
 
@@ -73,11 +90,10 @@ impl Queue<'_> {
         }
     }
 
-    fn max_queue(&self, key: &str, threshold: QueueLength, full: u64) -> Option<MaxQueue> {
-        // PI uses the queue length, the others use the queue that a packet finds.
-        let own_packet = u64::from(key != "q-ref");
+    fn max_queue(&self, threshold: &Threshold, full: u64) -> Option<MaxQueue> {
+        let own_packet = u64::from(threshold.without_packet);
         let in_bytes = |n: u64| n.saturating_mul(full);
-        Some(match (self.buffer, self.dynamic_share, threshold) {
+        Some(match (self.buffer, self.dynamic_share, threshold.length) {
             (BufferSpec::Static(QueueLength::Packets(room)), _, QueueLength::Packets(k)) => {
                 MaxQueue { most: room.saturating_sub(own_packet), above: k > room }
             }
@@ -114,50 +130,45 @@ impl Queue<'_> {
         }
     }
 
-    fn never_above_threshold(
-        &self,
-        key: &str,
-        threshold: QueueLength,
-        full: u64,
-    ) -> Option<NeverMarks> {
-        let (MaxQueue { most, above }, room) =
-            (self.max_queue(key, threshold, full)?, self.room()?);
-        let (k, of) = match threshold {
-            QueueLength::Packets(k) => {
-                (k, (|n| QueueLength::Packets(n).to_string()) as fn(u64) -> String)
-            }
-            QueueLength::Bytes(k) => {
-                (k.as_u64(), (|n| QueueLength::Bytes(Bytes::new(n)).to_string()) as _)
-            }
+    fn never_above(&self, threshold: &Threshold, full: u64) -> Option<NeverMarks> {
+        let (MaxQueue { most, above }, room) = (self.max_queue(threshold, full)?, self.room()?);
+        let param = threshold.param;
+        let value = self.mark.values().get(param);
+        let k = match threshold.length {
+            QueueLength::Packets(k) => k,
+            QueueLength::Bytes(k) => k.as_u64(),
         };
         if k < most {
             return None;
         }
-        let name = if key == "k" { "K" } else { key };
-        let shown = if key == "q-ref" { k.to_string() } else { threshold.to_string() };
+        // As the parameter is written: some count packets without a unit.
+        let of = |n: u64| match (threshold.length, value) {
+            (_, Some(Value::Count(_))) => n.to_string(),
+            (QueueLength::Packets(_), _) => QueueLength::Packets(n).to_string(),
+            (QueueLength::Bytes(_), _) => QueueLength::Bytes(Bytes::new(n)).to_string(),
+        };
+        let shown = of(k);
         let message = if above {
-            format!("{name} = {shown} is above {room}: nothing would ever be marked")
-        } else if key == "q-ref" {
-            format!("{name} = {shown} is all of {room}: the queue can never exceed it")
-        } else {
+            format!("`{param}` = {shown} is above {room}: nothing would ever be marked")
+        } else if threshold.without_packet {
             format!(
-                "{name} = {shown} is never exceeded in {room}, where no packet finds or leaves more than \
-                 {}: nothing would ever be marked",
+                "`{param}` = {shown} is never exceeded in {room}, where no packet finds or leaves \
+                 more than {}: nothing would ever be marked",
                 of(most)
             )
+        } else {
+            format!("`{param}` = {shown} is all of {room}: the queue can never exceed it")
         };
         let more = self.more_room();
         let help = match most.checked_sub(1) {
-            Some(most) => {
-                let most = if key == "q-ref" { most.to_string() } else { of(most) };
-                format!(
-                    "the largest `{key}` that can mark is {most}: lower `{key}` of [{}.mark], or {more}",
-                    self.table
-                )
-            }
-            None => format!("no `{key}` can mark in it: {more}"),
+            Some(most) => format!(
+                "the largest `{param}` that can mark is {}: lower `{param}` of [{}.mark], or {more}",
+                of(most),
+                self.table
+            ),
+            None => format!("no `{param}` can mark in it: {more}"),
         };
-        Some((message, help))
+        Some(NeverMarks { param: Some(param), message, help: Some(help) })
     }
 
     fn more_room(&self) -> String {
@@ -182,49 +193,35 @@ impl Queue<'_> {
         Some(rate.serialization(Bytes::new(framed)))
     }
 
-    /// Rejects a `target` that no packet waits for; for `pie`, not even half of it.
-    fn never_above_target(
+    /// Returns the error of a target of which no packet waits for the part `1 / divisor`, as the
+    /// longest wait is `wait`.
+    fn never_waits(
         &self,
+        param: &'static str,
         target: Duration,
-        full: u64,
-        pie: Option<PieSpec>,
+        divisor: u64,
+        wait: Duration,
     ) -> Option<NeverMarks> {
-        let (wait, room) = (self.max_sojourn(full)?, self.room()?);
-        let (never, largest) = match pie {
-            None => (wait < target, wait),
-            Some(pie) => (wait < target / 2 && !pie_may_mark(&pie, wait), wait.saturating_mul(2)),
-        };
-        if !never {
-            return None;
-        }
+        let room = self.room()?;
         let shown = |span: Duration| {
             let us = span.as_us();
             if us == 0 { span } else { Duration::from_us(us) }
         };
-        let half = if pie.is_some() { "half of " } else { "" };
+        let part = match divisor {
+            1 => String::new(),
+            2 => "half of ".to_owned(),
+            n => format!("1/{n} of "),
+        };
         let message = format!(
-            "no packet waits {half}`target` = {target}, as {room} is sent within {}: nothing would ever be marked",
+            "no packet waits {part}`{param}` = {target}, as {room} is sent within {}: nothing would ever be marked",
             shown(wait)
         );
         let help = format!(
-            "the largest `target` that can mark is {}: lower `target` of [{}.mark], or {}",
-            shown(largest),
+            "the largest `{param}` that can mark is {}: lower `{param}` of [{}.mark], or {}",
+            shown(wait.saturating_mul(divisor)),
             self.table,
             self.more_room()
         );
-        Some((message, help))
+        Some(NeverMarks { param: Some(param), message, help: Some(help) })
     }
-}
-
-/// Probability at which PIE marks packets although they waited less than half of its target.
-const PIE_SAFEGUARD_PROB: Fraction = Fraction::from_percent(20);
-
-/// Returns whether packets that wait no longer than `wait`, less than half of the target, may still
-/// be marked. The probability, which then only a growing wait raises, may reach 20 % (RFC 8033
-/// §4.1).
-fn pie_may_mark(pie: &PieSpec, wait: Duration) -> bool {
-    let (num, den) = (u128::from(pie.beta.num), u128::from(pie.beta.den.get()));
-    // `beta` is a probability per second; both sides in parts per billion.
-    let most = u128::from(wait.as_ps()) * num / den / 1_000;
-    most >= u128::from(PIE_SAFEGUARD_PROB.as_ppb().unsigned_abs())
 }

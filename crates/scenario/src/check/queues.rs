@@ -4,10 +4,10 @@
 use lowtide_net::{Blueprint, BufferSpec, NodeId, QueueLength};
 use lowtide_units::{Bytes, Rate};
 
-use super::marking::Queue;
+use super::marking::{NeverMarks, Queue};
 use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
-use crate::model::{ScenarioModel, SwitchPort};
+use crate::model::{MarkTable, ScenarioModel, SwitchPort};
 use crate::network;
 use crate::toml_tree::SourceSpan;
 
@@ -15,7 +15,8 @@ use crate::toml_tree::SourceSpan;
 struct LocatedQueue<'a> {
     queue: Queue<'a>,
     buffer_at: SourceSpan,
-    k_at: SourceSpan,
+    /// The table of its marker; `None` if the file has none here.
+    mark: Option<&'a MarkTable>,
 }
 
 /// Checks all queues for packets of `full` bytes.
@@ -36,30 +37,31 @@ pub(super) fn queues(
             "" => "switch".to_owned(),
             name => format!("switch.at.{name}"),
         };
-        let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *spec;
+        let SwitchPort { buffer, ref mark, buffer_at, .. } = *spec;
         let share = dynamic_share(model, plan, spec, &buffer);
         if model.switch.classes.is_empty() {
             let line = slowest(model, plan, spec);
-            let queue = Queue { table: &table, buffer, mark, dynamic_share: share, line };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
+            let queue =
+                Queue { table: &table, buffer, mark: &mark.spec, dynamic_share: share, line };
+            LocatedQueue { queue, buffer_at, mark: Some(mark) }.check(full, diagnostics);
         }
         for class in &model.switch.classes {
-            let table = match (class.buffer, class.mark) {
+            let table = match (class.buffer, &class.mark) {
                 (None, None) => table.clone(),
                 _ => format!("switch.class.{}", class.name),
             };
             let own = class.buffer.unwrap_or(buffer);
+            let mark = class.mark.as_ref().unwrap_or(mark);
             let queue = Queue {
                 table: &table,
                 buffer: own,
-                mark: class.mark.unwrap_or(mark),
+                mark: &mark.spec,
                 dynamic_share: dynamic_share(model, plan, spec, &own),
                 // Packets of a class wait for those of other classes.
                 line: None,
             };
             let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
-            let k_at = if class.mark.is_some() { class.k_at } else { k_at };
-            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
+            LocatedQueue { queue, buffer_at, mark: Some(mark) }.check(full, diagnostics);
         }
     }
     pipes(model, full, diagnostics);
@@ -141,8 +143,9 @@ impl LocatedQueue<'_> {
                 Bytes::new(share)
             ),
             _ => {
-                if let Some((message, help)) = self.queue.never_marks(full) {
-                    diagnostics.add(self.k_at, message, Some(help));
+                if let Some(NeverMarks { param, message, help }) = self.queue.never_marks(full) {
+                    let of_mark = |mark: &MarkTable| mark.span_of(param.unwrap_or_default());
+                    diagnostics.add(self.mark.map_or(self.buffer_at, of_mark), message, help);
                 }
                 return;
             }
@@ -191,18 +194,18 @@ fn pipes(model: &ScenarioModel, full: u64, diagnostics: &mut Diagnostics<'_>) {
         for end in [false, true] {
             let line = lines.iter().find(|(_, back)| *back == end);
             let Some(link) = line.and_then(|(link, _)| plan.links.get(*link)) else { continue };
-            let port = link.line(end).port;
+            let port = &link.line(end).port;
             let before = diagnostics.len();
             let line = slowest_of(&lines, &plan, end).filter(|_| port.classes.is_none());
             let queue = Queue {
                 table: &format!("pipe.{}", pipe.name),
                 buffer: pipe.buffer.unwrap_or(port.buffer),
-                mark: pipe.mark.unwrap_or(port.mark),
+                mark: pipe.mark.as_ref().map_or(&port.mark, |mark| &mark.spec),
                 dynamic_share: None,
                 line: line.map(|(rate, framing)| (pipe.rate.unwrap_or(rate), framing)),
             };
-            let (buffer_at, k_at) = (pipe.buffer_at, pipe.k_at);
-            LocatedQueue { queue, buffer_at, k_at }.check(full, diagnostics);
+            let (buffer_at, mark) = (pipe.buffer_at, pipe.mark.as_ref());
+            LocatedQueue { queue, buffer_at, mark }.check(full, diagnostics);
             if diagnostics.len() > before {
                 break;
             }

@@ -134,7 +134,7 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
         for (node, line) in [(link.a, &mut link.from_a), (link.b, &mut link.from_b)] {
             let NodeId::Switch(switch) = node else { continue };
             let place = chosen.get(switch as usize).copied().unwrap_or_default();
-            line.port = ports[place];
+            line.port = ports[place].clone();
         }
     }
 }
@@ -143,9 +143,10 @@ fn apply_switch_table(model: &ScenarioModel, plan: &mut Blueprint) {
 fn port(spec: &SwitchPort, place: u32, model: &ScenarioModel) -> PortSpec {
     let count_in_service = spec.count_in_service;
     if model.switch.classes.is_empty() {
-        return PortSpec { buffer: spec.buffer, mark: spec.mark, count_in_service, classes: None };
+        let (buffer, mark) = (spec.buffer, spec.mark.spec.clone());
+        return PortSpec { buffer, mark, count_in_service, classes: None };
     }
-    let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::None);
+    let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::NONE);
     PortSpec { buffer, mark, count_in_service, classes: Some(ClassSet(place)) }
 }
 
@@ -154,7 +155,7 @@ fn classes(spec: &SwitchPort, model: &ScenarioModel) -> Vec<ClassSpec> {
     let class = |c: &crate::model::Class| ClassSpec {
         service: c.service,
         buffer: c.buffer.unwrap_or(spec.buffer),
-        mark: c.mark.unwrap_or(spec.mark),
+        mark: c.mark.as_ref().unwrap_or(&spec.mark).spec.clone(),
     };
     model.switch.classes.iter().map(class).collect()
 }

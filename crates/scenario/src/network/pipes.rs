@@ -61,6 +61,8 @@ fn change(pipe: &PipeTable, line: &mut LineSpec) {
     line.loss = pipe.loss;
     let port = &mut line.port;
     port.buffer = pipe.buffer.unwrap_or(port.buffer);
-    port.mark = pipe.mark.unwrap_or(port.mark);
+    if let Some(mark) = &pipe.mark {
+        port.mark = mark.spec.clone();
+    }
     port.count_in_service = pipe.count_in_service.unwrap_or(port.count_in_service);
 }

@@ -1,14 +1,11 @@
 //! Buffer limits: the keys `buffer`, `alpha` and `reserved` of any table.
 
-use lowtide_net::{BufferSpec, Ratio};
-use lowtide_units::Bytes;
+use lowtide_net::BufferSpec;
+use lowtide_net::buffer::dynamic;
+use lowtide_schema::{Value, Values};
 
 use crate::reader::TableReader;
 use crate::toml_writer::TomlWriter;
-use lowtide_schema::Value;
-
-/// Default factor of a dynamic buffer.
-const ALPHA: u32 = 1;
 
 /// Reads `buffer`; unset properties of a dynamic one are taken from `base`.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
@@ -19,18 +16,23 @@ pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferS
     }
 }
 
-/// Reads a dynamic buffer; unset properties are taken from `base`.
+/// Reads a dynamic buffer; unset properties are taken from `base`, or else are the rule's defaults.
 pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
-    let (alpha, reserved) = match base {
-        BufferSpec::Dynamic { alpha, reserved } => (Some(alpha), reserved),
-        BufferSpec::Unlimited | BufferSpec::Static(_) => (Ratio::new(ALPHA, 1), Bytes::default()),
+    let of_base = |name: &str| match (base, name) {
+        (BufferSpec::Dynamic { alpha, .. }, "alpha") => Some(Value::Ratio(alpha)),
+        (BufferSpec::Dynamic { reserved, .. }, "reserved") => Some(Value::Bytes(reserved)),
+        _ => None,
     };
-    let alpha = match r.single("alpha") {
-        Some(Value::Ratio(alpha)) => Some(alpha),
-        _ => alpha,
-    };
-    let reserved = r.size("reserved").unwrap_or(reserved);
-    alpha.map_or(BufferSpec::Unlimited, |alpha| BufferSpec::Dynamic { alpha, reserved })
+    let values = Values::complete(dynamic::ENTRY.params, |param| {
+        r.single(param.name).or_else(|| of_base(param.name))
+    });
+    match values {
+        Ok(values) => dynamic::spec(&values),
+        Err(error) => {
+            r.report(error.param.unwrap_or("buffer"), error.message, error.help);
+            base
+        }
+    }
 }
 
 /// Writes these keys.

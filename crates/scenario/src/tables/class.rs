@@ -1,7 +1,6 @@
 //! `[switch.class.NAME]`: several queues at each port of the switches.
 
-use lowtide_net::{BufferSpec, MarkSpec, Service};
-use lowtide_units::Bytes;
+use lowtide_net::{BufferSpec, Service};
 
 use super::read_context::ReadContext;
 use super::{buffer, mark};
@@ -54,7 +53,7 @@ static MARK: TableSpec = TableSpec {
     doc: "Marker of the class, for its own queue; the default is that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
-    contents: TableContents::KeysOnly,
+    contents: TableContents::Markers,
 };
 
 /// Reads all classes; there may be none.
@@ -75,7 +74,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
             let help = "write `service = \"dwrr\"`, or remove it".to_owned();
             r.report("quantum", "a strict class has no quantum", Some(help));
         }
-        let quantum = r.size("quantum").unwrap_or(Bytes::new(1_500));
+        let quantum = r.size("quantum").unwrap_or_default();
         let service = if strict { Service::Strict } else { Service::Dwrr { quantum } };
         let own = r.has("buffer").then(|| buffer::read(&mut r, all.buffer));
         let buffer_at = r.at("buffer");
@@ -90,23 +89,21 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, all: &SwitchPort) -> Vec<
             let help = "write `memory = \"4 MiB\"` in [switch]".to_owned();
             r.report("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
         }
-        let (mark, k_at) = if r.has("mark") {
-            let (mark, at) = mark::read(&mut r.subtable(&MARK));
-            (Some(mark), at)
-        } else {
-            (None, buffer_at)
-        };
+        let mark = r.has("mark").then(|| mark::read(&mut r.subtable(&MARK)));
         let name = named.name.to_owned();
-        if let MarkSpec::Phantom { .. } = mark.unwrap_or(all.mark) {
+        let used = mark.as_ref().unwrap_or(&all.mark);
+        if used.spec.config().needs_whole_line() {
             let help = "give the class another marker".to_owned();
-            let message =
-                format!("a phantom queue covers a whole line, not only the class `{name}`");
-            file.diagnostics.add(k_at, message, Some(help));
+            let message = format!(
+                "`{}` needs the packets of a whole line, not only the class `{name}`",
+                used.spec.name()
+            );
+            file.diagnostics.add(used.kind_at, message, Some(help));
         }
         if let Some(mark) = &mark {
-            mark::report_no_ecn(file, &SwitchPort { k_at, ..all.clone() }, mark);
+            mark::report_no_ecn(file, all.profile, mark);
         }
-        out.push(Class { name, service, buffer: own, mark, buffer_at, k_at });
+        out.push(Class { name, service, buffer: own, mark, buffer_at });
     }
     out
 }

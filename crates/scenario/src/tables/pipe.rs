@@ -60,7 +60,7 @@ static MARK: TableSpec = TableSpec {
     doc: "Marker of the pipe; the default is that of the port, which is none at a host.",
     keys: mark::KEYS,
     tables: &[],
-    contents: TableContents::KeysOnly,
+    contents: TableContents::Markers,
 };
 
 /// Reads all pipes; there may be none.
@@ -93,12 +93,7 @@ fn one(name: &str, r: &mut TableReader<'_, '_, '_>, groups: &[String]) -> PipeTa
         r.report("direction", message, Some(help.to_owned()));
     }
     let buffer = r.has("buffer").then(|| buffer::read(r, BufferSpec::Unlimited));
-    let (mark, k_at) = if r.has("mark") {
-        let (mark, at) = mark::read(&mut r.subtable(&MARK));
-        (Some(mark), at)
-    } else {
-        (None, r.at("buffer"))
-    };
+    let mark = r.has("mark").then(|| mark::read(&mut r.subtable(&MARK)));
     PipeTable {
         name: name.to_owned(),
         on,
@@ -111,7 +106,6 @@ fn one(name: &str, r: &mut TableReader<'_, '_, '_>, groups: &[String]) -> PipeTa
         mark,
         on_at: r.at("on"),
         buffer_at: r.at("buffer"),
-        k_at,
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct NamedTable<'a> {
 impl<'a, 's> ReadContext<'a, '_, 's> {
     /// Returns a reader of a table without user-defined names.
     pub(super) fn table(&mut self, section: &'static TableSpec) -> TableReader<'a, '_, 's> {
-        self.table_with(section, &[])
+        self.table_with(section, &section.keys_of_kinds())
     }
 
     /// As [`ReadContext::table`], with the additional keys `more`.

@@ -8,7 +8,7 @@ use lowtide_net::{BufferSpec, MarkSpec};
 use super::read_context::ReadContext;
 use super::{buffer, class, mark};
 use crate::keys::key;
-use crate::model::{Switch, SwitchPort};
+use crate::model::{MarkTable, Switch, SwitchPort};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
@@ -73,7 +73,7 @@ pub(crate) static MARK: TableSpec = TableSpec {
     doc: "Marker (AQM) at the output ports of the switches.",
     keys: mark::KEYS,
     tables: &[],
-    contents: TableContents::KeysOnly,
+    contents: TableContents::Markers,
 };
 
 /// `[switch.at.NAME]`.
@@ -124,7 +124,7 @@ static AT_MARK: TableSpec = TableSpec {
     doc: "Marker of these switches; the default is that of `[switch]`.",
     keys: mark::KEYS,
     tables: &[],
-    contents: TableContents::KeysOnly,
+    contents: TableContents::Markers,
 };
 
 /// Reads `[switch]` and its subtables.
@@ -137,17 +137,16 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
         name,
         at,
         buffer: BufferSpec::Unlimited,
-        mark: MarkSpec::None,
+        mark: MarkTable { spec: MarkSpec::NONE, kind_at: at, keys: Vec::new() },
         count_in_service: r.bool("count-in-service"),
         memory: None,
         ports_per_memory: None,
         profile: None,
         buffer_at: at,
-        k_at: at,
     };
     queues(&mut r, &mut all, true, has_classes);
-    (all.mark, all.k_at) = mark::read(&mut file.table(&MARK));
-    mark::report_no_ecn(file, &all, &all.mark);
+    all.mark = mark::read(&mut file.table(&MARK));
+    mark::report_no_ecn(file, all.profile, &all.mark);
     let mut some = Vec::new();
     if file.root.get(&["switch", "at"]).is_some() {
         for named in file.groups(&AT, "leaf") {
@@ -160,9 +159,9 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
             }
             queues(&mut r, &mut one, false, has_classes);
             if r.has("mark") {
-                (one.mark, one.k_at) = mark::read(&mut r.subtable(&AT_MARK));
+                one.mark = mark::read(&mut r.subtable(&AT_MARK));
             }
-            mark::report_no_ecn(file, &one, &one.mark);
+            mark::report_no_ecn(file, one.profile, &one.mark);
             some.push(one);
         }
     }
@@ -172,7 +171,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Switch {
 
 /// Reads buffer and memory; unset keys keep the values of `out`.
 fn queues(r: &mut TableReader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
-    if let Some(profile) = r.text("profile").and_then(|name| profiles::find(&name)) {
+    if let Some(profile) = r.text("profile").and_then(|name| profiles::REGISTRY.find(&name)) {
         out.profile = Some(profile);
         out.buffer = profile.buffer();
         out.memory = Some(profile.memory);

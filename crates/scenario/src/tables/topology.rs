@@ -2,11 +2,11 @@
 
 use lowtide_net::topology::{self, TopologyEntry, star};
 use lowtide_schema::DefaultValue::{Is, Required, Unset};
-use lowtide_schema::{ParamError, Value, Values};
+use lowtide_schema::{ParamError, Values};
 use lowtide_units::Rate;
 
-use super::graph;
 use super::read_context::ReadContext;
+use super::{graph, param};
 use crate::keys::{KeySpec, key};
 use crate::model::{GraphTable, Topology};
 use crate::reader::TableReader;
@@ -37,19 +37,15 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
 
 /// Reads `[topology]`.
 pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
-    let own_keys = |name: String| topology::REGISTRY.find(&name).map(topology_keys::keys);
-    let kind = file.root.get(TOPOLOGY.path).and_then(|table| table.entry("kind"));
-    let own = kind.and_then(|kind| kind.node.scalar()).and_then(own_keys).unwrap_or_default();
     // The reader knows the keys of all topologies, so that `foreign` can explain those of another
-    // one. A key of this one comes first: another one may give it another type.
-    let mut all: Vec<KeySpec> = own.clone();
-    all.extend(
-        TOPOLOGY.keys_of_kinds().into_iter().filter(|k| own.iter().all(|o| o.name != k.name)),
-    );
+    // one.
+    let all: Vec<KeySpec> = TOPOLOGY.keys_of_kinds();
     let mut r = file.table_with(&TOPOLOGY, &all);
     let found = r.text("kind").and_then(|kind| topology::REGISTRY.find(&kind));
     if let Some(entry) = found {
+        let own = topology_keys::keys(entry);
         foreign(&mut r, entry, &own, &all);
+        r.respecify(&own);
     }
     let entry = found.unwrap_or(&star::ENTRY);
     let values = values(&mut r, entry);
@@ -113,12 +109,7 @@ fn foreign(
 pub(super) fn write(out: &mut TomlWriter, topology: &Topology) {
     out.table("topology");
     out.text("kind", topology.entry.name);
-    for (name, value) in topology.values.iter() {
-        match value {
-            Value::Bool(_) | Value::Count(_) => out.bare(name, value),
-            value => out.text(name, value),
-        }
-    }
+    param::write(out, &topology.values);
     out.text("mtu", topology.mtu);
     if topology.entry.explicit_links {
         graph::write(out, &topology.graph);

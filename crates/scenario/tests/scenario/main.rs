@@ -11,4 +11,5 @@ mod refused;
 mod refused_hosts;
 mod refused_network;
 mod refused_traffic;
+mod registered_marker;
 mod runs;

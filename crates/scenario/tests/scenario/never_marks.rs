@@ -4,6 +4,7 @@
 use lowtide_host::{QueueRecord, Setup, run};
 use lowtide_net::{MarkSpec, QueueLength};
 use lowtide_scenario::Scenario;
+use lowtide_schema::Value;
 use lowtide_units::Bytes;
 
 use crate::common::BASE;
@@ -36,17 +37,16 @@ fn bottleneck(setup: &Setup) -> QueueRecord {
     outcome.queues.into_iter().find(|q| q.name == "switch0->receivers.0").expect("it is there")
 }
 
-/// Raises the threshold of a marker by one.
-fn raise(mark: &mut MarkSpec) {
-    let count = match mark {
-        MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => k,
-        MarkSpec::Red(red) => &mut red.min,
-        _ => return,
-    };
-    *count = match *count {
+/// Raises the threshold `key` of a marker by one, if it has that threshold.
+fn raise(mark: &mut MarkSpec, key: &'static str) {
+    let mut values = mark.values().clone();
+    let Some(count) = values.find_length(key) else { return };
+    let count = match count {
         QueueLength::Packets(n) => QueueLength::Packets(n + 1),
         QueueLength::Bytes(n) => QueueLength::Bytes(Bytes::new(n.as_u64() + 1)),
     };
+    values.set(key, Value::Length(count));
+    *mark = MarkSpec::configure(mark.entry(), values).expect("the values fit each other");
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn only_thresholds_up_to_the_reported_maximum_mark() {
                 let mut setup = setup(&with(largest));
                 assert!(bottleneck(&setup).marks > 0, "{}", with(largest));
                 for link in &mut setup.network.links {
-                    raise(&mut link.from_a.port.mark);
-                    raise(&mut link.from_b.port.mark);
+                    raise(&mut link.from_a.port.mark, key);
+                    raise(&mut link.from_b.port.mark, key);
                 }
                 let queue = bottleneck(&setup);
                 assert!(queue.marks == 0 && queue.drops > 0, "{}", with(next));
@@ -143,7 +143,7 @@ fn controllers_that_never_mark_in_their_buffer_are_rejected() {
     setup(&mark("kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"99 %\""));
     assert_error(
         "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"100 %\"",
-        &["`gamma` = 100 %", "lower `gamma` of [switch.mark]"],
+        &["`gamma` = 100 %", "nothing would ever be marked", "lower `gamma`; HULL has 95 %"],
     );
     setup("buffer = \"unlimited\"\n[switch.mark]\nkind = \"codel\"");
 }

@@ -202,7 +202,7 @@ fn missing_keys_and_groups() {
     );
     assert_one_error("to = \"receivers\"\n", "", "long", &["`to` is missing in [traffic.long]"]);
     assert_one_error("size = \"40 MB\"\n", "", "long", &["`size` is missing in [traffic.long]"]);
-    assert_one_error("k = \"20 pkt\"\n", "", "\"step\"", &["needs its threshold `k`"]);
+    assert_one_error("k = \"20 pkt\"\n", "", "\"step\"", &["needs its `k`"]);
     let start = BASE.find("[traffic.long]").unwrap();
     let found = errors(&BASE[..start]);
     assert!(found.first().message.contains("no [traffic] group"), "{found}");
@@ -255,14 +255,14 @@ fn queues_that_make_no_sense() {
         "\"20 pkt\"",
         "\"101 pkt\"",
         "\"101 pkt\"",
-        &["K = 101 pkt is above the buffer of 100 pkt"],
+        &["`k` = 101 pkt is above the buffer of 100 pkt"],
     );
     assert_one_error("\"20 pkt\"", "\"151 kB\"", "\"151 kB\"", &["above the buffer"]);
     assert_one_error(
         "\"100 pkt\"",
         "\"29 kB\"",
         "\"20 pkt\"",
-        &["K = 20 pkt is above the buffer of 29 kB"],
+        &["`k` = 20 pkt is above the buffer of 29 kB"],
     );
     assert_one_error("\"100 pkt\"", "\"1499 B\"", "\"1499 B\"", &["holds no packet of 1500 B"]);
     assert_one_error("\"100 pkt\"", "\"0 pkt\"", "\"0 pkt\"", &["holds no packet"]);
@@ -423,7 +423,7 @@ fn sweeps_that_lead_nowhere() {
     sweep(
         "\"switch.mark.k\" = [\"20 pkt\", \"101 pkt\"]",
         "\"101 pkt\"",
-        &["K = 101 pkt is above"],
+        &["`k` = 101 pkt is above"],
     );
     let range = "{ from = \"10 pkt\", to = \"20 pkt\", step = \"0 pkt\" }";
     sweep(&format!("\"switch.mark.k\" = {range}"), "\"0 pkt\"", &["a step of zero"]);

@@ -78,8 +78,8 @@ fn markers_with_missing_or_useless_keys() {
         assert_one_error("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
     };
     mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["cannot count packets", "3 kB"]);
-    mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its threshold"]);
-    mark("gamma = \"95 %\"", "\"95 %\"", &["belongs to a phantom queue"]);
+    mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its `k`", "`\"30 kB\"`"]);
+    mark("gamma = \"95 %\"", "\"95 %\"", &["`gamma` belongs to `phantom`"]);
     let fast = "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"120 %\"";
     mark(fast, "\"120 %\"", &["to `\"100 %\"`"]);
 }

@@ -205,7 +205,7 @@ fn memory_that_is_not_there_or_not_used() {
 #[test]
 fn switches_without_ecn_and_thresholds_never_reached() {
     let old = "profile = \"cat4948\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
-    switch(old, "\"20 pkt\"", &["a cat4948 cannot mark: it has no ECN", "triumph"]);
+    switch(old, "\"step\"", &["a cat4948 cannot mark: it has no ECN", "triumph"]);
     let high = "profile = \"triumph\"\n[switch.mark]\nkind = \"step\"\nk = \"800 kB\"";
     switch(
         high,
@@ -214,7 +214,7 @@ fn switches_without_ecn_and_thresholds_never_reached() {
     );
     let red =
         "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"red\"\nmin = \"101 pkt\"\nmax = \"150 pkt\"";
-    switch(red, "\"150 pkt\"", &["min = 101 pkt is above the buffer of 100 pkt"]);
+    switch(red, "\"101 pkt\"", &["`min` = 101 pkt is above the buffer of 100 pkt"]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn markers_of_every_kind() {
     mark(&text, "\"50 pkt\"", &["`max` of 50 pkt is not above `min` of 50 pkt"]);
     let text = red("min = \"5 pkt\"\nmax = \"50 kB\"");
     mark(&text, "\"50 kB\"", &["another unit than `min`"]);
-    mark(&red("min = \"5 pkt\""), "\"red\"", &["needs its threshold `max`"]);
+    mark(&red("min = \"5 pkt\""), "\"red\"", &["needs its `max`"]);
     let both = "min = \"5 pkt\"\nmax = \"50 pkt\"\n";
     mark(
         &red(&format!("{both}max-p = \"0 %\"")),
@@ -257,5 +257,5 @@ fn settings_of_switches_and_classes_that_are_not_there() {
     switch(&text, "\"9 kB\"", &["a strict class has no quantum"]);
     switch(&class("buffer = \"dynamic\""), "\"dynamic\"", &["needs the memory"]);
     let phantom = class("[switch.class.fast.mark]\nkind = \"phantom\"\nk = \"3 kB\"");
-    switch(&phantom, "\"3 kB\"", &["a whole line, not only the class `fast`"]);
+    switch(&phantom, "\"phantom\"", &["a whole line, not only the class `fast`"]);
 }

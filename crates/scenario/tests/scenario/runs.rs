@@ -3,7 +3,7 @@
 use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
 };
-use lowtide_net::{BufferSpec, MarkSpec, NodeId, NotEct, PortSpec, QueueLength};
+use lowtide_net::{BufferSpec, MarkSpec, NodeId, PortSpec, QueueLength};
 use lowtide_scenario::{PlanPart, RunPlan, RunSpec, Scenario};
 use lowtide_tcp::EcnNegotiation;
 use lowtide_traffic::WritePattern;
@@ -72,9 +72,9 @@ fn a_file_becomes_a_setup() {
     assert_eq!(long, [(1, 3, size), (2, 3, size)]);
     assert_eq!(setup.flows.len(), 12);
     assert!(setup.flows[2..].iter().all(|f| f.start.since_start() == Duration::from_ms(500)));
-    let port = setup.network.links[3].from_b.port;
+    let port = &setup.network.links[3].from_b.port;
     assert_eq!(port.buffer, BufferSpec::Static(QueueLength::Bytes(Bytes::new(6_000_000))));
-    assert!(matches!(port.mark, MarkSpec::Step { k: QueueLength::Packets(20), .. }));
+    assert_eq!(port.mark, MarkSpec::step(QueueLength::Packets(20)));
     assert_eq!(setup.network.links[3].from_a.port.buffer, BufferSpec::Unlimited);
     assert!(setup.hosts.iter().all(|h| !h.config.nagle && h.config.cc == "cubic"));
     assert_eq!(setup.probes.groups, [0, 1]);
@@ -127,12 +127,14 @@ fn pipes_change_only_the_lines_that_they_name() {
            [pipe.access]\non = [\"senders\", \"receivers\"]\ndirection = \"up\"\nloss = \"0.1 %\"\n\
            [pipe.access.mark]\nkind = \"phantom\"\nk = \"3 kB\"\n";
     let setup = only(&text);
-    let plain =
-        PortSpec { buffer: BufferSpec::Static(QueueLength::Bytes(Bytes::new(6_000_000))), ..PIPED };
+    let plain = PortSpec {
+        buffer: BufferSpec::Static(QueueLength::Bytes(Bytes::new(6_000_000))),
+        ..piped()
+    };
     let middle = setup.network.links.last().unwrap();
     let two = Rate::from_bps(2_000_000).unwrap();
     assert_eq!((middle.from_a.rate, middle.from_a.delay), (two, Duration::from_ms(20)));
-    assert_eq!(middle.from_a.port, PIPED);
+    assert_eq!(middle.from_a.port, piped());
     assert_eq!(
         (middle.from_b.rate, middle.from_b.delay),
         (Rate::from_gbps(1), Duration::from_us(10))
@@ -144,24 +146,26 @@ fn pipes_change_only_the_lines_that_they_name() {
             (Fraction::from_ppm(1_000), Fraction::ZERO)
         );
         assert_eq!(link.from_a.port.buffer, BufferSpec::Unlimited, "the port of a host");
-        let (k, gamma) = (Bytes::new(3_000), Fraction::from_percent(95));
-        assert_eq!(link.from_a.port.mark, MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore });
+        let phantom = MarkSpec::new("phantom", &[("k", "3 kB"), ("gamma", "95 %")]);
+        assert_eq!(Ok(&link.from_a.port.mark), phantom.as_ref());
     }
     assert_eq!(only(&plan(&text).runs[0].resolved_toml()), setup, "written out and read back");
     let scenario = Scenario::parse(&text, "t.toml").unwrap();
     let scenario = scenario.with_override("pipe.forth.mark.k", "8 pkt").unwrap();
-    let mark =
-        scenario.expand().unwrap().runs[0].setup().unwrap().network.links[4].from_a.port.mark;
-    assert!(matches!(mark, MarkSpec::Step { k: QueueLength::Packets(8), .. }));
+    let setup = scenario.expand().unwrap().runs[0].setup().unwrap();
+    let mark = &setup.network.links[4].from_a.port.mark;
+    assert_eq!(mark, &MarkSpec::step(QueueLength::Packets(8)));
 }
 
 /// The port of the thesis's pipe.
-const PIPED: PortSpec = PortSpec {
-    buffer: BufferSpec::Static(QueueLength::Packets(20)),
-    mark: MarkSpec::Step { k: QueueLength::Packets(6), not_ect: NotEct::Ignore },
-    count_in_service: false,
-    classes: None,
-};
+fn piped() -> PortSpec {
+    PortSpec {
+        buffer: BufferSpec::Static(QueueLength::Packets(20)),
+        mark: MarkSpec::step(QueueLength::Packets(6)),
+        count_in_service: false,
+        classes: None,
+    }
+}
 
 #[test]
 fn each_workload_has_its_keys_and_its_write_pattern() {

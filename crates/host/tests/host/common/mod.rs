@@ -4,7 +4,7 @@ use lowtide_host::{Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Set
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{BufferSpec, Framing, MarkSpec, NotEct, PortSpec, QueueLength};
+use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec, QueueLength};
 use lowtide_tcp::{Config, scheme};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -13,7 +13,7 @@ use lowtide_units::{Bytes, Duration, Instant, Rate};
 pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
     PortSpec {
         buffer: BufferSpec::Static(QueueLength::Packets(buffer)),
-        mark: MarkSpec::Step { k: QueueLength::Packets(k), not_ect: NotEct::Ignore },
+        mark: MarkSpec::step(QueueLength::Packets(k)),
         count_in_service: false,
         classes: None,
     }

@@ -1,13 +1,14 @@
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{CongestionSignal, NotEct, Occupancy};
+use crate::Occupancy;
+use crate::aqm::NotEct;
 
 const TARGET: Duration = Duration::from_ms(5);
 const INTERVAL: Duration = Duration::from_ms(100);
 
 fn codel(signal: CongestionSignal) -> CoDel {
-    CoDel::new(CoDelSpec { target: TARGET, interval: INTERVAL, signal })
+    CoDel::new(CoDelConfig { target: TARGET, interval: INTERVAL, signal })
 }
 
 fn at(us: u64) -> Instant {

@@ -1,15 +1,14 @@
-use lowtide_units::{Duration, Fraction};
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{CongestionSignal, NotEct};
+use crate::aqm::NotEct;
 
 const PERIOD: Duration = Duration::from_ms(1);
 
 fn pi(q_ref: u64) -> Pi {
     let (a, b) = (Fraction::from_ppb(20_000), Fraction::from_ppb(15_000));
     let signal = CongestionSignal::Mark(NotEct::Ignore);
-    Pi::new(PiSpec { a, b, q_ref, period: PERIOD, signal }, Seed(1))
+    Pi::new(PiConfig { a, b, q_ref, period: PERIOD, signal }, Seed(1))
 }
 
 fn at(us: u64) -> Instant {

@@ -1,16 +1,15 @@
-use lowtide_units::{Bytes, Fraction};
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{CongestionSignal, NotEct};
+use crate::aqm::NotEct;
 
 const MS: Duration = Duration::from_ms(1);
 /// A probability of 10^-12.
 const TRILLIONTH: i128 = 1_000_000;
 
 /// The defaults of RFC 8033.
-fn spec() -> PieSpec {
-    PieSpec {
+fn spec() -> PieConfig {
+    PieConfig {
         target: MS * 15,
         period: MS * 15,
         alpha: Ratio::new(1, 8).unwrap(),

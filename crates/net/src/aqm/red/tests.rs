@@ -2,12 +2,13 @@ use lowtide_units::{Bytes, Fraction};
 use lowtide_wire::Ecn;
 
 use super::*;
-use crate::{CongestionSignal, NotEct, Occupancy};
+use crate::Occupancy;
+use crate::aqm::NotEct;
 
 const SLOT: Duration = Duration::from_us(1);
 
-fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedSpec {
-    RedSpec {
+fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedConfig {
+    RedConfig {
         min: QueueLength::Packets(min),
         max: QueueLength::Packets(max),
         max_p: Fraction::from_percent(percent),
@@ -18,7 +19,7 @@ fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedSpec {
     }
 }
 
-fn red(spec: RedSpec, seed: u64) -> Red {
+fn red(spec: RedConfig, seed: u64) -> Red {
     Red::new(spec, SLOT, Seed(seed))
 }
 
@@ -69,7 +70,7 @@ fn idle_time_decays_the_average() {
 }
 
 /// Returns the marks among `n` packets at a constant queue, and the distances between them.
-fn distances(spec: RedSpec, packets: u32, n: u32) -> (u32, Vec<u32>) {
+fn distances(spec: RedConfig, packets: u32, n: u32) -> (u32, Vec<u32>) {
     let mut red = red(spec, 3);
     red.average = i128::from(packets) << FRAC_BITS;
     let (mut distances, mut since) = (Vec::new(), 0);
@@ -137,7 +138,7 @@ fn a_step_is_red_without_an_average() {
 fn bytes_are_counted_in_bytes() {
     let (min, max) =
         (QueueLength::Bytes(Bytes::new(30_000)), QueueLength::Bytes(Bytes::new(30_001)));
-    let mut red = red(RedSpec { min, max, ..spec(0, 1, 100, 0, false) }, 1);
+    let mut red = red(RedConfig { min, max, ..spec(0, 1, 100, 0, false) }, 1);
     assert_eq!(offer(&mut red, 20, Duration::ZERO, Ecn::Ect0), AqmVerdict::Forward);
     assert_eq!(offer(&mut red, 21, Duration::ZERO, Ecn::Ect0), AqmVerdict::Mark);
 }
@@ -149,7 +150,7 @@ fn the_signal_decides_between_mark_and_drop() {
         (CongestionSignal::Mark(NotEct::Drop), AqmVerdict::Mark, AqmVerdict::Drop),
         (CongestionSignal::Mark(NotEct::Ignore), AqmVerdict::Mark, AqmVerdict::Forward),
     ] {
-        let mut red = red(RedSpec { signal, ..spec(1, 2, 10, 0, false) }, 1);
+        let mut red = red(RedConfig { signal, ..spec(1, 2, 10, 0, false) }, 1);
         assert_eq!(offer(&mut red, 5, Duration::ZERO, Ecn::Ect1), capable);
         assert_eq!(offer(&mut red, 5, Duration::ZERO, Ecn::NotEct), other);
     }
