@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lowtide_schema::{Param, ParamError, Part, ValueKind, Values};
+use lowtide_schema::Values;
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Instant, Rate};
 
 use crate::cdf::Cdf;
-use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
+use crate::error::WorkloadError;
 use crate::text_file::UserFile;
 use crate::{Flow, QueryClientSpec};
 
@@ -19,9 +19,10 @@ pub struct WorkloadArgs {
     pub group: u16,
     /// Name of the group. Random numbers depend on it, so adding a group changes no other.
     pub name: String,
-    /// Hosts that open connections. Empty only if [`HostSelection::FromFile`] names them.
+    /// Hosts that open connections. Empty only if they may come from a file
+    /// ([`FromFile`](crate::workload::HostSelection::FromFile)).
     pub sources: Vec<u32>,
-    /// Hosts at the other end. Empty only if [`HostSelection::FromFile`] names them.
+    /// Hosts at the other end; empty as `sources`.
     pub destinations: Vec<u32>,
     /// Values of the parameters that the workload declares.
     pub values: Values,
@@ -62,79 +63,6 @@ pub struct Traffic {
     pub query_clients: Vec<QueryClientSpec>,
 }
 
-/// Source of a workload's hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HostSelection {
-    /// The scenario: `from` and `to` must be given.
-    FromTo,
-    /// A file: `from` and `to` may be given and then limit which hosts it may name.
-    FromFile,
-}
-
-/// One registered workload.
-#[derive(Debug)]
-pub struct WorkloadEntry {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Source of the workload (`DCTCP §4.2.1`), or `lowtide`.
-    pub spec: &'static str,
-    /// Source of its hosts.
-    pub host_selection: HostSelection,
-    /// Its parameters.
-    pub params: &'static [Param],
-    /// Makes the traffic: a pure function of its arguments. Callers use
-    /// [`WorkloadEntry::generate`], which also enforces the limits.
-    pub traffic: fn(&WorkloadArgs, &WorkloadContext) -> Result<Traffic, WorkloadError>,
-}
-
-impl Part for WorkloadEntry {
-    const WHAT: &'static str = "workload";
-
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
-impl WorkloadEntry {
-    /// Returns arguments with these values as users write them, and else the defaults. For tests
-    /// and examples: a distribution is a built-in one or a single value, and the caller adds hosts
-    /// and files.
-    ///
-    /// # Errors
-    /// A name that is not declared, an invalid value, or no value for a required parameter.
-    pub fn args(&self, given: &[(&str, &str)]) -> Result<WorkloadArgs, ParamError> {
-        let mut args =
-            WorkloadArgs { values: Values::parse(self.params, given)?, ..WorkloadArgs::default() };
-        for param in self.params {
-            let ValueKind::Distribution(of) = *param.kind.without_word() else { continue };
-            let Some(text) = args.values.text(param.name) else { continue };
-            let Some(cdf) = Cdf::from_text(text, of) else {
-                let message = format!("`{}`: `{text}` is not a built-in distribution", param.name);
-                return Err(ParamError::new(param.name, message, param.kind.describe()));
-            };
-            args.distributions.insert(param.name, Arc::new(cdf));
-        }
-        Ok(args)
-    }
-
-    /// Generates the traffic: a pure function of its arguments.
-    ///
-    /// # Errors
-    /// Returns an error if the parameters contradict each other: no destination, an invalid file,
-    /// more than [`MAX_CONNECTIONS`] connections or [`MAX_QUERIES`] queries.
-    pub fn generate(
-        &self,
-        args: &WorkloadArgs,
-        ctx: &WorkloadContext,
-    ) -> Result<Traffic, WorkloadError> {
-        let traffic = (self.traffic)(args, ctx)?;
-        traffic.check_limits(args)?;
-        Ok(traffic)
-    }
-}
-
 impl Traffic {
     /// Returns the number of connections opened if all traffic completes.
     pub fn connections(&self) -> u64 {
@@ -142,23 +70,6 @@ impl Traffic {
             .iter()
             .map(QueryClientSpec::connections)
             .fold(self.flows.len() as u64, u64::saturating_add)
-    }
-
-    /// Checks the limits of a group. [`WorkloadEntry::generate`] does so at the end; a workload that
-    /// makes its traffic in parts may do so after each, to fail before it fills the memory.
-    ///
-    /// # Errors
-    /// More than [`MAX_CONNECTIONS`] connections or [`MAX_QUERIES`] queries.
-    pub fn check_limits(&self, args: &WorkloadArgs) -> Result<(), WorkloadError> {
-        if self.connections() > MAX_CONNECTIONS {
-            return Err(WorkloadError::above_limit(&args.name, "connections", MAX_CONNECTIONS));
-        }
-        let queries =
-            self.query_clients.iter().map(QueryClientSpec::queries).fold(0, u64::saturating_add);
-        if queries > MAX_QUERIES {
-            return Err(WorkloadError::above_limit(&args.name, "queries", MAX_QUERIES));
-        }
-        Ok(())
     }
 }
 

@@ -37,6 +37,13 @@ impl WorkloadError {
         Self { key: None, message, help: Some(help), file: None }
     }
 
+    /// Returns an error about a bug of `workload`, which made `wrong` for `group`.
+    pub(crate) fn of_workload(workload: &str, group: &str, wrong: &str) -> Self {
+        let message = format!("the workload `{workload}` of [traffic.{group}] makes {wrong}");
+        let help = "correct the workload: this is not an error of the scenario".to_owned();
+        Self { key: None, message, help: Some(help), file: None }
+    }
+
     /// Returns an error about the file named by `key`.
     pub fn file(key: &'static str, error: &FileError) -> Self {
         let message = format!("{}: {}", error.location(), error.message);

@@ -82,8 +82,10 @@ pub fn servers(args: &WorkloadArgs, client: u32) -> Result<Vec<u32>, WorkloadErr
 }
 
 /// Returns a query client that queries all of `servers`, each for one byte; the caller sets
-/// `response_sizes`, and `fan_out` if it is less. The workload declares [`START`](crate::round_robin::START), [`REQUEST`],
+/// `response_sizes`, and `fan_out` if it is less. The workload declares [`START`], [`REQUEST`],
 /// [`JITTER`], [`DEADLINE`] and [`CONNECTIONS`].
+///
+/// [`START`]: crate::round_robin::START
 pub fn query_client(
     args: &WorkloadArgs,
     client: u32,
@@ -159,10 +161,12 @@ pub fn client_per_source(
 }
 
 /// Returns arrival times from `start` to the end of the run, at most `most`, each a gap after the
-/// previous one. The first is one gap after the start. The workload declares [`START`](crate::round_robin::START).
+/// previous one. The first is one gap after the start. The workload declares [`START`].
 ///
 /// # Errors
 /// More than [`MAX_QUERIES`] arrivals.
+///
+/// [`START`]: crate::round_robin::START
 pub fn arrival_times(
     args: &WorkloadArgs,
     ctx: &WorkloadContext,

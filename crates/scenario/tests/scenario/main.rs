@@ -7,6 +7,7 @@ mod fabrics;
 mod never_marks;
 mod one_sided;
 mod own_topology;
+mod own_workload;
 mod refused;
 mod refused_hosts;
 mod refused_network;

@@ -18,9 +18,14 @@ pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
-pub use crate::api::{
-    HostInfo, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
-};
+/// Checks that the file of another crate compiles here unchanged.
+#[cfg(test)]
+#[path = "../../../../examples/own-parts/src/ring_all_reduce.rs"]
+#[expect(unreachable_pub, reason = "it is not part of this crate")]
+mod example_ring_all_reduce;
+
+pub use crate::api::{HostInfo, Traffic, WorkloadArgs, WorkloadContext};
+pub use crate::entry::{HostSelection, WorkloadEntry};
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 pub use crate::text_file::UserFile;
 
@@ -44,3 +49,31 @@ static BUILT_IN: &[&WorkloadEntry] = &[
     &transfers::ENTRY,
 ];
 // lowtide:registry list end
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_that_exists_cannot_be_registered_again() {
+        let error = REGISTRY.register(&incast::ENTRY).unwrap_err();
+        let second = line!() - 1;
+        let text = error.to_string();
+        assert!(text.contains("the workload `incast` is registered twice"), "{text}");
+        assert!(text.contains("crates/traffic/src/workload/mod.rs:"), "{text}");
+        assert_eq!((error.name, error.second.line()), ("incast", second));
+        assert_ne!(error.first.line(), second);
+    }
+
+    #[test]
+    fn every_default_and_every_key_is_valid() {
+        for entry in REGISTRY.all() {
+            for param in entry.params {
+                assert!(param.doc.ends_with('.') && !param.source.is_empty(), "{param:?}");
+                let Some(text) = param.default.text() else { continue };
+                assert!(param.kind.parse(text).is_ok(), "{} {param:?}", entry.name);
+            }
+            assert!(!entry.spec.is_empty() && !entry.summary.is_empty(), "{}", entry.name);
+        }
+    }
+}
