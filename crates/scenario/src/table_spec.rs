@@ -3,7 +3,8 @@
 //! Contract: descriptions only. Each table's specification is in its own file in `tables/`, beside
 //! its reader and writer. Reading, unknown-key errors, overrides, sweeps, the JSON Schema and
 //! `docs/scenario.md` all use them. Switches of a transport are listed in [`lowtide_tcp::switches`]
-//! instead, and the keys of a workload or a marker in its own file in `lowtide_traffic` or `lowtide_net`.
+//! instead. The keys of a workload or a marker are in its own file in `lowtide_traffic` or
+//! `lowtide_net`.
 
 use lowtide_net::{aqm, topology};
 use lowtide_traffic::workload;
@@ -54,8 +55,8 @@ pub(crate) const SWEEP_DOC: &str = "Swept keys: everything is run once for each 
      with a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl TableSpec {
-    /// Returns its keys, including those of all workloads, topologies or markers. A key that several
-    /// kinds have is listed once, as the first of them describes it.
+    /// Returns its keys, including those of all workloads, topologies or markers. A key of several
+    /// kinds is listed once, as the first of them describes it.
     pub(crate) fn all_keys(&self) -> Vec<KeySpec> {
         let mut keys = self.keys.to_vec();
         keys.extend(self.keys_of_kinds());

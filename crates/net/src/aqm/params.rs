@@ -23,7 +23,8 @@ pub const NOT_ECT: Param = Param {
     source: "RFC 8257 §5",
 };
 
-/// `signal`, for markers that mark or drop. Together with [`SIGNAL_NOT_ECT`]; [`signal`] reads both.
+/// `signal`, for markers that mark or drop, together with [`SIGNAL_NOT_ECT`]. [`signal`] reads
+/// both.
 pub const SIGNAL: Param = Param {
     name: "signal",
     kind: ValueKind::Choice(&["mark", "drop"]),

@@ -24,8 +24,10 @@ pub(super) static KEYS: &[KeySpec] = &[key(
 
 /// Reads the table of a marker. The reader knows the keys of all markers.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>) -> MarkTable {
-    let kind = r.text("kind").unwrap_or_default();
-    let entry = aqm::REGISTRY.find(&kind).unwrap_or(MarkSpec::NONE.entry());
+    // The other keys of an unknown marker have no meaning, so only its name is reported.
+    let Some(entry) = r.text("kind").and_then(|kind| aqm::REGISTRY.find(&kind)) else {
+        return MarkTable { spec: MarkSpec::NONE, kind_at: r.at("kind"), keys: Vec::new() };
+    };
     let keys = entry.params.iter().map(|p| p.name).filter(|name| r.has(name));
     let keys = keys.map(|name| (name, r.at(name))).collect();
     let spec = spec(r, entry).unwrap_or(MarkSpec::NONE);

@@ -131,7 +131,8 @@ fn its_errors_are_those_of_any_marker() {
         assert_one_error(STEP, lines, meant, parts);
     };
     let own = |lines: &str| format!("kind = \"every-nth\"\n{lines}");
-    mark("kind = \"every-nht\"", "\"every-nht\"", &["is unknown", "`every-nth`"]);
+    let unknown = "kind = \"every-nht\"\nnth = 9\nk = \"9 pkt\"";
+    mark(unknown, "\"every-nht\"", &["is unknown", "`every-nth`"]);
     mark(&own(""), "\"every-nth\"", &["needs its `nth`", "Packets per mark."]);
     mark(&own("nth = 0"), "0", &["1 to 1000"]);
     mark(&own("nth = 9\nfound = \"9 kB\""), "\"9 kB\"", &["counts packets", "5 pkt"]);
