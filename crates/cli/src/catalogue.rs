@@ -1,6 +1,6 @@
 //! All named items, read from the registries.
 
-use lowtide_net::registry::RegistryEntry as NetEntry;
+use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
 use lowtide_schema::{DefaultValue, DistributionOf, Param};
@@ -68,21 +68,29 @@ fn registered(
     }
 }
 
-fn of_network(kind: &'static str, entry: &NetEntry) -> CatalogueItem {
-    let setting = |p: &lowtide_net::registry::Param| CatalogueSetting {
-        name: p.name.into(),
-        value: p.default.unwrap_or("required").into(),
-        accepts: format!("{:?}", p.kind).to_lowercase(),
-        doc: p.doc.into(),
-        source: String::new(),
-    };
-    CatalogueItem {
-        kind,
-        name: entry.name.into(),
-        summary: entry.summary.into(),
-        spec: entry.spec.into(),
-        settings: entry.params.iter().map(setting).collect(),
+fn topology(entry: &TopologyEntry) -> CatalogueItem {
+    let mut settings: Vec<CatalogueSetting> = entry.all_params().map(param).collect();
+    if !entry.sides().is_empty() {
+        let names: Vec<&str> = entry.sides().iter().map(|side| side.name).collect();
+        let docs = entry.sides().iter().map(|side| format!("`{}`: {}", side.name, side.doc));
+        settings.push(CatalogueSetting {
+            name: "side".into(),
+            value: "required".into(),
+            accepts: format!("one of {}", names.join(", ")),
+            doc: format!("Of a host group. {}", docs.collect::<Vec<_>>().join(" ")),
+            source: entry.spec.into(),
+        });
     }
+    if entry.explicit_links {
+        settings.push(CatalogueSetting {
+            name: "switches".into(),
+            value: "required".into(),
+            accepts: "a list of names, and a table [[topology.links]] per link; or `file`".into(),
+            doc: "The switches and the links.".into(),
+            source: entry.spec.into(),
+        });
+    }
+    CatalogueItem { settings, ..registered("topology", entry.name, entry.summary, entry.spec, &[]) }
 }
 
 fn assignments(list: &[profile::Assignment]) -> Vec<CatalogueSetting> {
@@ -190,9 +198,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .all()
             .map(|e| registered("marker", e.name, e.summary, e.spec, e.params))
             .collect(),
-        ListKind::Topologies => {
-            lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
-        }
+        ListKind::Topologies => lowtide_net::topology::REGISTRY.all().map(topology).collect(),
         ListKind::Workloads => workload::REGISTRY
             .all()
             .map(|e| registered("workload", e.name, e.summary, e.spec, e.params))

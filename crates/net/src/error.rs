@@ -1,5 +1,6 @@
 //! Errors of a blueprint.
 
+use lowtide_schema::ParamError;
 use lowtide_units::Instant;
 
 use crate::NodeId;
@@ -107,17 +108,8 @@ pub enum BlueprintError {
         name: String,
     },
     /// A parameter value for which the topology does not exist.
-    #[error("there is no {topology} with {param} = {value}: {need}")]
-    Parameter {
-        /// The topology's name.
-        topology: &'static str,
-        /// The parameter's name in kebab case.
-        param: &'static str,
-        /// Its value.
-        value: u64,
-        /// The valid values.
-        need: String,
-    },
+    #[error("{}{}", .0.message, help(.0))]
+    Parameter(#[from] ParamError),
     /// A link fails that does not exist.
     #[error("failure {failure} is of link {link}, of which there are only {links}")]
     FailureOfNoLink {
@@ -149,6 +141,10 @@ pub enum BlueprintError {
         /// The later one.
         second: usize,
     },
+}
+
+fn help(error: &ParamError) -> String {
+    error.help.as_ref().map_or_else(String::new, |help| format!(": {help}"))
 }
 
 fn describe(node: NodeId) -> String {

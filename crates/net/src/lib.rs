@@ -50,7 +50,6 @@ mod port;
 mod port_spec;
 mod port_tracer;
 pub mod profiles;
-pub mod registry;
 mod route;
 mod routing;
 pub mod scheduler;

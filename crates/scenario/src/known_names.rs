@@ -1,14 +1,12 @@
 //! Names that a file may use: those registered by the crates below and those it defines.
 
+use lowtide_net::topology::TopologyEntry;
 use lowtide_net::{aqm, profiles, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
 use crate::toml_tree::TomlNode;
 use crate::value::NameSet;
-
-/// Name of the link between the switches of a dumbbell, for `on` of a pipe and `link` of a failure.
-pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 /// Names that the file defines, in its order.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +61,18 @@ impl KnownNames {
             NameSet::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
             NameSet::BaseSchemes => base().collect(),
             NameSet::Markers => aqm::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
-            NameSet::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            NameSet::Topologies => {
+                topology::REGISTRY.names().into_iter().map(str::to_owned).collect()
+            }
+            NameSet::Sides => {
+                let mut names: Vec<String> = Vec::new();
+                for side in topology::REGISTRY.all().flat_map(TopologyEntry::sides) {
+                    if names.iter().all(|name| name != side.name) {
+                        names.push(side.name.to_owned());
+                    }
+                }
+                names
+            }
             NameSet::Workloads => workload::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Traffic => self.traffic.clone(),
             NameSet::Classes => self.classes.clone(),

@@ -9,8 +9,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use lowtide_net::profiles::SwitchProfile;
-use lowtide_net::registry::RegistryEntry;
-use lowtide_net::{BufferSpec, Framing, MarkSpec, Routing, Service};
+use lowtide_net::topology::TopologyEntry;
+use lowtide_net::{BufferSpec, MarkSpec, Routing, Service};
+use lowtide_schema::Values;
 use lowtide_traffic::workload::{
     self, Traffic, UserFile, WorkloadArgs, WorkloadContext, WorkloadError,
 };
@@ -19,8 +20,6 @@ use lowtide_units::{Bytes, Duration, Fraction, Rate};
 use crate::range::HostRange;
 use crate::settings::SwitchSetting;
 use crate::toml_tree::SourceSpan;
-use crate::topology_keys;
-use crate::value::{KeyType, KeyValue};
 
 /// A name and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,109 +50,37 @@ pub(crate) struct RunTable {
     pub(crate) allow_mismatch: bool,
 }
 
-/// Kind of topology.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TopologyKind {
-    Star,
-    Dumbbell,
-    MultiHop,
-    LeafSpine,
-    FatTree,
-    ThreeTier,
-    Graph,
-}
-
-impl Topology {
-    /// Returns a count of this topology, or one if it is not set.
-    pub(crate) fn number(&self, name: &str) -> u32 {
-        match self.value(name) {
-            Some(KeyValue::Count(n)) => *n as u32,
-            _ => 1,
-        }
-    }
-
-    /// Returns whether all its required counts are set.
-    pub(crate) fn is_complete(&self) -> bool {
-        let keys = topology_keys::keys(self.entry);
-        let numbers = keys.iter().filter(|key| matches!(key.ty, KeyType::Count { .. }));
-        numbers.map(|key| key.name).all(|name| self.value(name).is_some())
-    }
-
-    /// Returns a rate and a delay of this topology, or those of the hosts' links if they are not
-    /// set.
-    pub(crate) fn rate_and_delay(&self, rate: &str, delay: &str) -> (Rate, Duration) {
-        let rate = match self.value(rate) {
-            Some(KeyValue::Rate(rate)) => *rate,
-            _ => self.rate,
-        };
-        match self.value(delay) {
-            Some(KeyValue::Time(delay)) => (rate, *delay),
-            _ => (rate, self.delay),
-        }
-    }
-
-    /// Location of a key of this topology, or else of its kind.
-    pub(crate) fn span_of(&self, name: &str) -> SourceSpan {
-        self.values.iter().find(|(n, _, _)| *n == name).map_or(self.at, |(_, _, at)| *at)
-    }
-
-    fn value(&self, name: &str) -> Option<&KeyValue> {
-        self.values.iter().find(|(n, _, _)| *n == name).map(|(_, value, _)| value)
-    }
-}
-
-impl TopologyKind {
-    /// Returns the kind registered under that name.
-    pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "dumbbell" => Self::Dumbbell,
-            "multi-hop" => Self::MultiHop,
-            "leaf-spine" => Self::LeafSpine,
-            "fat-tree" => Self::FatTree,
-            "three-tier" => Self::ThreeTier,
-            "graph" => Self::Graph,
-            _ => Self::Star,
-        }
-    }
-
-    /// Sides that a host group may choose; empty if all hosts are alike.
-    pub(crate) const fn sides(self) -> &'static [&'static str] {
-        match self {
-            Self::Dumbbell => &["left", "right"],
-            Self::MultiHop => &["s1", "s2", "s3", "r1", "r2"],
-            _ => &[],
-        }
-    }
-
-    /// Returns whether there may be several shortest paths between two hosts.
-    pub(crate) const fn has_multipath(self) -> bool {
-        !matches!(self, Self::Star | Self::Dumbbell | Self::MultiHop)
-    }
-}
-
 /// The table `[topology]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
-    pub(crate) kind: TopologyKind,
-    pub(crate) entry: &'static RegistryEntry,
+    pub(crate) entry: &'static TopologyEntry,
     pub(crate) at: SourceSpan,
-    pub(crate) rate: Rate,
-    pub(crate) delay: Duration,
-    /// Keys of this kind of topology, with their locations.
-    pub(crate) values: Vec<(&'static str, KeyValue, SourceSpan)>,
+    /// The values of all parameters.
+    pub(crate) values: Values,
+    /// Locations of the parameters.
+    pub(crate) places: Vec<(&'static str, SourceSpan)>,
+    /// The number of hosts, if it is fixed. Unknown after an error.
+    pub(crate) host_count: Option<u64>,
+    /// Listed switches and links; empty if the topology has none.
     pub(crate) graph: GraphTable,
-    pub(crate) framing: Framing,
     pub(crate) mtu: Bytes,
 }
 
-/// The switches and links of a graph.
+impl Topology {
+    /// Location of a parameter, or else of the kind.
+    pub(crate) fn span_of(&self, name: &str) -> SourceSpan {
+        self.places.iter().find(|(n, _)| *n == name).map_or(self.at, |(_, at)| *at)
+    }
+}
+
+/// Listed switches and links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GraphTable {
     pub(crate) switches: Vec<SpannedName>,
     pub(crate) links: Vec<ParallelLinks>,
 }
 
-/// Parallel links of a graph.
+/// Parallel links of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ParallelLinks {
     pub(crate) ends: [SpannedName; 2],
@@ -266,7 +193,7 @@ pub(crate) struct HostGroup {
     pub(crate) count_at: SourceSpan,
     /// Its hosts, as numbers in the whole network.
     pub(crate) range: HostRange,
-    /// Index of its side in [`TopologyKind::sides`]; 0 if there are none.
+    /// Index of its side in [`TopologyEntry::sides`]; 0 if there are none.
     pub(crate) side: usize,
     pub(crate) stack: TransportTable,
     pub(crate) clock: ClockSpec,

@@ -10,7 +10,7 @@ use crate::settings::{self, SIDES, SwitchSetting};
 use crate::table_spec::TableSpec;
 use crate::toml_tree::{SourceSpan, SourceText, TomlData, TomlNode};
 use crate::value::KeyValue;
-use lowtide_schema::DefaultValue;
+use lowtide_schema::{DefaultValue, Value};
 
 /// A table being read.
 pub(crate) struct TableReader<'a, 'c, 's> {
@@ -140,6 +140,14 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
         }
     }
 
+    /// Returns the single value of a key, as [`TableReader::value`] does.
+    pub(crate) fn single(&mut self, name: &str) -> Option<Value> {
+        match self.value(name)?.0 {
+            KeyValue::Single(value) => Some(value),
+            KeyValue::Names(_) => None,
+        }
+    }
+
     /// Reports a missing key.
     pub(crate) fn report_missing(&mut self, name: &str) {
         let Some(key) = self.keys.iter().find(|k| k.name == name) else { return };
@@ -185,53 +193,54 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
 
     /// Reads a text or a name.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
-        match self.value(name)?.0 {
-            KeyValue::Text(text) => Some(text),
+        match self.single(name)? {
+            Value::Text(text) => Some(text),
+            Value::Name(name) => Some(name.to_owned()),
             _ => None,
         }
     }
 
     /// Reads `true` or `false`; false if it was invalid.
     pub(crate) fn bool(&mut self, name: &str) -> bool {
-        matches!(self.value(name), Some((KeyValue::Bool(true), _)))
+        matches!(self.single(name), Some(Value::Bool(true)))
     }
 
     /// Reads a number; one if it was invalid.
     pub(crate) fn count(&mut self, name: &str) -> u64 {
-        match self.value(name) {
-            Some((KeyValue::Count(n), _)) => n,
+        match self.single(name) {
+            Some(Value::Count(n)) => n,
             _ => 1,
         }
     }
 
     /// Reads a time; `None` also for `off`.
     pub(crate) fn time(&mut self, name: &str) -> Option<Duration> {
-        match self.value(name)?.0 {
-            KeyValue::Time(time) => Some(time),
+        match self.single(name)? {
+            Value::Duration(time) => Some(time),
             _ => None,
         }
     }
 
     /// Reads a rate; `None` also for `off`.
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
-        match self.value(name)?.0 {
-            KeyValue::Rate(rate) => Some(rate),
+        match self.single(name)? {
+            Value::Rate(rate) => Some(rate),
             _ => None,
         }
     }
 
     /// Reads a fraction.
     pub(crate) fn parts(&mut self, name: &str) -> Option<Fraction> {
-        match self.value(name)?.0 {
-            KeyValue::Parts(parts) => Some(parts),
+        match self.single(name)? {
+            Value::Fraction(parts) => Some(parts),
             _ => None,
         }
     }
 
     /// Reads a size; `None` also for `unlimited`.
     pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
-        match self.value(name)?.0 {
-            KeyValue::Size(size) => Some(size),
+        match self.single(name)? {
+            Value::Bytes(size) => Some(size),
             _ => None,
         }
     }
@@ -240,7 +249,7 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
     pub(crate) fn names(&mut self, name: &str) -> Option<Vec<(String, SourceSpan)>> {
         match self.value(name)?.0 {
             KeyValue::Names(names) => Some(names),
-            _ => None,
+            KeyValue::Single(_) => None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use lowtide_net::topology::REGISTRY;
+
 use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::table_spec::{SWEEP, SWEEP_DOC, TableContents};
@@ -43,6 +45,9 @@ pub fn reference() -> String {
                 out.push('\n');
                 keys(&mut out, &own, &known);
             }
+            if section.contents == TableContents::Topologies {
+                sides(&mut out, name);
+            }
         }
         if section.has_switches() {
             let _ = writeln!(out, "\n{}", wrapped(SWITCH_TABLES));
@@ -60,6 +65,17 @@ fn wrapped(text: &str) -> String {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(text, options)
+}
+
+/// Writes the sides of a topology, for the key `side` of `[hosts.NAME]`.
+fn sides(out: &mut String, topology: &str) {
+    let sides = REGISTRY.find(topology).map_or(&[][..], |entry| entry.sides());
+    if sides.is_empty() {
+        return;
+    }
+    let sides: Vec<String> = sides.iter().map(|s| format!("`{}`: {}", s.name, s.doc)).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "\n{}", wrapped(&format!("Sides of its hosts. {}", sides.join(" "))));
 }
 
 /// Writes a table of keys.

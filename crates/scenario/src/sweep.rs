@@ -262,16 +262,11 @@ fn range_end(
                 other => return Err(no(other.describe(&|names| known.list(names)))),
             };
             let value = ty.read(node, &|names| known.list(names)).map_err(|e| e.message)?;
-            match value {
-                KeyValue::Count(n) => Ok((n, RangeUnit::Count)),
-                KeyValue::Time(t) => Ok((t.as_ps(), RangeUnit::Time)),
-                KeyValue::Size(n) | KeyValue::Length(QueueLength::Bytes(n)) => {
-                    Ok((n.as_u64(), RangeUnit::Size))
-                }
-                KeyValue::Rate(r) => Ok((r.as_bps(), RangeUnit::Rate)),
-                KeyValue::Length(QueueLength::Packets(n)) => Ok((n, RangeUnit::Packets)),
-                _ => Err(no(key.ty.describe(&|names| known.list(names)))),
-            }
+            let amount = match value {
+                KeyValue::Single(value) => amount(&value),
+                KeyValue::Names(_) => None,
+            };
+            amount.ok_or_else(|| no(key.ty.describe(&|names| known.list(names))))
         }
         PathTarget::Switch(switch) => {
             let kind = match switch.kind() {
@@ -293,6 +288,19 @@ fn range_end(
             }
         }
     }
+}
+
+/// Returns the number and unit of a value, if a range can have such ends.
+fn amount(value: &Value) -> Option<(u64, RangeUnit)> {
+    use lowtide_schema::Value::{Bytes, Count, Duration, Length, Rate};
+    Some(match value {
+        Count(n) => (*n, RangeUnit::Count),
+        Duration(time) => (time.as_ps(), RangeUnit::Time),
+        Bytes(n) | Length(QueueLength::Bytes(n)) => (n.as_u64(), RangeUnit::Size),
+        Rate(rate) => (rate.as_bps(), RangeUnit::Rate),
+        Length(QueueLength::Packets(n)) => (*n, RangeUnit::Packets),
+        _ => return None,
+    })
 }
 
 impl RangeUnit {

@@ -84,7 +84,7 @@ impl TableSpec {
                 workload::REGISTRY.all().map(|e| (e.name, e.summary, keys(e))).collect()
             }
             TableContents::Topologies => topology::REGISTRY
-                .iter()
+                .all()
                 .map(|e| (e.name, e.summary, topology_keys::keys(e)))
                 .collect(),
             TableContents::Markers => {

@@ -1,11 +1,10 @@
 //! Types of keys, and conversion of written values to typed ones.
 
-use lowtide_net::{QueueLength, Ratio};
 use lowtide_schema::{DistributionOf, Value, ValueKind};
 use lowtide_traffic::Cdf;
 use lowtide_units::{
-    Bytes, Duration, Fraction, ParseUnitError, Rate, parse_bytes, parse_duration, parse_fraction,
-    parse_packets, parse_rate,
+    Duration, Fraction, ParseUnitError, QueueLength, Ratio, parse_bytes, parse_duration,
+    parse_fraction, parse_packets, parse_rate,
 };
 
 use crate::error::suggest;
@@ -79,6 +78,8 @@ pub(crate) enum NameSet {
     Markers,
     /// Topologies of the network.
     Topologies,
+    /// Sides of all topologies.
+    Sides,
     /// Workloads.
     Workloads,
     /// Traffic groups of this file.
@@ -100,17 +101,10 @@ pub(crate) const MAX_COUNT: u64 = 1_000_000;
 /// A typed value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum KeyValue {
-    Text(String),
-    Bool(bool),
-    Count(u64),
-    Time(Duration),
-    Size(Bytes),
-    Rate(Rate),
-    Parts(Fraction),
-    Length(QueueLength),
-    Ratio(Ratio),
-    /// `unlimited`, `off`, `dynamic` or `rest`.
-    Keyword(&'static str),
+    /// One value. Names of a fixed list, and words such as `unlimited`, are [`Value::Name`]. Other
+    /// texts and names are [`Value::Text`].
+    Single(Value),
+    /// A list of names, each with its location.
     Names(Vec<(String, SourceSpan)>),
 }
 
@@ -126,40 +120,12 @@ impl std::fmt::Display for KeyValue {
     /// The canonical form of a value; reading it back gives the value.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Text(t) => f.write_str(t),
-            Self::Bool(b) => write!(f, "{b}"),
-            Self::Count(n) => write!(f, "{n}"),
-            Self::Time(t) => write!(f, "{t}"),
-            Self::Size(b) => write!(f, "{b}"),
-            Self::Length(count) => write!(f, "{count}"),
-            Self::Ratio(r) => write!(f, "{r}"),
-            Self::Rate(r) => write!(f, "{r}"),
-            Self::Parts(p) => write!(f, "{p}"),
-            Self::Keyword(w) => f.write_str(w),
+            Self::Single(value) => write!(f, "{value}"),
             Self::Names(names) => {
                 let names: Vec<&str> = names.iter().map(|(n, _)| n.as_str()).collect();
                 f.write_str(&names.join(", "))
             }
         }
-    }
-}
-
-impl KeyValue {
-    /// Returns the value of a declared parameter of `kind`; `None` for a list.
-    pub(crate) fn into_value(self, kind: &ValueKind) -> Option<Value> {
-        Some(match self {
-            Self::Text(text) => return kind.parse(&text).ok(),
-            Self::Bool(value) => Value::Bool(value),
-            Self::Count(value) => Value::Count(value),
-            Self::Time(value) => Value::Duration(value),
-            Self::Size(value) => Value::Bytes(value),
-            Self::Rate(value) => Value::Rate(value),
-            Self::Parts(value) => Value::Fraction(value),
-            Self::Length(value) => Value::Length(value),
-            Self::Ratio(value) => Value::Ratio(value),
-            Self::Keyword(word) => Value::Name(word),
-            Self::Names(_) => return None,
-        })
     }
 }
 
@@ -248,82 +214,94 @@ impl KeyType {
         node: &TomlNode,
         known: &dyn Fn(NameSet) -> Vec<String>,
     ) -> Result<KeyValue, KeyValueError> {
+        if self.is_list() {
+            return self.read_list(node, known);
+        }
+        self.read_single(node, known).map(KeyValue::Single)
+    }
+
+    fn read_single(
+        self,
+        node: &TomlNode,
+        known: &dyn Fn(NameSet) -> Vec<String>,
+    ) -> Result<Value, KeyValueError> {
         let refuse =
             |message: String, help: Option<String>| KeyValueError { message, help, at: node.at };
         let wrong_kind =
             || refuse(format!("this is {}, expected {}", node.kind(), self.describe(known)), None);
-        if self.is_list() {
-            return self.read_list(node, known);
-        }
         let text = node.scalar().ok_or_else(wrong_kind)?;
         // A number without a unit is still a number here: the parsers of units report the missing
         // unit.
         match self {
             Self::Text => match &node.data {
-                TomlData::Text(text) if !text.contains('\n') => Ok(KeyValue::Text(text.clone())),
+                TomlData::Text(text) if !text.contains('\n') => Ok(Value::Text(text.clone())),
                 TomlData::Text(_) => Err(refuse("this text has more than one line".into(), None)),
                 _ => Err(wrong_kind()),
             },
             Self::Distribution(_) | Self::File if text.is_empty() || text.contains('\n') => {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
-            Self::Distribution(_) | Self::File => Ok(KeyValue::Text(text)),
-            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(KeyValue::Keyword("off")),
-            Self::Or { word, .. } if text == word => Ok(KeyValue::Keyword(word)),
-            Self::Or { kind, .. } => Self::of_kind(*kind).read(node, known),
-            Self::Declared(kind) => match kind.parse(&text) {
-                Ok(value) => Ok(KeyValue::Text(value.to_string())),
-                Err(error) => Err(refuse(error.to_string(), None)),
-            },
+            Self::Distribution(_) | Self::File => Ok(Value::Text(text)),
+            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(Value::Name("off")),
             Self::Bool => match text.as_str() {
-                "true" => Ok(KeyValue::Bool(true)),
-                "false" => Ok(KeyValue::Bool(false)),
+                "true" => Ok(Value::Bool(true)),
+                "false" => Ok(Value::Bool(false)),
                 _ => Err(refuse(format!("`{text}` is neither `true` nor `false`"), None)),
             },
             Self::Count { min, max } => match text.parse::<u64>() {
-                Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
+                Ok(n) if (min..=max).contains(&n) => Ok(Value::Count(n)),
                 Ok(_) => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
                     (text == "0").then(|| "the experiment would be empty".into()),
                 )),
                 Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
-            Self::CountOrRest { .. } if text == "rest" => Ok(KeyValue::Keyword("rest")),
+            Self::CountOrRest { .. } if text == "rest" => Ok(Value::Name("rest")),
             Self::CountOrRest { min, max } => match text.parse::<u64>() {
-                Ok(n) if (min..=max).contains(&n) => Ok(KeyValue::Count(n)),
+                Ok(n) if (min..=max).contains(&n) => Ok(Value::Count(n)),
                 _ => Err(refuse(
                     format!("`{text}` is not {}", self.describe(known)),
                     (text == "0").then(|| "the experiment would be empty".into()),
                 )),
             },
-            Self::Time { positive } => time(node, &text, positive).map(KeyValue::Time),
-            Self::TimeOrOff => time(node, &text, true).map(KeyValue::Time),
+            Self::Time { positive } => time(node, &text, positive).map(Value::Duration),
+            Self::TimeOrOff => time(node, &text, true).map(Value::Duration),
             Self::LengthOrUnlimited | Self::Buffer if text == "unlimited" => {
-                Ok(KeyValue::Keyword("unlimited"))
+                Ok(Value::Name("unlimited"))
             }
-            Self::Buffer if text == "dynamic" => Ok(KeyValue::Keyword("dynamic")),
+            Self::Buffer if text == "dynamic" => Ok(Value::Name("dynamic")),
             Self::Size => match parse_bytes(&text) {
                 Ok(n) if n.as_u64() == 0 => Err(refuse("a size must be above zero".into(), None)),
-                Ok(n) => Ok(KeyValue::Size(n)),
+                Ok(n) => Ok(Value::Bytes(n)),
                 Err(e) => Err(unit(node, &e)),
             },
             Self::Rate | Self::RateOrOff => {
-                parse_rate(&text).map(KeyValue::Rate).map_err(|e| unit(node, &e))
+                parse_rate(&text).map(Value::Rate).map_err(|e| unit(node, &e))
             }
             Self::Parts { min, max } => match parse_fraction(&text) {
-                Ok(parts) if (min..=max).contains(&parts) => Ok(KeyValue::Parts(parts)),
+                Ok(parts) if (min..=max).contains(&parts) => Ok(Value::Fraction(parts)),
                 Ok(parts) => Err(refuse(format!("{parts} is not {}", self.describe(known)), None)),
                 Err(e) => Err(unit(node, &e)),
             },
             Self::Length | Self::LengthOrUnlimited | Self::Buffer => {
-                length(node, &text).map(KeyValue::Length)
+                length(node, &text).map(Value::Length)
             }
             Self::Ratio => match Ratio::parse(&text) {
-                Some(ratio) => Ok(KeyValue::Ratio(ratio)),
+                Some(ratio) => Ok(Value::Ratio(ratio)),
                 None => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
+            Self::Or { word, .. } if text == word => Ok(Value::Name(word)),
+            Self::Or { kind, .. } => Self::of_kind(*kind).read_single(node, known),
+            Self::Declared(kind) => {
+                kind.parse(&text).map_err(|error| refuse(error.to_string(), None))
+            }
             Self::Name(names) => {
-                name(node, &text, &known(names)).map(|name| KeyValue::Text(name.to_owned()))
+                let found = name(node, &text, &known(names))?;
+                let fixed = match names {
+                    NameSet::Fixed(list) => list.iter().find(|fixed| **fixed == found),
+                    _ => None,
+                };
+                Ok(fixed.map_or_else(|| Value::Text(found.to_owned()), |fixed| Value::Name(fixed)))
             }
             Self::NameList(_) | Self::FreeNames(_) | Self::Hosts | Self::Flows | Self::Sizes => {
                 Err(wrong_kind())

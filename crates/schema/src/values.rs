@@ -59,8 +59,8 @@ impl Values {
     /// # Errors
     /// A value is not of the parameter's kind, or a required parameter has none.
     pub fn complete(
-        params: &'static [Param],
-        mut given: impl FnMut(&Param) -> Option<Value>,
+        params: impl IntoIterator<Item = &'static Param>,
+        mut given: impl FnMut(&'static Param) -> Option<Value>,
     ) -> Result<Self, ParamError> {
         let mut out = Self::new();
         for param in params {

@@ -2,51 +2,43 @@
 
 use lowtide_units::{Duration, Rate};
 
-use super::{HostLine, params};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec};
+use super::tree::Layer;
+use super::{HostLayout, HostLine, NamedLink, Side, TopologyEntry, framing};
+use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec, topology_params};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "dumbbell",
     summary: "two switches with hosts on each, one link between them",
     spec: "lowtide",
-    params: &[
-        Param {
-            name: "left",
-            kind: ParamFormat::Hosts,
-            default: None,
-            doc: "The hosts on the left.",
-        },
-        Param {
-            name: "right",
-            kind: ParamFormat::Hosts,
-            default: None,
-            doc: "The hosts on the right.",
-        },
-        params::RATE,
-        params::DELAY,
-        Param {
-            name: "bottleneck-rate",
-            kind: ParamFormat::Rate,
-            default: None,
-            doc: "Rate of the link between the switches in each direction.",
-        },
-        Param {
-            name: "bottleneck-delay",
-            kind: ParamFormat::Duration,
-            default: None,
-            doc: "Propagation delay between the switches in each direction.",
-        },
-        params::FRAMING,
-        params::PORT,
-        Param {
-            name: "bottleneck-port",
-            kind: ParamFormat::Port,
-            default: None,
-            doc: "The two ports between the switches.",
-        },
-    ],
+    params: topology_params!("lowtide", [], layers: [
+        "bottleneck" => "line between the switches",
+    ]),
+    hosts: HostLayout::Sides(&[
+        Side { name: "left", doc: "The hosts on `switch0`.", required: true },
+        Side { name: "right", doc: "The hosts on `switch1`.", required: true },
+    ]),
+    named_links: &[NamedLink {
+        name: "bottleneck",
+        doc: "the line between the switches",
+        ends: ["switch0", "switch1"],
+    }],
+    multipath: false,
+    explicit_links: false,
+    switch_links: |_| 1,
+    check: |_| Ok(()),
+    build: |args| {
+        let Layer { rate, delay, port } = Layer::of(&args.values, "bottleneck");
+        Ok(dumbbell(&Dumbbell {
+            left: args.host_lines(0),
+            right: args.host_lines(1),
+            bottleneck_rate: rate,
+            bottleneck_delay: delay,
+            framing: framing(&args.values),
+            port: PortSpec::NIC,
+            bottleneck_port: port,
+        }))
+    },
 };
 
 /// The parameters of a dumbbell.

@@ -1,28 +1,36 @@
 //! The k-ary fat tree: switches of `k` ports, full bisection bandwidth.
 
-use super::params;
+use lowtide_schema::DefaultValue::Required;
+use lowtide_schema::{ParamError, Values};
+
 use super::three_tier::{ThreeTier, build};
 use super::tree::{Check, Layer};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Blueprint, BlueprintError, Framing};
+use super::{HostLayout, TopologyEntry, count, framing, number};
+use crate::{Blueprint, BlueprintError, Framing, topology_params};
+
+/// The specification.
+const SOURCE: &str = "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008, §3";
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "fat-tree",
     summary: "k pods of k/2 racks of k/2 hosts, (k/2)^2 core switches",
-    spec: "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008, §3",
-    params: &[
-        Param {
-            name: "k",
-            kind: ParamFormat::Number,
-            default: None,
-            doc: "Ports of every switch: an even number, k^3 / 4 hosts.",
-        },
-        params::HOST,
-        params::AGGREGATION,
-        params::CORE,
-        params::FRAMING,
-    ],
+    spec: SOURCE,
+    params: topology_params!(
+        SOURCE,
+        [count("k", Required, "Ports of every switch: an even number, k^3 / 4 hosts.", SOURCE)],
+        layers: [
+            "aggregation" => "links between top-of-rack and aggregation switches",
+            "core" => "links between aggregation and core switches",
+        ]
+    ),
+    hosts: HostLayout::Fixed(|values| FatTree::of(values).host_count()),
+    named_links: &[],
+    multipath: true,
+    explicit_links: false,
+    switch_links: |values| FatTree::of(values).switch_links(),
+    check: |values| FatTree::of(values).check(),
+    build: |args| fat_tree(&FatTree::of(&args.values)),
 };
 
 /// The parameters of a fat tree.
@@ -41,14 +49,33 @@ pub struct FatTree {
 }
 
 impl FatTree {
+    /// Returns the tree of the values of [`ENTRY`].
+    fn of(values: &Values) -> Self {
+        Self {
+            k: number(values, "k"),
+            host: Layer::of(values, Layer::HOST),
+            aggregation: Layer::of(values, "aggregation"),
+            core: Layer::of(values, "core"),
+            framing: framing(values),
+        }
+    }
+
     /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         let half = u64::from(self.k / 2);
         u64::from(self.k).saturating_mul(half * half)
     }
 
+    fn switch_links(&self) -> u64 {
+        let k = u64::from(self.k);
+        (k * k).saturating_mul(k) / 2
+    }
+
     /// Checks that such a tree exists.
-    pub fn check(&self) -> Result<(), BlueprintError> {
+    ///
+    /// # Errors
+    /// `k` is odd or zero.
+    pub fn check(&self) -> Result<(), ParamError> {
         if self.k > 0 && self.k.is_multiple_of(2) {
             return Ok(());
         }

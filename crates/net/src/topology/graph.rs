@@ -2,32 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::params;
 use super::tree::Layer;
-use crate::registry::{Param, ParamFormat, RegistryEntry};
+use super::{HostLayout, TopologyEntry, framing};
 use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "graph",
     summary: "explicit hosts, switches and links",
     spec: "lowtide",
-    params: &[
-        params::HOSTS,
-        Param {
-            name: "switches",
-            kind: ParamFormat::Switches,
-            default: None,
-            doc: "The names of the switches, in order.",
-        },
-        Param {
-            name: "links",
-            kind: ParamFormat::Links,
-            default: None,
-            doc: "The links; a host has exactly one.",
-        },
-        params::FRAMING,
-    ],
+    params: &[],
+    hosts: HostLayout::Any,
+    named_links: &[],
+    multipath: true,
+    explicit_links: true,
+    switch_links: |_| 0,
+    check: |_| Ok(()),
+    build: |args| {
+        graph(&Graph {
+            hosts: args.hosts.concat(),
+            switches: args.switches.clone(),
+            links: args.links.clone(),
+            framing: framing(&args.values),
+        })
+    },
 };
 
 /// An explicit network.

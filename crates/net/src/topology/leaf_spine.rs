@@ -1,49 +1,34 @@
 //! Two layers: every leaf switch is connected to every spine switch, hosts are on the leaves.
 
-use super::params;
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::Values;
+
 use super::tree::{Check, Layer, racks};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Blueprint, BlueprintError, Framing, NodeId};
+use super::{HostLayout, TopologyEntry, count, framing, number};
+use crate::{Blueprint, BlueprintError, Framing, NodeId, topology_params};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "leaf-spine",
     summary: "leaf switches with hosts, each connected to every spine switch",
     spec: "lowtide",
-    params: &[
-        Param {
-            name: "leaves",
-            kind: ParamFormat::Number,
-            default: None,
-            doc: "Leaf switches, `leaf0` and so on; each is a rack.",
-        },
-        Param {
-            name: "spines",
-            kind: ParamFormat::Number,
-            default: None,
-            doc: "Spine switches, `spine0` and so on.",
-        },
-        Param {
-            name: "hosts-per-leaf",
-            kind: ParamFormat::Number,
-            default: None,
-            doc: "Hosts on each leaf.",
-        },
-        Param {
-            name: "parallel",
-            kind: ParamFormat::Number,
-            default: Some("1"),
-            doc: "Links between each leaf and each spine.",
-        },
-        params::HOST,
-        Param {
-            name: "fabric",
-            kind: ParamFormat::Layer,
-            default: None,
-            doc: "Links between leaves and spines.",
-        },
-        params::FRAMING,
-    ],
+    params: topology_params!(
+        "lowtide",
+        [
+            count("leaves", Required, "Leaf switches, `leaf0` and so on; each is a rack.", "lowtide"),
+            count("spines", Required, "Spine switches, `spine0` and so on.", "lowtide"),
+            count("hosts-per-leaf", Required, "Hosts on each leaf.", "lowtide"),
+            count("parallel", Is("1"), "Links between each leaf and each spine.", "lowtide"),
+        ],
+        layers: ["fabric" => "links between leaves and spines"]
+    ),
+    hosts: HostLayout::Fixed(|values| LeafSpine::of(values).host_count()),
+    named_links: &[],
+    multipath: true,
+    explicit_links: false,
+    switch_links: |values| LeafSpine::of(values).switch_links(),
+    check: |_| Ok(()),
+    build: |args| leaf_spine(&LeafSpine::of(&args.values)),
 };
 
 /// The parameters of a leaf-spine network.
@@ -69,9 +54,27 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
+    /// Returns the network of the values of [`ENTRY`].
+    fn of(values: &Values) -> Self {
+        Self {
+            leaves: number(values, "leaves"),
+            spines: number(values, "spines"),
+            hosts_per_leaf: number(values, "hosts-per-leaf"),
+            parallel: number(values, "parallel"),
+            host: Layer::of(values, Layer::HOST),
+            fabric: Layer::of(values, "fabric"),
+            framing: framing(values),
+        }
+    }
+
     /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         u64::from(self.leaves) * u64::from(self.hosts_per_leaf)
+    }
+
+    fn switch_links(&self) -> u64 {
+        let pairs = u64::from(self.leaves) * u64::from(self.spines);
+        pairs.saturating_mul(self.parallel.into())
     }
 }
 

@@ -1,9 +1,12 @@
 //! Topologies: generators of a [`crate::Blueprint`] from several parameters. One file per topology,
 //! found by name.
 //!
-//! Hosts are numbered in the given order, or rack by rack in a tree. Link `i` is that of host `i`
-//! (end `a`); links between switches follow. Host ports are [`crate::PortSpec::NIC`]; switch ports
-//! are parameters. Routes are computed, so there are no loops.
+//! Hosts are numbered in the given order, side by side, or rack by rack in a tree. Link `i` is that
+//! of host `i` (end `a`); links between switches follow. Host ports are [`crate::PortSpec::NIC`];
+//! switch ports are too if a topology is built from values, and the caller then sets them. Routes
+//! are computed, so there are no loops.
+//!
+//! A topology of another crate is registered with `REGISTRY.register(&ENTRY)`.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dumbbell;
@@ -14,17 +17,24 @@ pub mod multi_hop;
 pub mod star;
 pub mod three_tier;
 // lowtide:registry end
+mod entry;
 mod params;
 pub mod tree;
 
+pub use entry::{HostLayout, NamedLink, Side, TopologyArgs, TopologyEntry};
+pub use params::{
+    AS_LINK_DELAY, AS_LINK_RATE, FRAMING, LINK_DELAY, LINK_RATE, count, delay, framing, number,
+    rate,
+};
+
+use lowtide_schema::Registry;
 use lowtide_units::{Duration, Rate};
 
-use crate::registry::RegistryEntry;
 use crate::{Framing, HostId, LinkSpec, NodeId, PortSpec};
 
-/// Every topology, by name.
+/// The topologies of this crate.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&RegistryEntry] = &[
+static BUILT_IN: &[&TopologyEntry] = &[
     &dumbbell::ENTRY,
     &fat_tree::ENTRY,
     &graph::ENTRY,
@@ -35,10 +45,8 @@ pub static REGISTRY: &[&RegistryEntry] = &[
 ];
 // lowtide:registry list end
 
-/// Returns the topology with that name.
-pub fn find(name: &str) -> Option<&'static RegistryEntry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
-}
+/// All topologies, by name.
+pub static REGISTRY: Registry<TopologyEntry> = Registry::new(BUILT_IN);
 
 /// A host and its line to the switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +61,7 @@ pub struct HostLine {
 
 impl HostLine {
     /// Returns the link of this host, number `host`, to `switch`, whose port to it is `port`.
-    fn link(&self, host: usize, switch: u32, framing: Framing, port: PortSpec) -> LinkSpec {
+    pub fn link(&self, host: usize, switch: u32, framing: Framing, port: PortSpec) -> LinkSpec {
         let host = NodeId::Host(HostId(host as u32));
         let ends = ((host, PortSpec::NIC), (NodeId::Switch(switch), port));
         LinkSpec::symmetric(ends.0, ends.1, self.rate, self.delay, framing)

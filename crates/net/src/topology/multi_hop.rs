@@ -1,32 +1,34 @@
 //! Three switches in a row, the topology of figure 17 of the DCTCP paper.
 
 use super::tree::Layer;
-use super::{HostLine, params};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec};
+use super::{HostLayout, HostLine, Side, TopologyEntry, framing};
+use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec, topology_params};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "multi-hop",
     summary: "three switches in a row, senders before the first trunk and behind the second",
     spec: "DCTCP §4.1, figure 17: S1 10, S2 20, S3 10, R1 1, R2 20 hosts at 1 Gbit/s, trunks 10 Gbit/s",
-    params: &[
-        Param { name: "s1", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph1`." },
-        Param { name: "s2", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph1`." },
-        Param { name: "s3", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        Param { name: "r1", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        Param { name: "r2", kind: ParamFormat::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        params::RATE,
-        params::DELAY,
-        Param {
-            name: "trunk",
-            kind: ParamFormat::Layer,
-            default: None,
-            doc: "The links between `triumph1`, `scorpion` and `triumph2`.",
-        },
-        params::FRAMING,
-        params::PORT,
-    ],
+    params: topology_params!("DCTCP §4.1, figure 17", [], layers: [
+        "trunk" => "links between `triumph1`, `scorpion` and `triumph2`",
+    ]),
+    hosts: HostLayout::Sides(&[
+        Side { name: "s1", doc: "Hosts on `triumph1`, before the first trunk.", required: false },
+        Side { name: "s2", doc: "Hosts on `triumph1`, before the first trunk.", required: false },
+        Side { name: "s3", doc: "Hosts on `triumph2`, after the second trunk.", required: false },
+        Side { name: "r1", doc: "Hosts on `triumph2`, after the second trunk.", required: false },
+        Side { name: "r2", doc: "Hosts on `triumph2`, after the second trunk.", required: false },
+    ]),
+    named_links: &[],
+    multipath: false,
+    explicit_links: false,
+    switch_links: |_| 2,
+    check: |_| Ok(()),
+    build: |args| {
+        let [s1, s2, s3, r1, r2] = [0, 1, 2, 3, 4].map(|side| args.host_lines(side));
+        let (trunk, framing) = (Layer::of(&args.values, "trunk"), framing(&args.values));
+        Ok(multi_hop(&MultiHop { s1, s2, s3, r1, r2, trunk, framing, port: PortSpec::NIC }))
+    },
 };
 
 /// The parameters of a multi-hop network.

@@ -1,26 +1,27 @@
 //! All hosts on one switch, `switch0`.
 
-use super::{HostLine, params};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
+use super::{HostLayout, HostLine, TopologyEntry, framing};
 use crate::{Blueprint, Framing, PortSpec};
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "star",
     summary: "every host on one switch",
     spec: "lowtide",
-    params: &[
-        params::HOSTS,
-        params::RATE,
-        params::DELAY,
-        params::FRAMING,
-        Param {
-            name: "port",
-            kind: ParamFormat::Port,
-            default: None,
-            doc: "The ports of the switch.",
-        },
-    ],
+    params: &[],
+    hosts: HostLayout::Any,
+    named_links: &[],
+    multipath: false,
+    explicit_links: false,
+    switch_links: |_| 0,
+    check: |_| Ok(()),
+    build: |args| {
+        Ok(star(&Star {
+            hosts: args.host_lines(0),
+            framing: framing(&args.values),
+            port: PortSpec::NIC,
+        }))
+    },
 };
 
 /// The parameters of a star.

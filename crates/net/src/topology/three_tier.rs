@@ -1,59 +1,69 @@
 //! Three layers: racks of hosts, aggregation switches in pods, core switches. The tree of HULL and
 //! DX.
 
-use super::params;
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{ParamError, Values};
+
 use super::tree::{Check, Layer, racks};
-use crate::registry::{Param, ParamFormat, RegistryEntry};
-use crate::{Blueprint, BlueprintError, Framing, NodeId};
+use super::{HostLayout, TopologyEntry, count, framing, number};
+use crate::{Blueprint, BlueprintError, Framing, NodeId, topology_params};
+
+/// The paper with the defaults.
+const SOURCE: &str = "DX §VI-C";
 
 /// Registration.
-pub static ENTRY: RegistryEntry = RegistryEntry {
+pub static ENTRY: TopologyEntry = TopologyEntry {
     name: "three-tier",
     summary: "pods of top-of-rack and aggregation switches under a layer of core switches",
     spec: "DX §VI-C, after HULL (NSDI 2012): 192 hosts, 32 ToR, 16 aggregation, 8 core switches",
-    params: &[
-        Param { name: "pods", kind: ParamFormat::Number, default: Some("8"), doc: "Pods." },
-        Param {
-            name: "tors-per-pod",
-            kind: ParamFormat::Number,
-            default: Some("4"),
-            doc: "Top-of-rack switches of a pod; `tor0` and so on, each is a rack.",
-        },
-        Param {
-            name: "aggs-per-pod",
-            kind: ParamFormat::Number,
-            default: Some("2"),
-            doc: "Aggregation switches of a pod; `agg0` and so on.",
-        },
-        Param {
-            name: "cores",
-            kind: ParamFormat::Number,
-            default: Some("8"),
-            doc: "Core switches, `core0` and so on; a multiple of `aggs-per-pod`.",
-        },
-        Param {
-            name: "hosts-per-tor",
-            kind: ParamFormat::Number,
-            default: Some("6"),
-            doc: "Hosts of a rack.",
-        },
-        Param {
-            name: "tor-uplinks",
-            kind: ParamFormat::Number,
-            default: Some("2"),
-            doc: "Links from a top-of-rack switch to its pod's aggregation; a multiple of `aggs-per-pod`.",
-        },
-        Param {
-            name: "agg-uplinks",
-            kind: ParamFormat::Number,
-            default: Some("4"),
-            doc: "Links from an aggregation switch to the cores; a multiple of `cores / aggs-per-pod`.",
-        },
-        params::HOST,
-        params::AGGREGATION,
-        params::CORE,
-        params::FRAMING,
-    ],
+    params: topology_params!(
+        SOURCE,
+        [
+            count("pods", Is("8"), "Pods.", SOURCE),
+            count(
+                "tors-per-pod",
+                Is("4"),
+                "Top-of-rack switches of a pod; `tor0` and so on, each is a rack.",
+                SOURCE,
+            ),
+            count(
+                "aggs-per-pod",
+                Is("2"),
+                "Aggregation switches of a pod; `agg0` and so on.",
+                SOURCE,
+            ),
+            count(
+                "cores",
+                Is("8"),
+                "Core switches, `core0` and so on; a multiple of `aggs-per-pod`.",
+                SOURCE,
+            ),
+            count("hosts-per-tor", Is("6"), "Hosts of a rack.", SOURCE),
+            count(
+                "tor-uplinks",
+                Is("2"),
+                "Links from a top-of-rack switch to its pod's aggregation; a multiple of `aggs-per-pod`.",
+                SOURCE,
+            ),
+            count(
+                "agg-uplinks",
+                Is("4"),
+                "Links from an aggregation switch to the cores; a multiple of `cores / aggs-per-pod`.",
+                SOURCE,
+            ),
+        ],
+        layers: [
+            "aggregation" => "links between top-of-rack and aggregation switches",
+            "core" => "links between aggregation and core switches",
+        ]
+    ),
+    hosts: HostLayout::Fixed(|values| ThreeTier::of(values).host_count()),
+    named_links: &[],
+    multipath: true,
+    explicit_links: false,
+    switch_links: |values| ThreeTier::of(values).switch_links(),
+    check: |values| ThreeTier::of(values).check(),
+    build: |args| three_tier(&ThreeTier::of(&args.values)),
 };
 
 /// The parameters of a three-tier tree.
@@ -106,10 +116,58 @@ impl ThreeTier {
             framing: Framing::Ethernet,
         }
     }
+
+    /// Returns the tree of the values of [`ENTRY`].
+    fn of(values: &Values) -> Self {
+        Self {
+            pods: number(values, "pods"),
+            tors_per_pod: number(values, "tors-per-pod"),
+            aggs_per_pod: number(values, "aggs-per-pod"),
+            cores: number(values, "cores"),
+            hosts_per_tor: number(values, "hosts-per-tor"),
+            tor_uplinks: number(values, "tor-uplinks"),
+            agg_uplinks: number(values, "agg-uplinks"),
+            host: Layer::of(values, Layer::HOST),
+            aggregation: Layer::of(values, "aggregation"),
+            core: Layer::of(values, "core"),
+            framing: framing(values),
+        }
+    }
+
     /// Returns the number of hosts.
     pub fn host_count(&self) -> u64 {
         let racks = u64::from(self.pods) * u64::from(self.tors_per_pod);
         racks.saturating_mul(self.hosts_per_tor.into())
+    }
+
+    fn switch_links(&self) -> u64 {
+        let pods = u64::from(self.pods);
+        let of = |switches: u32, uplinks: u32| {
+            (pods * u64::from(switches)).saturating_mul(uplinks.into())
+        };
+        of(self.tors_per_pod, self.tor_uplinks)
+            .saturating_add(of(self.aggs_per_pod, self.agg_uplinks))
+    }
+
+    /// Checks that such a tree exists.
+    ///
+    /// # Errors
+    /// A number is zero, or not a multiple of the number that divides its links.
+    pub fn check(&self) -> Result<(), ParamError> {
+        let check = Check(ENTRY.name);
+        check.positive(&[
+            ("pods", self.pods),
+            ("tors-per-pod", self.tors_per_pod),
+            ("aggs-per-pod", self.aggs_per_pod),
+            ("cores", self.cores),
+            ("hosts-per-tor", self.hosts_per_tor),
+            ("tor-uplinks", self.tor_uplinks),
+            ("agg-uplinks", self.agg_uplinks),
+        ])?;
+        check.multiple(("cores", self.cores), self.aggs_per_pod, "aggs-per-pod")?;
+        check.multiple(("tor-uplinks", self.tor_uplinks), self.aggs_per_pod, "aggs-per-pod")?;
+        let group = self.cores / self.aggs_per_pod;
+        check.multiple(("agg-uplinks", self.agg_uplinks), group, "cores / aggs-per-pod")
     }
 }
 
@@ -121,20 +179,7 @@ impl ThreeTier {
 /// switches follow, then those from each aggregation switch (end `a`) to its cores, parallel ones
 /// together.
 pub fn three_tier(tree: &ThreeTier) -> Result<Blueprint, BlueprintError> {
-    let check = Check(ENTRY.name);
-    check.positive(&[
-        ("pods", tree.pods),
-        ("tors-per-pod", tree.tors_per_pod),
-        ("aggs-per-pod", tree.aggs_per_pod),
-        ("cores", tree.cores),
-        ("hosts-per-tor", tree.hosts_per_tor),
-        ("tor-uplinks", tree.tor_uplinks),
-        ("agg-uplinks", tree.agg_uplinks),
-    ])?;
-    check.multiple(("cores", tree.cores), tree.aggs_per_pod, "aggs-per-pod")?;
-    check.multiple(("tor-uplinks", tree.tor_uplinks), tree.aggs_per_pod, "aggs-per-pod")?;
-    let group = tree.cores / tree.aggs_per_pod;
-    check.multiple(("agg-uplinks", tree.agg_uplinks), group, "cores / aggs-per-pod")?;
+    tree.check()?;
     Check::links(&[
         &[tree.pods, tree.tors_per_pod, tree.hosts_per_tor],
         &[tree.pods, tree.tors_per_pod, tree.tor_uplinks],

@@ -4,13 +4,13 @@ use lowtide_net::{Blueprint, BlueprintError, Network};
 use lowtide_units::Duration;
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{ScenarioModel, TopologyKind};
+use crate::model::ScenarioModel;
 use crate::network;
 
 /// Checks the blueprint.
 pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
     let Err(error) = Network::build(plan, 0, Duration::ZERO, Duration::ZERO) else { return };
-    let graph = model.topology.kind == TopologyKind::Graph;
+    let graph = model.topology.entry.explicit_links;
     let (at, message, help) = match &error {
         BlueprintError::NoLink { name } => {
             let group = name.rsplit_once('.').map_or(name.as_str(), |(group, _)| group);

@@ -13,7 +13,7 @@ use lowtide_units::Instant;
 use crate::diagnostics::Diagnostics;
 use crate::files::error_span;
 use crate::flows;
-use crate::model::{HostGroup, ScenarioModel, TopologyKind, TrafficGroup};
+use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
 use crate::network;
 use crate::settings::SwitchSetting;
 use crate::toml_tree::{SourceSpan, SourceText};
@@ -119,13 +119,12 @@ fn generate_traffic(
 }
 
 fn sides(model: &ScenarioModel, diagnostics: &mut Diagnostics<'_>) {
-    if model.topology.kind == TopologyKind::Dumbbell {
-        for (side, name) in model.topology.kind.sides().iter().enumerate() {
-            if model.hosts.iter().all(|g| g.side != side) {
-                let message = format!("no hosts on the {name} of the dumbbell");
-                let help = "put a group there, or write `kind = \"star\"`".to_owned();
-                diagnostics.add(model.topology.at, message, Some(help));
-            }
+    let entry = model.topology.entry;
+    for (index, side) in entry.sides().iter().enumerate() {
+        if side.required && model.hosts.iter().all(|g| g.side != index) {
+            let message = format!("no hosts on the {} of the {}", side.name, entry.name);
+            let help = format!("put a group there: `side = \"{}\"`", side.name);
+            diagnostics.add(model.topology.at, message, Some(help));
         }
     }
 }

@@ -1,51 +1,79 @@
 //! Networks with explicit links.
 
-use lowtide_net::topology::graph::{Graph, GraphLink, graph as build};
+use lowtide_net::topology::graph::GraphLink;
 use lowtide_net::topology::tree::Layer;
-use lowtide_net::{Blueprint, BlueprintError, PortSpec};
+use lowtide_net::{BlueprintError, PortSpec};
 
-use super::{LocatedError, MAX_LINKS, locate, names};
+use super::{LocatedError, MAX_LINKS, names};
 use crate::error::suggest;
 use crate::hosts::{NamedHostRange, resolve_one};
 use crate::model::{ParallelLinks, ScenarioModel, SpannedName};
 
-/// Builds nodes and links of a graph.
-pub(super) fn graph(model: &ScenarioModel) -> Result<Blueprint, LocatedError> {
-    let t = &model.topology;
+/// The listed links of a topology, each between two nodes.
+pub(super) struct ListedLinks<'a> {
+    pub(super) links: Vec<GraphLink>,
+    /// The table of each link.
+    tables: Vec<&'a ParallelLinks>,
+}
+
+/// Returns the listed links of a topology; none if it has no list.
+pub(super) fn listed_links(model: &ScenarioModel) -> Result<ListedLinks<'_>, LocatedError> {
+    let graph = &model.topology.graph;
     let groups: Vec<NamedHostRange<'_>> =
         model.hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
-    for switch in &t.graph.switches {
+    for switch in &graph.switches {
         if groups.iter().any(|(name, _)| *name == switch.name) {
             let message = format!("`{}` is the name of a host group", switch.name);
             let help = Some("choose another name for the switch".to_owned());
             return Err(LocatedError { at: switch.at, message, help });
         }
     }
-    let hosts = names(model);
-    let (mut links, mut lines) = (Vec::new(), Vec::new());
-    for line in &t.graph.links {
-        let ends = [&line.ends[0], &line.ends[1]].map(|end| nodes(end, model, &groups, &hosts));
+    let mut listed = ListedLinks { links: Vec::new(), tables: Vec::new() };
+    if graph.links.is_empty() {
+        return Ok(listed);
+    }
+    let hosts = names(model, None);
+    for table in &graph.links {
+        let ends = [&table.ends[0], &table.ends[1]].map(|end| nodes(end, model, &groups, &hosts));
         let [a, b] = ends;
         let (a, b) = (a?, b?);
-        if a.len().saturating_mul(b.len()).saturating_mul(line.count as usize)
-            > MAX_LINKS as usize - links.len()
+        if a.len().saturating_mul(b.len()).saturating_mul(table.count as usize)
+            > MAX_LINKS as usize - listed.links.len()
         {
             let message = format!("more than {MAX_LINKS} links");
-            return Err(LocatedError { at: line.ends[0].at, message, help: None });
+            return Err(LocatedError { at: table.ends[0].at, message, help: None });
         }
         for a in &a {
             for b in &b {
-                for _ in 0..line.count {
-                    let layer = Layer { rate: line.rate, delay: line.delay, port: PortSpec::NIC };
-                    links.push(GraphLink { a: a.clone(), b: b.clone(), line: layer });
-                    lines.push(line);
+                for _ in 0..table.count {
+                    let line = Layer { rate: table.rate, delay: table.delay, port: PortSpec::NIC };
+                    listed.links.push(GraphLink { a: a.clone(), b: b.clone(), line });
+                    listed.tables.push(table);
                 }
             }
         }
     }
-    let switches = t.graph.switches.iter().map(|s| s.name.clone()).collect();
-    let plan = build(&Graph { hosts, switches, links, framing: t.framing });
-    plan.map_err(|error| link_error(&error, &lines).unwrap_or_else(|| locate(t, &error)))
+    Ok(listed)
+}
+
+impl ListedLinks<'_> {
+    /// Locates an error about a listed link.
+    pub(super) fn locate(&self, error: &BlueprintError) -> Option<LocatedError> {
+        let at = |link: usize, end: usize| self.tables.get(link).map(|table| table.ends[end].at);
+        match error {
+            BlueprintError::SelfLink { link, name } => Some(LocatedError {
+                at: at(*link, 1)?,
+                message: format!("a link from `{name}` to itself"),
+                help: Some("name another end".to_owned()),
+            }),
+            BlueprintError::ManyLinks { name, second, .. } => Some(LocatedError {
+                at: at(*second, 0)?,
+                message: format!("`{name}` has a link already, and a host can have only one"),
+                help: Some("remove one of them, or give one more bandwidth".to_owned()),
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the names of the nodes that an end of a link refers to.
@@ -73,22 +101,4 @@ fn nodes(
     })?;
     let range = range.first as usize..range.end() as usize;
     Ok(hosts.get(range).unwrap_or_default().to_vec())
-}
-
-/// Locates an error about a link.
-fn link_error(error: &BlueprintError, lines: &[&ParallelLinks]) -> Option<LocatedError> {
-    let at = |link: usize, end: usize| lines.get(link).map(|line| line.ends[end].at);
-    match error {
-        BlueprintError::SelfLink { link, name } => Some(LocatedError {
-            at: at(*link, 1)?,
-            message: format!("a link from `{name}` to itself"),
-            help: Some("name another end".to_owned()),
-        }),
-        BlueprintError::ManyLinks { name, second, .. } => Some(LocatedError {
-            at: at(*second, 0)?,
-            message: format!("`{name}` has a link already, and a host can have only one"),
-            help: Some("remove one of them, or give one more bandwidth".to_owned()),
-        }),
-        _ => None,
-    }
 }

@@ -1,11 +1,11 @@
 //! Links by name: `leaf0-spine1` is the link between these two nodes.
 
+use lowtide_net::topology::{NamedLink, REGISTRY};
 use lowtide_net::{Blueprint, NodeId};
 
 use super::LocatedError;
 use crate::error::nearest;
-use crate::known_names::BOTTLENECK;
-use crate::model::{ScenarioModel, SpannedName, TopologyKind};
+use crate::model::{ScenarioModel, SpannedName};
 
 /// Most link names that are searched for the nearest one.
 const MAX_NAMES: usize = 20_000;
@@ -20,17 +20,16 @@ pub(super) fn find(
 ) -> Result<(usize, bool), LocatedError> {
     let text = named.name.as_str();
     let fail = |message, help| Err(LocatedError { at: named.at, message, help });
-    if text == BOTTLENECK {
-        return match model.topology.kind {
-            TopologyKind::Dumbbell => Ok((plan.links.len().saturating_sub(1), false)),
-            kind => fail(
-                match kind {
-                    TopologyKind::Star => "a star has no bottleneck between switches".to_owned(),
-                    _ => format!("a {} has no link called `{text}`", model.topology.entry.name),
-                },
-                Some("name a host group, or a link by its ends: `leaf0-spine1`".to_owned()),
-            ),
-        };
+    let entry = model.topology.entry;
+    if let Some(NamedLink { ends: [a, b], .. }) = entry.named_link(text)
+        && let Some(link) = plan.find_link(a, b, 0)
+    {
+        return Ok((link, plan.name(plan.links[link].a) != *a));
+    }
+    if REGISTRY.all().any(|other| other.named_link(text).is_some()) {
+        let message = format!("a {} has no link called `{text}`", entry.name);
+        let help = "name a host group, or a link by its ends: `leaf0-spine1`".to_owned();
+        return fail(message, Some(help));
     }
     let known = |name: &str| {
         plan.switches.iter().any(|s| s.name == name) || plan.hosts.iter().any(|h| h == name)

@@ -6,13 +6,12 @@ use lowtide_schema::{Value, Values};
 
 use crate::reader::TableReader;
 use crate::toml_writer::TomlWriter;
-use crate::value::KeyValue;
 
 /// Reads `buffer`; unset properties of a dynamic one are taken from `base`.
 pub(super) fn read(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
-    match r.value("buffer") {
-        Some((KeyValue::Length(count), _)) => BufferSpec::Static(count),
-        Some((KeyValue::Keyword("dynamic"), _)) => dynamic(r, base),
+    match r.single("buffer") {
+        Some(Value::Length(count)) => BufferSpec::Static(count),
+        Some(Value::Name("dynamic")) => dynamic(r, base),
         _ => BufferSpec::Unlimited,
     }
 }
@@ -25,8 +24,7 @@ pub(super) fn dynamic(r: &mut TableReader<'_, '_, '_>, base: BufferSpec) -> Buff
         _ => None,
     };
     let values = Values::complete(dynamic::ENTRY.params, |param| {
-        let own = r.value(param.name).and_then(|(value, _)| value.into_value(&param.kind));
-        own.or_else(|| of_base(param.name))
+        r.single(param.name).or_else(|| of_base(param.name))
     });
     match values {
         Ok(values) => dynamic::spec(&values),
@@ -44,7 +42,7 @@ pub(super) fn write(out: &mut TomlWriter, buffer: &BufferSpec) {
         BufferSpec::Static(count) => out.text("buffer", *count),
         BufferSpec::Dynamic { alpha, reserved } => {
             out.text("buffer", "dynamic");
-            out.text("alpha", KeyValue::Ratio(*alpha));
+            out.text("alpha", *alpha);
             // A written size is at least one byte, so zero is left out.
             let some = Some(reserved).filter(|r| r.as_u64() > 0);
             out.optional("reserved", some);

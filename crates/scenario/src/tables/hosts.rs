@@ -1,13 +1,12 @@
 //! `[hosts.NAME]`: groups of equal hosts.
 
+use lowtide_net::topology::{self, HostLayout, NamedLink, TopologyEntry};
 use lowtide_tcp::Config;
 
 use super::read_context::ReadContext;
 use super::{clock, nic, transport};
 use crate::keys::key;
-use crate::known_names::BOTTLENECK;
-use crate::model::{HostGroup, ScenarioModel, Topology, TopologyKind, TransportTable};
-use crate::network;
+use crate::model::{HostGroup, ScenarioModel, Topology, TransportTable};
 use crate::range::HostRange;
 use crate::reader::TableReader;
 use crate::settings;
@@ -16,6 +15,7 @@ use crate::toml_tree::SourceSpan;
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, KeyValue, NameSet};
 use lowtide_schema::DefaultValue::{Required, Unset};
+use lowtide_schema::Value;
 
 /// `[hosts.NAME]`.
 pub(crate) static HOSTS: TableSpec = TableSpec {
@@ -30,9 +30,9 @@ pub(crate) static HOSTS: TableSpec = TableSpec {
         ),
         key(
             "side",
-            KeyType::Name(NameSet::Fixed(&["left", "right", "s1", "s2", "s3", "r1", "r2"])),
-            Unset("required for a dumbbell and for multi-hop, and only there"),
-            "Location: `left` or `right` of the bottleneck of a dumbbell; `s1`, `s2` before the first trunk of multi-hop, the others after the second (DCTCP fig. 17).",
+            KeyType::Name(NameSet::Sides),
+            Unset("required if the topology has sides, and only there"),
+            "Location of the hosts: one of the sides of the topology.",
         ),
         key(
             "profile",
@@ -74,15 +74,15 @@ pub(super) fn read(
     let classes = &file.known.classes;
     for named in file.groups(&HOSTS, "senders") {
         let piped = file.root.get(&["pipe"]).is_some();
-        if named.name == BOTTLENECK && topology.kind == TopologyKind::Dumbbell && piped {
-            let message =
-                format!("`{BOTTLENECK}` in `on` of a pipe means the line between the switches");
+        let link = topology.entry.named_link(named.name).filter(|_| piped);
+        if let Some(NamedLink { name, doc, .. }) = link {
+            let message = format!("`{name}` in `on` of a pipe means {doc}");
             let help = "give the group another name".to_owned();
             file.diagnostics.add(named.at, message, Some(help));
         }
         let mut r = file.reader(&HOSTS, &[], named);
         let (count, at) = match r.value("count") {
-            Some((KeyValue::Count(n), at)) => (n as u32, at),
+            Some((KeyValue::Single(Value::Count(n)), at)) => (n as u32, at),
             Some((_, at)) => {
                 if rest.replace((out.len(), at)).is_some() {
                     r.report("count", "only one group can take the rest", None);
@@ -92,7 +92,7 @@ pub(super) fn read(
             // The error is already reported.
             None => (1, r.at("count")),
         };
-        let side = side(&mut r, named.name, topology.kind);
+        let side = side(&mut r, named.name, topology.entry);
         let stack = transport::stack(&mut r);
         let profile = stack.host_profile.or(transport.host_profile);
         let base = profile.map_or_else(Default::default, |p| (p.clock, p.nic));
@@ -113,7 +113,7 @@ pub(super) fn read(
     assign_rest(file, topology, &mut out, rest);
     // Hosts are numbered side by side, regardless of the order of the file.
     let mut first = 0_u32;
-    for side in 0..topology.kind.sides().len().max(1) {
+    for side in 0..topology.entry.sides().len().max(1) {
         for group in out.iter_mut().filter(|g| g.side == side) {
             group.range.first = first;
             first = group.range.end();
@@ -123,18 +123,21 @@ pub(super) fn read(
 }
 
 /// Reads the side of a group.
-fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
+fn side(r: &mut TableReader<'_, '_, '_>, name: &str, entry: &TopologyEntry) -> usize {
     let side = r.text("side");
-    let sides = kind.sides();
+    let sides = entry.sides();
     let choice = || {
-        let sides: Vec<String> = sides.iter().map(|side| format!("`side = \"{side}\"`")).collect();
+        let sides: Vec<String> =
+            sides.iter().map(|side| format!("`side = \"{}\"`", side.name)).collect();
         format!("write {}", sides.join(" or "))
     };
     if sides.is_empty() {
-        if r.has("side") {
-            let help = "remove it, or write `kind = \"dumbbell\"` in [topology]";
-            let what = if kind == TopologyKind::Star { "a star" } else { "this topology" };
-            r.report("side", format!("{what} has no sides"), Some(help.to_owned()));
+        if let Some(side) = side {
+            let has = |e: &&TopologyEntry| e.sides().iter().any(|s| s.name == side);
+            let kinds = topology::REGISTRY.all().filter(has);
+            let kinds: Vec<String> = kinds.map(|e| format!("`kind = \"{}\"`", e.name)).collect();
+            let help = format!("remove it, or write {} in [topology]", kinds.join(" or "));
+            r.report("side", format!("a {} has no sides", entry.name), Some(help));
         }
         return 0;
     }
@@ -142,7 +145,7 @@ fn side(r: &mut TableReader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usiz
         r.report("side", format!("[hosts.{name}] has no `side`"), Some(choice()));
     }
     let Some(side) = side else { return 0 };
-    let found = sides.iter().position(|s| *s == side);
+    let found = sides.iter().position(|s| s.name == side);
     found.unwrap_or_else(|| {
         r.report("side", format!("there is no `{side}` in this topology"), Some(choice()));
         0
@@ -161,7 +164,7 @@ fn assign_rest(
     if let Some(group) = rest.and_then(|(index, _)| groups.get_mut(index)) {
         group.range.count = 1;
     }
-    let Some(total) = network::host_count(topology) else {
+    let HostLayout::Fixed(_) = topology.entry.hosts else {
         if let Some((_, at)) = rest {
             let help = "write the number of hosts in the group".to_owned();
             let message = format!("a {} has no fixed number of hosts", topology.entry.name);
@@ -169,13 +172,8 @@ fn assign_rest(
         }
         return;
     };
-    // Missing keys are already reported.
-    if !topology.is_complete() {
-        return;
-    }
-    if let Some(wrong) = network::dimension_error(topology) {
-        return file.diagnostics.add(wrong.at, wrong.message, wrong.help);
-    }
+    // Invalid parameters are already reported.
+    let Some(total) = topology.host_count else { return };
     let name = topology.entry.name;
     if let Some((index, at)) = rest {
         if let Some(left @ 1..=100_000) = total.checked_sub(assigned) {
@@ -205,8 +203,8 @@ pub(super) fn write(
 ) {
     out.table(&format!("hosts.{}", group.name));
     out.bare("count", group.range.count);
-    if let Some(side) = model.topology.kind.sides().get(group.side) {
-        out.text("side", side);
+    if let Some(side) = model.topology.entry.sides().get(group.side) {
+        out.text("side", side.name);
     }
     transport::write_named(out, "profile", group.stack.profile.as_ref());
     transport::write_named(out, "scheme", group.stack.scheme.as_ref());

@@ -49,7 +49,7 @@ fn spec(r: &mut TableReader<'_, '_, '_>, entry: &'static MarkerEntry) -> Option<
             complete = false;
             continue;
         }
-        let value = r.value(name).and_then(|(value, _)| value.into_value(&param.kind));
+        let value = r.single(name);
         complete &= value.is_some() || !r.has(name);
         if let Some(value) = value {
             values.set(name, value);

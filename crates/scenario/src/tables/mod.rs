@@ -91,7 +91,7 @@ pub(crate) fn read(
     let (title, description) = head(file);
     let run = run::read(file);
     let topology = topology::read(file);
-    let routing = routing::read(file, topology.kind);
+    let routing = routing::read(file, topology.entry.multipath);
     let failures = routing::failures(file);
     let switch = switch::read(file);
     let pipes = pipe::read(file);

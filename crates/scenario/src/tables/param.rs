@@ -33,8 +33,7 @@ pub(super) fn read(
     let mut out = WorkloadValues::default();
     for param in params {
         let name = param.name;
-        let value = r.value(name).and_then(|(value, _)| value.into_value(&param.kind));
-        let Some(mut value) = value else { continue };
+        let Some(mut value) = r.single(name) else { continue };
         // The type of the key may accept more: it has no range of sizes and times.
         if let Err(error) = param.kind.check(&value) {
             r.report(name, format!("`{name}`: {error}"), None);

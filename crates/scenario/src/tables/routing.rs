@@ -4,7 +4,7 @@ use lowtide_net::Routing;
 
 use super::read_context::ReadContext;
 use crate::keys::key;
-use crate::model::{LinkFailure, SpannedName, TopologyKind};
+use crate::model::{LinkFailure, SpannedName};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
@@ -18,7 +18,7 @@ pub(crate) static ROUTING: TableSpec = TableSpec {
         key(
             "kind",
             KeyType::Name(NameSet::Fixed(&["single", "ecmp", "spray"])),
-            Unset("`ecmp` if a topology may have several paths, else `single`"),
+            Unset("`ecmp` if the topology may have several paths, else `single`"),
             "`single`: always the first path; `ecmp`: by a hash of hosts and ports, with a salt per switch; `spray`: per packet.",
         ),
         key(
@@ -62,10 +62,10 @@ pub(crate) static FAILURE: TableSpec = TableSpec {
     contents: TableContents::KeysOnly,
 };
 
-/// Reads `[routing]`.
-pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, topology: TopologyKind) -> Routing {
+/// Reads `[routing]`; `multipath` is set if the topology may have several shortest paths.
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, multipath: bool) -> Routing {
     let mut r = file.table(&ROUTING);
-    let default = if topology.has_multipath() { "ecmp" } else { "single" };
+    let default = if multipath { "ecmp" } else { "single" };
     let kind = r.text("kind").unwrap_or_else(|| default.to_owned());
     if kind != "ecmp" && r.has("polarised") {
         let help = "write `kind = \"ecmp\"`, or remove it".to_owned();

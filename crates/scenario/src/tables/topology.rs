@@ -1,19 +1,19 @@
 //! `[topology]`: links and their arrangement.
 
-use lowtide_net::Framing;
-use lowtide_net::topology::{self as fabrics, star};
+use lowtide_net::topology::{self, TopologyEntry, star};
+use lowtide_schema::DefaultValue::{Is, Required, Unset};
+use lowtide_schema::{ParamError, Values};
 use lowtide_units::Rate;
 
-use super::graph;
 use super::read_context::ReadContext;
+use super::{graph, param};
 use crate::keys::{KeySpec, key};
-use crate::model::{Topology, TopologyKind};
+use crate::model::{GraphTable, Topology};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::topology_keys;
-use crate::value::{KeyType, KeyValue, NameSet};
-use lowtide_schema::DefaultValue::{Is, Required};
+use crate::value::{KeyType, NameSet};
 
 /// `[topology]`.
 pub(crate) static TOPOLOGY: TableSpec = TableSpec {
@@ -26,24 +26,9 @@ pub(crate) static TOPOLOGY: TableSpec = TableSpec {
             Required,
             "Arrangement of hosts and switches.",
         ),
-        key(
-            "link-rate",
-            KeyType::Rate,
-            Required,
-            "Rate of every host's link, in each direction; default of other links.",
-        ),
-        key(
-            "link-delay",
-            KeyType::Time { positive: false },
-            Required,
-            "Propagation delay of every host's link, one way; default of other links.",
-        ),
-        key(
-            "framing",
-            KeyType::Name(NameSet::Fixed(&["ethernet", "ip"])),
-            Is("ethernet"),
-            "Overhead of a packet on the line: `ethernet` 38 B, `ip` none.",
-        ),
+        KeySpec::of_param(&topology::LINK_RATE),
+        KeySpec::of_param(&topology::LINK_DELAY),
+        KeySpec::of_param(&topology::FRAMING),
         key("mtu", KeyType::Size, Is("9000 B"), "Largest IP packet that the links carry."),
     ],
     tables: &[&graph::LINKS],
@@ -56,55 +41,67 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Topology {
     // one.
     let all: Vec<KeySpec> = TOPOLOGY.keys_of_kinds();
     let mut r = file.table_with(&TOPOLOGY, &all);
-    let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
-    let kind = TopologyKind::of(entry.name);
-    let own = topology_keys::keys(entry);
-    if r.has("kind") {
-        foreign(&mut r, entry.name, &own, &all);
+    let found = r.text("kind").and_then(|kind| topology::REGISTRY.find(&kind));
+    if let Some(entry) = found {
+        let own = topology_keys::keys(entry);
+        foreign(&mut r, entry, &own, &all);
+        r.respecify(&own);
     }
-    let rate = r.rate("link-rate").unwrap_or(Rate::from_gbps(1));
-    let delay = r.time("link-delay").unwrap_or_default();
-    let framing = match r.text("framing").as_deref() {
-        Some("ip") => Framing::Ip,
-        _ => Framing::Ethernet,
-    };
+    let entry = found.unwrap_or(&star::ENTRY);
+    let values = values(&mut r, entry);
     let mtu = r.size("mtu").unwrap_or_default();
-    let at = r.at("kind");
-    let mut values = Vec::new();
-    for key in &own {
-        if key.name == topology_keys::FILE || key.name == topology_keys::SWITCHES {
-            continue;
+    let (at, places) = (r.at("kind"), entry.all_params().map(|p| (p.name, r.at(p.name))).collect());
+    let host_count = values.as_ref().and_then(|values| entry.host_count(values));
+    let values = values.unwrap_or_default();
+    let graph = if entry.explicit_links {
+        let rate = values.find_rate(topology::LINK_RATE.name).unwrap_or(Rate::from_gbps(1));
+        let delay = values.find_duration(topology::LINK_DELAY.name).unwrap_or_default();
+        graph::read(file, &TOPOLOGY, (rate, delay))
+    } else {
+        GraphTable::default()
+    };
+    Topology { entry, at, values, places, host_count, graph, mtu }
+}
+
+/// Reads the values of all parameters of a topology; `None` if any is missing or invalid.
+fn values(r: &mut TableReader<'_, '_, '_>, entry: &TopologyEntry) -> Option<Values> {
+    let (mut given, mut is_valid) = (Values::new(), true);
+    for param in entry.all_params() {
+        match r.single(param.name) {
+            Some(value) => given.set(param.name, value),
+            None => is_valid &= matches!(param.default, Unset(_)) && !r.has(param.name),
         }
-        let value = r.value(key.name).map(|(value, _)| value);
-        let value = value.or(match key.ty {
-            KeyType::Rate => Some(KeyValue::Rate(rate)),
-            KeyType::Time { .. } => Some(KeyValue::Time(delay)),
-            _ => None,
-        });
-        values.extend(value.map(|value| (key.name, value, r.at(key.name))));
     }
-    let graph = (kind == TopologyKind::Graph).then(|| graph::read(file, &TOPOLOGY, (rate, delay)));
-    let graph = graph.unwrap_or_default();
-    Topology { kind, entry, at, rate, delay, values, graph, framing, mtu }
+    if !is_valid {
+        return None;
+    }
+    let values = entry.values(|param| given.get(param.name).cloned());
+    let report =
+        |error: ParamError| r.report(error.param.unwrap_or("kind"), error.message, error.help);
+    values.map_err(report).ok()
 }
 
 /// Reports keys that belong to other topologies.
-fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[KeySpec]) {
+fn foreign(
+    r: &mut TableReader<'_, '_, '_>,
+    entry: &TopologyEntry,
+    own: &[KeySpec],
+    all: &[KeySpec],
+) {
     let list = graph::LINKS.name();
     let others = all.iter().map(|key| key.name).chain([list]);
     for name in others.filter(|name| own.iter().all(|own| own.name != *name)) {
-        if !r.has(name) || (name == list && kind == "graph") {
+        if !r.has(name) || (name == list && entry.explicit_links) {
             continue;
         }
-        let has = |e: &&&lowtide_net::registry::RegistryEntry| {
+        let has = |e: &&TopologyEntry| {
             topology_keys::keys(e).iter().any(|key| key.name == name)
-                || (name == list && e.name == "graph")
+                || (name == list && e.explicit_links)
         };
-        let kinds =
-            fabrics::REGISTRY.iter().filter(has).map(|e| format!("`kind = \"{}\"`", e.name));
-        let kinds: Vec<String> = kinds.collect();
+        let kinds = topology::REGISTRY.all().filter(has);
+        let kinds: Vec<String> = kinds.map(|e| format!("`kind = \"{}\"`", e.name)).collect();
         let help = format!("remove it, or write {}", kinds.join(" or "));
-        r.report(name, format!("a {kind} has no `{name}`"), Some(help));
+        r.report(name, format!("a {} has no `{name}`", entry.name), Some(help));
     }
 }
 
@@ -112,18 +109,9 @@ fn foreign(r: &mut TableReader<'_, '_, '_>, kind: &str, own: &[KeySpec], all: &[
 pub(super) fn write(out: &mut TomlWriter, topology: &Topology) {
     out.table("topology");
     out.text("kind", topology.entry.name);
-    out.text("link-rate", topology.rate);
-    out.text("link-delay", topology.delay);
-    for (name, value, _) in &topology.values {
-        match value {
-            KeyValue::Count(n) => out.bare(name, n),
-            value => out.text(name, value),
-        }
-    }
-    let ip = topology.framing == Framing::Ip;
-    out.text("framing", if ip { "ip" } else { "ethernet" });
+    param::write(out, &topology.values);
     out.text("mtu", topology.mtu);
-    if topology.kind == TopologyKind::Graph {
+    if topology.entry.explicit_links {
         graph::write(out, &topology.graph);
     }
 }

@@ -54,7 +54,7 @@ fn pipe(lines: &str, meant: &str, parts: &[&str]) {
 #[test]
 fn pipes_that_lead_nowhere_or_carry_nothing() {
     pipe("on = \"sender\"", "\"sender\"", &["did you mean `senders`"]);
-    pipe("on = \"bottleneck\"", "\"bottleneck\"", &["a star has no bottleneck"]);
+    pipe("on = \"bottleneck\"", "\"bottleneck\"", &["a star has no link called `bottleneck`"]);
     pipe("rate = \"1 Gbit/s\"", "p", &["`on` is missing"]);
     pipe("on = \"senders\"\ndirection = \"left\"", "\"left\"", &["`up` and `down`"]);
     pipe("on = \"senders\"\nloss = \"101 %\"", "\"101 %\"", &["`\"0 %\"` to `\"100 %\"`"]);
