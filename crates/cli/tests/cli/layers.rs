@@ -14,7 +14,7 @@ const ORDER: [&str; 28] = [
     "lowtide-charts",
     "lowtide-analysis",
     "lowtide-tcp",
-    "lowtide-payload",
+    "lowtide-sockets",
     "lowtide-packetdrill",
     "lowtide-packetdrill-shim",
     "lowtide-sim",
@@ -38,14 +38,13 @@ const ORDER: [&str; 28] = [
 ];
 
 /// Dependencies that the order allows but the design forbids.
-const FORBIDDEN: [(&str, &str); 10] = [
+const FORBIDDEN: [(&str, &str); 9] = [
     ("lowtide-sim", "lowtide-tcp"),
     ("lowtide-sim", "lowtide-wire"),
     ("lowtide-net", "lowtide-tcp"),
     ("lowtide-traffic", "lowtide-tcp"),
     ("lowtide-traffic", "lowtide-net"),
     ("lowtide-record", "lowtide-tcp"),
-    ("lowtide-payload", "lowtide-tcp"),
     ("lowtide-live", "lowtide-lab"),
     ("lowtide-bottleneck", "lowtide-lab"),
     ("lowtide-bottleneck", "lowtide-tcp"),
