@@ -2,8 +2,8 @@
 //!
 //! Contract: no device, no clock, no thread; every call takes the time. [`Sockets`] stores payload,
 //! passes calls to the endpoint and keeps the state of each connection as its application sees it.
-//! It does not decide when to send: after each change a driver sends what the endpoint has to send and
-//! calls [`Sockets::poll_events`]. Every call of the endpoint passes [`RecordedEndpoint`].
+//! It does not decide when to send: after each change a driver sends what the endpoint has to send
+//! and calls [`Sockets::poll_events`]. Every call of the endpoint passes [`RecordedEndpoint`].
 
 mod conn;
 mod payload;

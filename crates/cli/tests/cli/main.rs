@@ -10,4 +10,6 @@ mod modules;
 mod old_results;
 mod packetdrill;
 mod plan_compare_tasks;
+mod portability;
 mod runs;
+mod unsafe_code;
