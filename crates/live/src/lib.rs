@@ -42,6 +42,7 @@ pub use device::{
 };
 pub use error::LiveError;
 pub use socket::{
-    Listener, Live, LiveSettings, LiveStats, Poller, PreparedHost, Ready, Stream, config,
+    Listener, Live, LiveSettings, LiveStats, NonblockingSocket, Poller, PreparedHost, Ready,
+    Stream, config,
 };
 pub use stack::{Readiness, StackCounters};
