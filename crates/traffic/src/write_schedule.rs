@@ -17,8 +17,8 @@ pub enum Write {
     Stop,
 }
 
-/// The writes of a flow by its [`WritePattern`], in order. The same for all applications that
-/// write the flow: in the simulator and over real sockets.
+/// The writes of a flow by its [`WritePattern`], in order. All applications that write the flow use
+/// it, in the simulator and over real sockets.
 #[derive(Clone, Debug)]
 pub struct WriteSchedule {
     pattern: WritePattern,

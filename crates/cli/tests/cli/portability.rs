@@ -77,7 +77,7 @@ fn the_simulator_needs_no_linux() {
     for name in LINUX_ONLY {
         assert!(!simulator.contains(name), "the simulator needs {name}, which needs Linux");
     }
-    // The same walk finds them in a crate that has them.
+    // A walk from a crate that has them finds them.
     if cfg!(target_os = "linux") {
         let live = needed(&graph, &["lowtide-live"], |_| true);
         let found = LINUX_ONLY.iter().filter(|name| live.contains(**name)).count();

@@ -38,7 +38,7 @@ fn the_list_of_crates_with_unsafe_code_is_complete() {
         let has_blocks = |path| read_to_string(path).expect("code is text").contains("unsafe {");
         assert!(
             files.iter().any(has_blocks),
-            "{name} needs no lints of its own: use the workspace's"
+            "{name} needs no separate lints: use the workspace's"
         );
         allowed.insert(name.to_owned());
     }
