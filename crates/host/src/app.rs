@@ -17,9 +17,6 @@ use crate::tables::Row;
 /// The port on which every host listens.
 pub(crate) const SERVER_PORT: u16 = 5001;
 
-/// Effectively unlimited: 2^60 B take a century at 3 Tbit/s.
-pub(crate) const UNLIMITED_BYTES: u64 = 1 << 60;
-
 /// The host of a side whose host is in another shard.
 pub(crate) const REMOTE_HOST: u32 = u32::MAX;
 

@@ -31,7 +31,6 @@ pub mod links;
 pub mod load;
 pub mod netns;
 pub mod privileges;
-mod record_replay;
 pub mod relay;
 mod socket;
 mod stack;
@@ -42,8 +41,8 @@ pub use device::{
     AfPacket, Device, DeviceKind, DeviceNetwork, DevicePlan, MemoryLink, RxBatch, Tun, TxPacket,
 };
 pub use error::LiveError;
-pub use record_replay::{ReplayError, ReplaySummary, replay};
 pub use socket::{
-    Listener, Live, LiveSettings, LiveStats, Poller, PreparedHost, Ready, Stream, config,
+    Listener, Live, LiveSettings, LiveStats, NonblockingSocket, Poller, PreparedHost, Ready,
+    Stream, config,
 };
-pub use stack::{ConnInfo, Readiness, StackCounters};
+pub use stack::{Readiness, StackCounters};

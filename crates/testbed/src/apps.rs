@@ -13,11 +13,13 @@ use lowtide_units::{Duration, Instant};
 
 use crate::run_state::RunState;
 use crate::socket_info::SocketInfo;
-use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets};
+use crate::sockets::{Conn, SocketEvent, Sockets};
 use crate::writer::{ACK_POLL_INTERVAL, FlowWriter};
 
 /// Server port of every host, as in the simulator.
 pub(crate) const PORT: u16 = 5001;
+/// Bytes that one call reads at most.
+const READ_SIZE: usize = 1 << 18;
 /// Maximum wait, so that the end of the run is noticed.
 const MAX_WAIT: Duration = Duration::from_ms(2);
 
@@ -108,6 +110,7 @@ pub(crate) struct Apps {
     roles: Vec<ConnRole>,
     warmup: Duration,
     interval: Option<Duration>,
+    read_buffer: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +127,8 @@ impl Apps {
         interval: Option<Duration>,
     ) -> Self {
         let (incoming, samples, roles) = (Vec::new(), Vec::new(), Vec::new());
-        Self { outgoing, incoming, samples, address, roles, warmup, interval }
+        let read_buffer = vec![0; READ_SIZE];
+        Self { outgoing, incoming, samples, address, roles, warmup, interval, read_buffer }
     }
 
     /// Runs the applications until the run is stopped, then queries every connection once more.
@@ -272,10 +276,10 @@ impl Apps {
         let warm = Instant::ZERO + self.warmup;
         let Some(flow) = self.incoming.get_mut(i).filter(|f| !f.closed) else { return };
         loop {
-            match sockets.read(flow.conn) {
-                Ok(ReadOutcome::Bytes(n)) => {
+            match sockets.get(flow.conn).and_then(|socket| socket.read(&mut self.read_buffer)) {
+                Ok(Some(n)) if n > 0 => {
                     let now = run_state.now();
-                    flow.bytes += n;
+                    flow.bytes += n as u64;
                     if now < warm {
                         flow.warmup_bytes = flow.bytes;
                     }
@@ -288,9 +292,9 @@ impl Apps {
                         run_state.on_flow_finished();
                     }
                 }
-                Ok(ReadOutcome::WouldBlock) => return,
-                // The client reports a failed connection itself.
-                Ok(ReadOutcome::Eof) | Err(_) => {
+                Ok(None) => return,
+                // FIN, or an error: the client reports a failed connection itself.
+                Ok(Some(_)) | Err(_) => {
                     flow.closed = true;
                     return;
                 }
@@ -356,7 +360,7 @@ impl ClientFlow {
         run_state: &RunState,
     ) -> io::Result<()> {
         if self.established.is_none() {
-            if !sockets.is_established(conn)? {
+            if !sockets.get(conn)?.is_connected()? {
                 return Ok(());
             }
             self.established = Some(run_state.now());
@@ -374,10 +378,10 @@ impl ClientFlow {
         }
         if self.writer.is_finished() && !self.finished {
             self.finished = true;
-            sockets.shutdown_write(conn)?;
+            sockets.get(conn)?.shutdown_write()?;
         }
         // The server sends no data: a read detects a reset.
-        while let ReadOutcome::Bytes(_) = sockets.read(conn)? {}
+        while sockets.get(conn)?.read(&mut [0; 64])?.is_some_and(|n| n > 0) {}
         Ok(())
     }
 }

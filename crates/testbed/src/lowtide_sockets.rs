@@ -1,14 +1,14 @@
 //! Connections of lowtide's TCP on one host.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, SocketAddrV4};
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
-use lowtide_live::{Listener, Live, Poller, Stream};
+use lowtide_live::{Listener, Live, NonblockingSocket, Poller, Stream};
 use lowtide_tcp::Config;
 
 use crate::socket_info::SocketInfo;
-use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
+use crate::sockets::{Conn, SocketEvent, Sockets, none_if_would_block};
 
 /// The listener's token; connections use their number.
 const LISTENER: u64 = u64::MAX;
@@ -19,8 +19,7 @@ pub(crate) struct LowtideSockets {
     config: Config,
     listener: Listener,
     poller: Poller,
-    conns: Vec<Stream>,
-    read_buffer: Vec<u8>,
+    conns: Vec<NonblockingSocket>,
 }
 
 impl LowtideSockets {
@@ -31,7 +30,7 @@ impl LowtideSockets {
         let poller = Poller::new();
         poller.watch_listener(&listener, LISTENER);
         let (config, conns) = (config.clone(), Vec::new());
-        Ok(Self { live, config, listener, poller, conns, read_buffer: vec![0; 1 << 16] })
+        Ok(Self { live, config, listener, poller, conns })
     }
 
     fn keep(&mut self, stream: Stream) -> io::Result<Conn> {
@@ -39,12 +38,8 @@ impl LowtideSockets {
         stream.set_nonblocking(true);
         stream.set_nodelay(!self.config.nagle)?;
         self.poller.watch_stream(&stream, conn as u64);
-        self.conns.push(stream);
+        self.conns.push(NonblockingSocket::Lowtide(stream));
         Ok(conn)
-    }
-
-    fn get(&self, conn: Conn) -> io::Result<&Stream> {
-        self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     fn accept(&mut self, events: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -65,27 +60,8 @@ impl Sockets for LowtideSockets {
         Ok((self.keep(stream)?, port))
     }
 
-    fn is_established(&mut self, conn: Conn) -> io::Result<bool> {
-        Ok(none_if_would_block(self.get(conn)?.finish_connect())?.is_some())
-    }
-
-    fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64> {
-        let mut stream = self.get(conn)?;
-        Ok(none_if_would_block(stream.write(payload(most)))?.unwrap_or(0) as u64)
-    }
-
-    fn shutdown_write(&mut self, conn: Conn) -> io::Result<()> {
-        self.get(conn)?.shutdown(Shutdown::Write)
-    }
-
-    fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome> {
-        let Self { conns, read_buffer: place, .. } = self;
-        let mut stream = conns.get(conn).ok_or(io::ErrorKind::NotConnected)?;
-        Ok(match none_if_would_block(stream.read(place))? {
-            None => ReadOutcome::WouldBlock,
-            Some(0) => ReadOutcome::Eof,
-            Some(n) => ReadOutcome::Bytes(n as u64),
-        })
+    fn conns(&self) -> &[NonblockingSocket] {
+        &self.conns
     }
 
     fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -100,7 +76,7 @@ impl Sockets for LowtideSockets {
 
     fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>> {
         let query = |conn: &Conn| {
-            let stream = self.conns.get(*conn)?;
+            let NonblockingSocket::Lowtide(stream) = self.conns.get(*conn)? else { return None };
             let unacknowledged = Some(stream.unacknowledged());
             stream
                 .info()

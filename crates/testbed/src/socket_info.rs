@@ -1,6 +1,6 @@
 //! Snapshot of one end of a connection, for both stacks.
 
-use lowtide_live::ConnInfo;
+use lowtide_sockets::ConnInfo;
 use lowtide_tcp::EcnMode;
 use lowtide_units::Duration;
 

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
+use lowtide_live::NonblockingSocket;
+
 use crate::socket_info::SocketInfo;
 
 /// A connection of a host, numbered from zero in order of creation.
@@ -18,43 +20,31 @@ pub(crate) enum SocketEvent {
     Ready(Conn),
 }
 
-/// Result of a read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ReadOutcome {
-    /// Number of bytes read; their contents are ignored.
-    Bytes(u64),
-    /// No data yet.
-    WouldBlock,
-    /// The peer sent FIN.
-    Eof,
-}
+/// Bytes that one call writes at most; their contents are ignored.
+static PAYLOAD: [u8; 1 << 16] = [0x5a; 1 << 16];
 
 /// Non-blocking sockets; only [`Self::wait`] blocks. Events are edge-triggered: the caller reads
 /// and writes until the socket would block.
 pub(crate) trait Sockets {
     /// Starts to open a connection; returns it and its local port.
     fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)>;
-    /// True if it is established.
-    fn is_established(&mut self, conn: Conn) -> io::Result<bool>;
-    /// Writes at most `most` bytes; returns the number accepted.
-    fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64>;
-    /// Closes the send direction.
-    fn shutdown_write(&mut self, conn: Conn) -> io::Result<()>;
-    /// Reads available data, one call's worth.
-    fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome>;
+    /// All connections in order of creation.
+    fn conns(&self) -> &[NonblockingSocket];
     /// Waits for events, at most `timeout`.
     fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()>;
     /// Snapshots of these connections.
     fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>>;
-}
 
-/// Data that applications write; its contents are ignored.
-pub(crate) static PAYLOAD: [u8; 1 << 16] = [0x5a; 1 << 16];
+    /// A connection.
+    fn get(&self, conn: Conn) -> io::Result<&NonblockingSocket> {
+        self.conns().get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
 
-/// Slice of [`PAYLOAD`] to write when `most` bytes are left.
-pub(crate) fn payload(most: u64) -> &'static [u8] {
-    let len = usize::try_from(most).unwrap_or(usize::MAX).min(PAYLOAD.len());
-    &PAYLOAD[..len]
+    /// Writes at most `most` bytes; returns the number accepted.
+    fn write(&self, conn: Conn, most: u64) -> io::Result<u64> {
+        let len = usize::try_from(most).unwrap_or(usize::MAX).min(PAYLOAD.len());
+        Ok(self.get(conn)?.write(&PAYLOAD[..len])?.unwrap_or(0) as u64)
+    }
 }
 
 /// Maps `WouldBlock` to `None`.

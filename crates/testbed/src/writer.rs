@@ -1,82 +1,33 @@
-//! Write times of a flow's application, by the simulator's rules and random draws.
+//! Bytes of a flow that its application writes into a socket, by [`WriteSchedule`].
 
-use lowtide_sim::{Rng, Seed};
-use lowtide_traffic::{Flow, WritePattern};
-use lowtide_units::{Bytes, Duration, Instant};
-
-/// Practically unlimited.
-const UNLIMITED_BYTES: u64 = 1 << 60;
+use lowtide_traffic::{Flow, Write, WriteSchedule};
+use lowtide_units::{Duration, Instant};
 
 /// Write state of one flow's application.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowWriter {
-    source: WritePattern,
-    start: Instant,
+    schedule: WriteSchedule,
     /// Bytes that the application has written or would write if the socket accepted them.
     requested: u64,
     /// Bytes that the socket has accepted.
     accepted: u64,
-    total: u64,
-    /// Time of the next write, if known.
-    next: Option<Instant>,
-    rng: Rng,
 }
 
 impl FlowWriter {
     pub(crate) fn new(flow: &Flow, number: u32, start: Instant, seed: u64) -> Self {
-        Self {
-            source: flow.write_pattern,
-            start,
-            requested: 0,
-            accepted: 0,
-            total: flow.size.map_or(UNLIMITED_BYTES, Bytes::as_u64),
-            next: Some(start),
-            rng: Seed::derive(seed, "flow", number.into(), "writes").rng(),
-        }
+        let schedule = WriteSchedule::new(flow, number.into(), start, seed);
+        Self { schedule, requested: 0, accepted: 0 }
     }
 
     /// Bytes to write into the socket by `now`.
     pub(crate) fn due(&mut self, now: Instant) -> u64 {
-        while let Some(at) = self.next.filter(|at| *at <= now) {
-            self.write(at);
+        while let Some(at) = self.schedule.next().filter(|at| *at <= now) {
+            match self.schedule.write(at) {
+                Write::Bytes(n) => self.requested += n,
+                Write::Stop => self.requested = self.accepted,
+            }
         }
         self.requested - self.accepted
-    }
-
-    /// Writes at `at`.
-    fn write(&mut self, at: Instant) {
-        if let WritePattern::BulkFor { duration: lasts } = self.source {
-            self.write_for(lasts);
-            return;
-        }
-        let most = match self.source {
-            WritePattern::Bulk | WritePattern::BulkFor { .. } => self.total,
-            WritePattern::OnOff { burst, .. } => burst.as_u64(),
-            WritePattern::Rate { write, .. } => write.as_u64(),
-        };
-        self.requested = self.requested.saturating_add(most.max(1)).min(self.total);
-        self.next = match self.source {
-            _ if self.requested == self.total => None,
-            WritePattern::Bulk | WritePattern::BulkFor { .. } | WritePattern::OnOff { .. } => None,
-            // Relative to the start, so that rounding errors do not accumulate.
-            WritePattern::Rate { rate, poisson: false, .. } => {
-                Some(self.start + rate.serialization(Bytes::new(self.requested)))
-            }
-            WritePattern::Rate { rate, write, poisson: true } => {
-                Some(at + self.rng.exponential(rate.serialization(write)))
-            }
-        };
-    }
-
-    /// Writes as much as the socket accepts until the end of `lasts`.
-    fn write_for(&mut self, lasts: Duration) {
-        if self.requested == 0 {
-            self.requested = self.total;
-            self.next = Some(self.start + lasts);
-        } else {
-            (self.requested, self.total) = (self.accepted, self.accepted);
-            self.next = None;
-        }
     }
 
     /// Records that the socket has accepted `bytes`.
@@ -86,26 +37,22 @@ impl FlowWriter {
 
     /// True if everything is in the socket.
     pub(crate) fn is_finished(&self) -> bool {
-        self.accepted == self.total
+        self.schedule.is_complete() && self.accepted == self.requested
     }
 
     /// True if it waits until the peer has acknowledged everything.
     pub(crate) fn waits_for_acks(&self) -> bool {
-        let paused =
-            self.next.is_none() && self.requested < self.total && self.accepted == self.requested;
-        paused && matches!(self.source, WritePattern::OnOff { .. })
+        self.schedule.waits_for_acks() && self.accepted == self.requested
     }
 
     /// Everything was acknowledged, as observed at `now`.
     pub(crate) fn acknowledged(&mut self, now: Instant) {
-        if let WritePattern::OnOff { pause, .. } = self.source {
-            self.next = Some(now + pause);
-        }
+        self.schedule.acknowledged(now);
     }
 
     /// Time of the next write, if known.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.next
+        self.schedule.next()
     }
 }
 
@@ -114,7 +61,8 @@ pub(crate) const ACK_POLL_INTERVAL: Duration = Duration::from_ms(2);
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Rate;
+    use lowtide_traffic::{UNLIMITED_BYTES, WritePattern};
+    use lowtide_units::{Bytes, Rate};
 
     use super::*;
 
@@ -122,10 +70,9 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    fn of(source: WritePattern, size: u64) -> FlowWriter {
+    fn of(write_pattern: WritePattern, size: u64) -> FlowWriter {
         let size = Some(Bytes::new(size));
-        let flow =
-            Flow { group: 0, src: 0, dst: 1, size, start: Instant::ZERO, write_pattern: source };
+        let flow = Flow { group: 0, src: 0, dst: 1, size, start: Instant::ZERO, write_pattern };
         FlowWriter::new(&flow, 0, at_ms(1), 7)
     }
 

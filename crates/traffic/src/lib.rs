@@ -20,8 +20,10 @@ mod testing;
 pub mod text_file;
 pub mod workload;
 mod write_pattern;
+mod write_schedule;
 
 pub use cdf::Cdf;
 pub use flow::{Flow, FlowId};
 pub use query_client::{QueryClientSpec, QuerySchedule};
 pub use write_pattern::WritePattern;
+pub use write_schedule::{UNLIMITED_BYTES, Write, WriteSchedule};

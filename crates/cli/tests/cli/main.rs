@@ -11,4 +11,6 @@ mod old_results;
 mod packetdrill;
 mod pages;
 mod plan_compare_tasks;
+mod portability;
 mod runs;
+mod unsafe_code;

@@ -3,9 +3,10 @@
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, Connection, Event};
+use lowtide_traffic::UNLIMITED_BYTES;
 use lowtide_units::{Bytes, Instant};
 
-use crate::app::{ConnProgress, ConnSide, UNLIMITED_BYTES};
+use crate::app::{ConnProgress, ConnSide};
 use crate::node::connection;
 use crate::tables::Table;
 use crate::world::{WRITE, World};

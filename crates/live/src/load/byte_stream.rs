@@ -5,11 +5,11 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lowtide_sockets::ConnInfo;
 use nix::errno::Errno;
 use socket2::SockRef;
 
 use crate::socket::{Listener, Stream};
-use crate::stack::ConnInfo;
 
 /// A connection over lowtide's TCP or the kernel's.
 pub trait ByteStream: Send + Sync {

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use lowtide_sockets::ConnInfo;
 use lowtide_units::{Duration, Instant};
 
 use super::exchange::{Progress, TransferOutcome, run_client};
 use super::{Amount, ByteStream, TransferDirection, TransferRequest};
 use crate::clock::{Clock, std_duration};
-use crate::stack::ConnInfo;
 
 /// One connection of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

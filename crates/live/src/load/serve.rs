@@ -295,9 +295,10 @@ mod tests {
     use std::net::SocketAddr;
     use std::sync::mpsc::channel;
 
+    use lowtide_sockets::ConnInfo;
+
     use super::*;
     use crate::load::{Amount, TransferDirection, TransferRequest};
-    use crate::stack::ConnInfo;
 
     /// A fake client: sends its input, then nothing until it is reset.
     #[derive(Default)]

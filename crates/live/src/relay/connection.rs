@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use super::direction::{ForwardResult, RelayDirection};
-use super::relay_socket::RelaySocket;
 use super::stats::RelayStats;
+use crate::socket::NonblockingSocket;
 
 /// Next step for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +46,9 @@ impl RelayEndReason {
 #[derive(Debug)]
 pub(super) struct RelayedConnection {
     /// The accepted side.
-    source: RelaySocket,
+    source: NonblockingSocket,
     /// The side that was opened for it.
-    target: RelaySocket,
+    target: NonblockingSocket,
     connected: bool,
     to_target: RelayDirection,
     from_target: RelayDirection,
@@ -58,7 +58,7 @@ pub(super) struct RelayedConnection {
 }
 
 impl RelayedConnection {
-    pub(super) fn new(source: RelaySocket, target: RelaySocket, now: Duration) -> Self {
+    pub(super) fn new(source: NonblockingSocket, target: NonblockingSocket, now: Duration) -> Self {
         let direction = RelayDirection::default;
         Self {
             source,
@@ -117,7 +117,7 @@ impl RelayedConnection {
             return NextStep::End(RelayEndReason::Closed);
         }
         // Check sides that are not read for errors now, before the buffered data can be written.
-        let failed = |direction: &RelayDirection, socket: &RelaySocket| {
+        let failed = |direction: &RelayDirection, socket: &NonblockingSocket| {
             direction.is_read_paused() && socket.error().is_some()
         };
         if failed(to_target, source) || failed(from_target, target) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::relay_socket::RelaySocket;
+use crate::socket::NonblockingSocket;
 
 /// Progress of a direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,8 +43,8 @@ impl RelayDirection {
     /// Forwards up to `budget` bytes, using `buffer` as scratch space.
     pub(super) fn forward(
         &mut self,
-        from: &RelaySocket,
-        to: &RelaySocket,
+        from: &NonblockingSocket,
+        to: &NonblockingSocket,
         buffer: &mut [u8],
         mut budget: usize,
     ) -> io::Result<ForwardResult> {

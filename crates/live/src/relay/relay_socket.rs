@@ -1,22 +1,14 @@
-//! One side of a relayed connection, over either TCP. Nothing here blocks.
+//! Both sides of a relayed connection: how they are opened and watched.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 use lowtide_tcp::Config;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::socket::{Live, Poller, Stream};
-
-/// One side of a connection.
-#[derive(Debug)]
-pub(super) enum RelaySocket {
-    Kernel(TcpStream),
-    Lowtide(Stream),
-}
+use crate::socket::{Live, NonblockingSocket, Poller, Stream};
 
 /// Event sources: epoll for the kernel's sockets, a poller for lowtide's.
 #[derive(Debug)]
@@ -34,7 +26,7 @@ impl EventSources {
     }
 }
 
-impl RelaySocket {
+impl NonblockingSocket {
     /// Wraps an accepted connection of the kernel.
     pub(super) fn kernel(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
@@ -74,82 +66,6 @@ impl RelaySocket {
                 sources.poller.watch_stream(stream, token);
                 Ok(())
             }
-        }
-    }
-
-    /// Whether a started connection is established.
-    pub(super) fn is_connected(&self) -> io::Result<bool> {
-        match self {
-            Self::Kernel(stream) => {
-                if let Some(error) = stream.take_error()? {
-                    return Err(error);
-                }
-                match stream.peer_addr() {
-                    Ok(_) => Ok(true),
-                    Err(e) if e.kind() == io::ErrorKind::NotConnected => Ok(false),
-                    Err(e) => Err(e),
-                }
-            }
-            Self::Lowtide(stream) => match stream.finish_connect() {
-                Ok(()) => Ok(true),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
-                Err(e) => Err(e),
-            },
-        }
-    }
-
-    /// The error with which the connection ended, even if data is unread.
-    pub(super) fn error(&self) -> Option<io::Error> {
-        match self {
-            Self::Kernel(stream) => stream.take_error().unwrap_or_else(Some),
-            Self::Lowtide(stream) => stream.error(),
-        }
-    }
-
-    /// Reads available data; `None` if there is none yet, zero at the end.
-    pub(super) fn read(&self, out: &mut [u8]) -> io::Result<Option<usize>> {
-        retry_on_eintr(|| match self {
-            Self::Kernel(stream) => (&mut &*stream).read(out),
-            Self::Lowtide(stream) => (&mut &*stream).read(out),
-        })
-    }
-
-    /// Writes as much as fits; `None` if nothing does.
-    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        retry_on_eintr(|| match self {
-            Self::Kernel(stream) => (&mut &*stream).write(bytes),
-            Self::Lowtide(stream) => (&mut &*stream).write(bytes),
-        })
-    }
-
-    /// Closes the sending direction: FIN follows the written data.
-    pub(super) fn shutdown_write(&self) -> io::Result<()> {
-        match self {
-            Self::Kernel(stream) => stream.shutdown(Shutdown::Write),
-            Self::Lowtide(stream) => stream.shutdown(Shutdown::Write),
-        }
-    }
-
-    /// Resets the connection.
-    pub(super) fn abort(self) {
-        match self {
-            // With a linger time of zero, closing the socket resets its connection.
-            Self::Kernel(stream) => {
-                let _ = Socket::from(stream).set_linger(Some(Duration::ZERO));
-            }
-            Self::Lowtide(stream) => stream.abort(),
-        }
-    }
-}
-
-/// Repeats a call that a signal interrupted.
-fn retry_on_eintr(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
-    loop {
-        match call() {
-            Ok(n) => return Ok(Some(n)),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
         }
     }
 }

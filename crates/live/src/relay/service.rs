@@ -16,11 +16,11 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 
 use super::connection::{NextStep, RelayEndReason, RelayedConnection};
 use super::plan::{ListenAddr, RelayPlan};
-use super::relay_socket::{EventSources, RelaySocket};
+use super::relay_socket::EventSources;
 use super::stats::RelayStats;
 use crate::clock::{Clock, std_duration};
 use crate::error::LiveError;
-use crate::socket::{Listener, Live, Poller};
+use crate::socket::{Listener, Live, NonblockingSocket, Poller};
 
 /// Interval for checking timeouts and the stop flag.
 const TICK: Duration = Duration::from_millis(50);
@@ -40,10 +40,14 @@ enum RelayListener {
 
 impl RelayListener {
     /// Accepts the next connection, if one waits.
-    fn accept(&self) -> io::Result<Option<RelaySocket>> {
+    fn accept(&self) -> io::Result<Option<NonblockingSocket>> {
         let socket = match self {
-            Self::Kernel(listener) => listener.accept().and_then(|(s, _)| RelaySocket::kernel(s)),
-            Self::Lowtide(listener) => listener.accept().and_then(|(s, _)| RelaySocket::lowtide(s)),
+            Self::Kernel(listener) => {
+                listener.accept().and_then(|(s, _)| NonblockingSocket::kernel(s))
+            }
+            Self::Lowtide(listener) => {
+                listener.accept().and_then(|(s, _)| NonblockingSocket::lowtide(s))
+            }
         };
         match socket {
             Ok(socket) => Ok(Some(socket)),
@@ -246,14 +250,14 @@ impl<'a> Relay<'a> {
     }
 
     /// Opens the target side of a connection accepted by a route.
-    fn open_target(&mut self, route: usize, source: RelaySocket) {
+    fn open_target(&mut self, route: usize, source: NonblockingSocket) {
         self.stats.accepted += 1;
         let Some(route) = self.plan.routes.get(route) else { return source.abort() };
         let target = match route.listen {
             ListenAddr::Kernel(_) => {
-                RelaySocket::to_lowtide(self.live, route.target, &self.plan.config)
+                NonblockingSocket::to_lowtide(self.live, route.target, &self.plan.config)
             }
-            ListenAddr::Lowtide(_) => RelaySocket::to_kernel(route.target),
+            ListenAddr::Lowtide(_) => NonblockingSocket::to_kernel(route.target),
         };
         let Ok(target) = target else {
             self.stats.unreachable += 1;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use lowtide_sockets::RecordedEndpoint;
 use lowtide_tcp::{AckThrottle, Config, SynCookies, profile, scheme, switches};
 
 use super::{Listener, Stream};
@@ -16,7 +17,6 @@ use crate::clock::Clock;
 use crate::device::{Device, DevicePlan};
 use crate::driver::{self, Shared};
 use crate::error::LiveError;
-use crate::record_replay::RecordedEndpoint;
 use crate::stack::{Stack, StackCounters, StackLimits};
 
 /// Settings of a host.

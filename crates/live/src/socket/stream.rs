@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
+use lowtide_sockets::{ConnInfo, ConnKey};
 use lowtide_units::Instant;
 
 use crate::driver::{Shared, State};
-use crate::stack::{ConnInfo, ConnKey, Readiness, Stack, WaitQueue};
+use crate::stack::{Readiness, Stack, WaitQueue};
 
 /// A connection. Dropping it closes it as a socket: FIN follows the written data, or RST if data is
 /// unread. Two threads may read and write at the same time.

@@ -3,10 +3,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use lowtide_tcp::{Config, FourTuple};
+use lowtide_sockets::{ConnCall, ConnInfo, ConnKey};
+use lowtide_tcp::Config;
 use lowtide_units::Instant;
 
-use super::{Conn, ConnInfo, ConnKey, ListenState, Readiness, Stack, WaitQueue};
+use super::conn::error;
+use super::{Conn, ListenState, Readiness, Stack, WaitQueue};
 
 /// Most bytes that one call copies, so that applications and the driver alternate.
 const MAX_COPY: usize = 64 << 10;
@@ -30,7 +32,7 @@ impl Stack {
 
     fn conn(&mut self, key: ConnKey) -> io::Result<&mut Conn> {
         self.check()?;
-        self.get(key).ok_or_else(not_connected)
+        self.sockets.get_mut(key).ok_or_else(not_connected)
     }
 
     /// Listens on `port` with at most `half_open` connections in the handshake and `ready` that
@@ -50,7 +52,8 @@ impl Stack {
             ));
         }
         let config = Self::config_for(config);
-        self.boundary
+        self.sockets
+            .endpoint()
             .listen(now, port, config, half_open)
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
         self.listeners.insert(port, ListenState::new(ready));
@@ -59,7 +62,7 @@ impl Stack {
 
     /// Stops listening and resets the connections that are not accepted yet.
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
-        self.boundary.unlisten(now, port);
+        self.sockets.endpoint().unlisten(now, port);
         let Some(listener) = self.listeners.remove(&port) else { return };
         let deferred = listener.deferred.into_iter().map(|(_, key)| key);
         for key in listener.accept_queue.into_iter().chain(deferred) {
@@ -101,13 +104,11 @@ impl Stack {
             io::Error::new(io::ErrorKind::AddrNotAvailable, message)
         })?;
         let config = Self::config_for(config);
-        let (peer, port) = (remote.ip(), remote.port());
-        let (id, local_port) = self
-            .boundary
-            .connect(now, local, peer, port, config)
+        let key = self
+            .sockets
+            .connect(now, local, 0, remote.ip(), remote.port(), config)
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
-        let tuple = FourTuple { local, local_port, remote: peer, remote_port: port };
-        let key = self.insert(Conn::new(tuple, id, None));
+        self.charge(key);
         self.mark_changed(key);
         Ok(key)
     }
@@ -118,7 +119,7 @@ impl Stack {
         if conn.established {
             return Ok(());
         }
-        match (conn.error(), conn.close_reason) {
+        match (error(conn), conn.close_reason) {
             (Some(error), _) => Err(error),
             (None, Some(_)) => Err(not_connected()),
             (None, None) => Err(would_block()),
@@ -128,27 +129,20 @@ impl Stack {
     /// Reads available data into `out`; zero at the end of data. Data that arrived before an error
     /// is read first.
     pub(crate) fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
-        self.check()?;
-        let Self { conns, pool, .. } = self;
-        let conn =
-            conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(not_connected)?;
+        self.conn(key)?;
         let most = out.len().min(MAX_COPY);
-        let n = conn.receive.read(&mut out[..most], pool);
+        let n = self.sockets.read(now, key, &mut out[..most]);
         if n > 0 || most == 0 {
-            if let Some(id) = conn.id {
-                self.boundary.read(now, id, n as u64);
-                self.mark_changed(key);
-            }
+            self.mark_changed(key);
             self.charge(key);
             return Ok(n);
         }
-        conn.receive.trim(pool);
         self.charge(key);
         let conn = self.conn(key)?;
         if conn.read_shut || conn.peer_closed {
             return Ok(0);
         }
-        match (conn.error(), conn.close_reason) {
+        match (error(conn), conn.close_reason) {
             (Some(error), _) => Err(error),
             (None, Some(_)) => Ok(0),
             (None, None) => Err(would_block()),
@@ -158,21 +152,20 @@ impl Stack {
     /// Writes as much of `bytes` as the send buffer takes. Returns the number of bytes.
     pub(crate) fn write(&mut self, now: Instant, key: ConnKey, bytes: &[u8]) -> io::Result<usize> {
         let conn = self.conn(key)?;
-        if let Some(error) = conn.error() {
+        if let Some(error) = error(conn) {
             return Err(error);
         }
         if conn.close_reason.is_some() || conn.write_shut {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let id = conn.id.filter(|_| conn.established).ok_or_else(would_block)?;
-        let space = usize::try_from(self.boundary.send_space(now, id)).unwrap_or(usize::MAX);
-        let allowed = self.poll_send_allowance(key);
-        let n = bytes.len().min(space).min(MAX_COPY).min(allowed);
-        if n == 0 && !bytes.is_empty() {
+        if !conn.established {
             return Err(would_block());
         }
-        self.boundary.send(now, id, n as u64);
-        self.conn(key)?.send.push(&bytes[..n]);
+        let most = bytes.len().min(MAX_COPY).min(self.poll_send_allowance(key));
+        if most == 0 && !bytes.is_empty() {
+            return Err(would_block());
+        }
+        let n = self.sockets.write(now, key, &bytes[..most]).ok_or_else(would_block)?;
         self.charge(key);
         self.mark_changed(key);
         Ok(n)
@@ -180,22 +173,19 @@ impl Stack {
 
     /// Closes the sending direction: FIN follows the written data.
     pub(crate) fn shut_write(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
-        let conn = self.conn(key)?;
-        conn.write_shut = true;
-        if let Some(id) = conn.id {
-            self.boundary.close(now, id);
-            self.mark_changed(key);
-        }
+        self.conn(key)?;
+        self.sockets.shut_write(now, key);
+        self.mark_changed(key);
         Ok(())
     }
 
     /// Closes the receiving direction: data that still arrives is acknowledged and discarded.
     pub(crate) fn shut_read(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
-        let conn = self.conn(key)?;
-        conn.read_shut = true;
-        let unread = conn.receive.unread();
-        if let Some(id) = conn.id {
-            self.boundary.read(now, id, unread);
+        self.conn(key)?.read_shut = true;
+        if let Some((conn, endpoint)) = self.sockets.with_endpoint(key)
+            && let Some(id) = conn.id
+        {
+            endpoint.call(now, id, ConnCall::Read(conn.receive.unread()));
             self.mark_changed(key);
         }
         Ok(())
@@ -204,48 +194,39 @@ impl Stack {
     /// Releases the application's stream: FIN follows the written data, or RST if data is unread
     /// (RFC 1122 §4.2.2.13).
     pub(crate) fn drop_stream(&mut self, now: Instant, key: ConnKey) {
-        let Some(conn) = self.get(key) else { return };
-        conn.held = false;
-        let (id, unread) = (conn.id, conn.receive.unread() > 0 && !conn.read_shut);
-        match id {
-            Some(id) if unread => self.boundary.abort(now, id),
-            Some(id) => self.boundary.close(now, id),
-            None => {}
-        }
-        self.mark_changed(key);
-        self.forget(key);
+        self.close(now, key, false);
     }
 
     /// Releases the application's stream and resets the connection.
     pub(crate) fn abandon(&mut self, now: Instant, key: ConnKey) {
-        let Some(conn) = self.get(key) else { return };
-        conn.held = false;
-        if let Some(id) = conn.id {
-            self.boundary.abort(now, id);
-        }
+        self.close(now, key, true);
+    }
+
+    fn close(&mut self, now: Instant, key: ConnKey, reset: bool) {
+        self.sockets.close(now, key, reset);
         self.mark_changed(key);
         self.forget(key);
     }
 
     /// Resets a connection that the application continues to hold.
     pub(crate) fn abort(&mut self, now: Instant, key: ConnKey) {
-        if let Some(id) = self.get(key).and_then(|c| c.id) {
-            self.boundary.abort(now, id);
+        if let Some(id) = self.sockets.get(key).and_then(|c| c.id) {
+            self.sockets.endpoint().call(now, id, ConnCall::Abort);
             self.mark_changed(key);
         }
     }
 
     /// Resets every connection.
     pub(crate) fn abort_all(&mut self, now: Instant) {
-        for index in 0..self.conns.len() {
-            self.abort(now, ConnKey(index as u32));
+        for key in self.sockets.keys() {
+            self.abort(now, key);
         }
     }
 
     /// Sets TCP_NODELAY.
     pub(crate) fn set_nodelay(&mut self, now: Instant, key: ConnKey, on: bool) -> io::Result<()> {
         if let Some(id) = self.conn(key)?.id {
-            self.boundary.set_nagle(now, id, !on);
+            self.sockets.endpoint().call(now, id, ConnCall::SetNagle(!on));
             self.mark_changed(key);
         }
         Ok(())
@@ -260,40 +241,36 @@ impl Stack {
         let at_end = closed || conn.peer_closed || conn.read_shut;
         let readable = at_end || conn.receive.unread() > 0;
         let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
-        let room = id.is_some_and(|id| self.boundary.send_space(now, id) > 0);
+        let room = id.is_some_and(|id| self.sockets.endpoint().send_space(now, id) > 0);
         let room = room && self.poll_send_allowance(key) > 0;
         Readiness { readable, writable: closed || shut || (established && room), closed }
     }
 
     /// The wait queue of a connection.
     pub(crate) fn conn_wait(&mut self, key: ConnKey) -> Option<&mut WaitQueue> {
-        self.get(key).map(|c| &mut c.wait)
+        self.sockets.get_mut(key).map(|c| &mut c.driver.wait)
     }
 
     /// State of a connection, or its final state once it has ended.
     pub(crate) fn info(&mut self, key: ConnKey) -> Option<ConnInfo> {
-        let conn = self.get(key)?;
-        match (conn.id, &conn.final_info) {
-            (Some(id), _) => self.boundary.inspect(id, ConnInfo::of),
-            (None, last) => last.as_deref().copied(),
-        }
+        self.sockets.info(key)
     }
 
     /// Bytes that are written and not acknowledged.
     pub(crate) fn unacknowledged(&mut self, key: ConnKey) -> u64 {
-        self.get(key).map_or(0, |c| c.send.len() as u64)
+        self.sockets.get(key).map_or(0, |c| c.send.len() as u64)
     }
 
     /// The error with which a connection ended, if any.
     pub(crate) fn error(&mut self, key: ConnKey) -> Option<io::Error> {
         match self.conn(key) {
-            Ok(conn) => conn.error(),
-            Err(error) => Some(error),
+            Ok(conn) => error(conn),
+            Err(why) => Some(why),
         }
     }
 
     /// Local and remote address of a connection.
     pub(crate) fn local_and_peer(&mut self, key: ConnKey) -> Option<(SocketAddr, SocketAddr)> {
-        self.get(key).map(|c| (c.local(), c.peer()))
+        self.sockets.get(key).map(|c| (c.local(), c.peer()))
     }
 }

@@ -8,7 +8,7 @@ use lowtide_wire::icmp::{self, IcmpKind};
 use lowtide_wire::{Addresses, Ecn, Segment, WireError, packet};
 
 use super::addresses::AddressVerdict;
-use super::{Conn, Stack, TxBatch};
+use super::{Stack, TxBatch};
 use crate::device::RxPacket;
 
 impl Stack {
@@ -78,50 +78,19 @@ impl Stack {
             self.counters.no_memory_drops += 1;
             return;
         }
-        let arrival = self.boundary.handle_segment(now, local, remote, &segment);
-        let opened = match arrival {
-            Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                Some(self.insert(Conn::new(tuple, id, Some(local_port))))
-            }
-            _ => None,
-        };
+        let (arrival, key) = self.sockets.handle_segment(now, local, remote, &segment, payload);
         match arrival {
-            Arrival::Taken(id, accepted) | Arrival::Completed(id, accepted) => {
-                self.counters.cookies_accepted += u64::from(opened.is_some());
-                let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
-                let Self { conns, pool, .. } = self;
-                let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut);
-                let Some(conn) = conn else { return };
-                if !accepted.stream.is_empty() {
-                    let unwanted = conn.read_shut || !conn.held;
-                    if !unwanted {
-                        let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-                        conn.receive.insert(&accepted.stream, fresh, pool);
-                    } else if !conn.held {
-                        // RFC 1122 §4.2.2.13: data that no application will read is answered with
-                        // RST.
-                        self.boundary.abort(now, id);
-                    }
-                }
-                self.pump(now, key, batch);
-            }
-            Arrival::Refused(id, _) => {
-                self.counters.unacceptable += 1;
-                if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
-                    self.pump(now, key, batch);
-                }
-            }
-            Arrival::Opened(_) => {
-                if let Some(key) = opened {
-                    self.pump(now, key, batch);
-                }
-            }
+            Arrival::Completed(..) => self.counters.cookies_accepted += 1,
+            Arrival::Refused(..) => self.counters.unacceptable += 1,
             Arrival::Cookie => self.counters.cookies_sent += 1,
             Arrival::Stray => self.counters.stray += 1,
-            Arrival::TimeWait => {}
             Arrival::BacklogFull => self.counters.backlog_full += 1,
+            Arrival::Taken(..) | Arrival::Opened(_) | Arrival::TimeWait => {}
         }
-        while let Some((tuple, reply)) = self.boundary.poll_reply(now) {
+        if let Some(key) = key {
+            self.pump(now, key, batch);
+        }
+        while let Some((tuple, reply)) = self.sockets.endpoint().poll_reply(now) {
             self.emit(&tuple, &reply, (&[], &[]), batch);
         }
     }
@@ -144,12 +113,10 @@ impl Stack {
             IcmpKind::HardError => IcmpReport::HardError,
             IcmpKind::SoftError => return,
         };
-        let Some(id) = self.boundary.find(&tuple) else { return };
-        if self.boundary.handle_icmp_report(now, id, error.seq, report) {
+        let Some((id, key)) = self.sockets.find(&tuple) else { return };
+        if self.sockets.endpoint().handle_icmp_report(now, id, error.seq, report) {
             self.counters.icmp += 1;
-            if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
-                self.pump(now, key, batch);
-            }
+            self.pump(now, key, batch);
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use lowtide_sockets::{ConnCall, ConnKey};
 use lowtide_units::Instant;
 
-use super::{ConnKey, Stack, TxBatch, WaitQueue};
+use super::{Stack, TxBatch, WaitQueue};
 
 /// State of a listener.
 #[derive(Debug)]
@@ -44,29 +45,27 @@ impl Stack {
     /// Makes an established connection ready to be accepted, unless its listener defers it. If too
     /// many connections are deferred, the oldest is reset.
     pub(super) fn offer_or_defer(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        let Some(conn) = self.conns.get_mut(key.0 as usize).and_then(Option::as_mut) else {
-            return;
-        };
+        let Some(conn) = self.sockets.get_mut(key) else { return };
         let Some(port) = conn.listener else { return };
         let speaks = conn.receive.unread() > 0 || conn.peer_closed;
         match self.listeners.get_mut(&port) {
             Some(listener) if listener.defer_accept && !speaks && conn.close_reason.is_none() => {
-                if conn.deferred_since.is_none() {
-                    conn.deferred_since = Some(now);
+                if conn.driver.deferred_since.is_none() {
+                    conn.driver.deferred_since = Some(now);
                     listener.deferred.insert((now, key));
                 }
                 let full = listener.deferred.len() > listener.backlog;
                 let oldest = if full { listener.deferred.pop_first() } else { None };
                 if let Some((_, oldest)) = oldest {
-                    if let Some(conn) = self.get(oldest) {
-                        conn.deferred_since = None;
+                    if let Some(conn) = self.sockets.get_mut(oldest) {
+                        conn.driver.deferred_since = None;
                     }
                     self.reset_unaccepted(now, oldest, batch);
                 }
             }
             listener => {
                 conn.listener = None;
-                let deferred_since = conn.deferred_since.take();
+                let deferred_since = conn.driver.deferred_since.take();
                 if let Some((listener, since)) = listener.zip(deferred_since) {
                     listener.deferred.remove(&(since, key));
                 }
@@ -95,11 +94,11 @@ impl Stack {
     /// Resets a connection that is never accepted.
     fn reset_unaccepted(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         self.counters.listen_overflows += 1;
-        if let Some(conn) = self.get(key) {
+        if let Some(conn) = self.sockets.get_mut(key) {
             conn.held = false;
             conn.listener = None;
             if let Some(id) = conn.id {
-                self.boundary.abort(now, id);
+                self.sockets.endpoint().call(now, id, ConnCall::Abort);
                 self.pump(now, key, batch);
             }
         }

@@ -1,11 +1,12 @@
 //! Enforces the memory budget: charges, admission and reclaim.
 
+use lowtide_sockets::{ConnCall, ConnKey};
 use lowtide_tcp::{Connection, DataKind, FourTuple};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
 use super::budget::{Charge, MIN_SHARE};
-use super::{Conn, ConnKey, Stack, TxBatch};
+use super::{Conn, Stack, TxBatch};
 
 /// Bytes charged per connection beside its own state: its timer, its wait queue and its entries in
 /// tables, which grow by doubling.
@@ -43,16 +44,15 @@ impl Default for StackLimits {
 impl Stack {
     /// Updates the charge of a connection to its current memory use.
     pub(super) fn charge(&mut self, key: ConnKey) {
-        let Self { boundary, conns, budget, .. } = self;
-        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
-        let own = conn.id.and_then(|id| boundary.inspect(id, Connection::memory)).unwrap_or(0);
+        let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
+        let own = conn.id.and_then(|id| endpoint.inspect(id, Connection::memory)).unwrap_or(0);
         let buffers = conn.send.memory() + conn.receive.memory();
         let charge = Charge {
             total: CONN_TABLE_OVERHEAD + own + buffers,
             out_of_order: conn.receive.out_of_order_memory(),
             established: conn.established,
         };
-        budget.replace(&mut conn.charge, charge);
+        self.budget.replace(&mut conn.driver.charge, charge);
     }
 
     /// Limits the receive buffer of a connection to its share under memory pressure, and lifts the
@@ -60,18 +60,17 @@ impl Stack {
     #[inline]
     pub(super) fn limit_receive_window(&mut self, now: Instant, key: ConnKey) {
         let under_pressure = self.budget.under_pressure();
-        if let Some(conn) = self.get(key).filter(|c| under_pressure || c.receive_limit.is_some()) {
-            let (id, old_limit) = (conn.id, conn.receive_limit);
-            // Payload in order takes at most twice its bytes of memory.
-            let limit = under_pressure.then(|| self.budget.share() as u64 / 2);
-            if let Some(id) = id.filter(|_| old_limit != limit) {
-                let buffer = self.boundary.inspect(id, |c| c.config().receive_buffer.as_u64());
-                let buffer = buffer.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
-                self.boundary.set_receive_buffer(now, id, buffer);
-                if let Some(conn) = self.get(key) {
-                    conn.receive_limit = limit;
-                }
-            }
+        let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
+        if !under_pressure && conn.driver.receive_limit.is_none() {
+            return;
+        }
+        // Payload in order takes at most twice its bytes of memory.
+        let limit = under_pressure.then(|| self.budget.share() as u64 / 2);
+        if let Some(id) = conn.id.filter(|_| conn.driver.receive_limit != limit) {
+            let buffer = endpoint.inspect(id, |c| c.config().receive_buffer.as_u64());
+            let buffer = buffer.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
+            endpoint.call(now, id, ConnCall::SetReceiveBuffer(buffer));
+            conn.driver.receive_limit = limit;
         }
     }
 
@@ -91,12 +90,11 @@ impl Stack {
 
     /// Returns [`Self::send_allowance`]. If it is zero, the application is woken once it is not.
     pub(super) fn poll_send_allowance(&mut self, key: ConnKey) -> usize {
-        let conn = self.conns.get(key.0 as usize).and_then(Option::as_ref);
-        let allowed = conn.map_or(0, |c| self.send_allowance(c));
+        let allowed = self.sockets.get(key).map_or(0, |c| self.send_allowance(c));
         if allowed == 0
-            && let Some(conn) = self.get(key)
+            && let Some(conn) = self.sockets.get_mut(key)
         {
-            conn.waits_for_memory = true;
+            conn.driver.waits_for_memory = true;
         }
         allowed
     }
@@ -104,12 +102,10 @@ impl Stack {
     /// Wakes an application that waits for memory to write, if there is some again.
     #[cold]
     pub(super) fn wake_writer(&mut self, key: ConnKey) {
-        let allowed = self.conns.get(key.0 as usize).and_then(Option::as_ref);
-        if allowed.is_some_and(|c| self.send_allowance(c) > 0)
-            && let Some(conn) = self.get(key)
-        {
-            conn.waits_for_memory = false;
-            conn.wait.wake();
+        let allowed = self.sockets.get(key).is_some_and(|c| self.send_allowance(c) > 0);
+        if let Some(conn) = self.sockets.get_mut(key).filter(|_| allowed) {
+            conn.driver.waits_for_memory = false;
+            conn.driver.wait.wake();
         }
     }
 
@@ -132,27 +128,26 @@ impl Stack {
         if self.budget.would_exceed(need) {
             self.reclaim_memory(now, need, batch);
         }
-        let id = self.boundary.find(tuple);
-        let key = id.and_then(|id| self.by_id.get(id.0 as usize).copied().flatten());
-        let (Some(id), Some(key)) = (id, key) else {
-            let connections = usize::try_from(self.boundary.connections()).unwrap_or(usize::MAX);
+        let Some((id, key)) = self.sockets.find(tuple) else {
+            let connections = usize::try_from(self.sockets.connections()).unwrap_or(usize::MAX);
             return !opens
                 || !self.budget.would_exceed(need)
                 || self.budget.admits_connection(connections);
         };
-        let Some(kind) = self.boundary.inspect(id, |c| c.classify(segment)) else { return true };
+        let kind = self.sockets.endpoint().inspect(id, |c| c.classify(segment));
+        let Some(kind) = kind else { return true };
         let share = self.budget.share();
         match (kind, self.budget.would_exceed(need)) {
             (DataKind::Duplicate, _) | (DataKind::InSequence, false) => true,
             (DataKind::InSequence, true) => {
                 self.discard_out_of_order(now, key);
                 // If nothing is unread, admit one segment even so: reading it frees memory.
-                let empty = self.get(key).is_some_and(|c| c.receive.unread() == 0);
+                let empty = self.sockets.get(key).is_some_and(|c| c.receive.unread() == 0);
                 empty || !self.budget.would_exceed(need)
             }
             (DataKind::OutOfOrder, true) => false,
             (DataKind::OutOfOrder, false) => {
-                self.get(key).is_some_and(|c| c.receive.memory() + need <= share)
+                self.sockets.get(key).is_some_and(|c| c.receive.memory() + need <= share)
             }
         }
     }
@@ -170,9 +165,9 @@ impl Stack {
         if self.budget.would_exceed(need)
             && let Some(threshold) = self.budget.prune_threshold()
         {
-            for index in 0..self.conns.len() {
-                let key = ConnKey(index as u32);
-                if self.get(key).is_some_and(|c| c.charge.out_of_order >= threshold) {
+            for key in self.sockets.keys() {
+                if self.sockets.get(key).is_some_and(|c| c.driver.charge.out_of_order >= threshold)
+                {
                     self.discard_out_of_order(now, key);
                 }
             }
@@ -180,14 +175,14 @@ impl Stack {
     }
 
     fn discard_out_of_order(&mut self, now: Instant, key: ConnKey) {
-        let Some(conn) = self.get(key) else { return };
+        let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
         let held = conn.receive.out_of_order_memory();
         if held == 0 {
             return;
         }
         conn.receive.discard_out_of_order();
         if let Some(id) = conn.id {
-            self.boundary.discard_out_of_order(now, id);
+            endpoint.call(now, id, ConnCall::DiscardOutOfOrder);
         }
         self.counters.ofo_pruned += held as u64;
         self.charge(key);
@@ -197,10 +192,10 @@ impl Stack {
     pub(super) fn reset_oldest_orphan(&mut self, now: Instant, batch: &mut TxBatch) -> bool {
         let Some(key) = self.orphans.pop_oldest() else { return false };
         self.counters.orphans_reset += 1;
-        if let Some(conn) = self.get(key) {
-            conn.orphan = None;
+        if let Some(conn) = self.sockets.get_mut(key) {
+            conn.driver.orphan = None;
             if let Some(id) = conn.id {
-                self.boundary.abort(now, id);
+                self.sockets.endpoint().call(now, id, ConnCall::Abort);
                 self.pump(now, key, batch);
             }
         }

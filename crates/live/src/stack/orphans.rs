@@ -7,10 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use lowtide_sockets::ConnKey;
 use lowtide_tcp::State;
 use lowtide_units::{Duration, Instant};
-
-use super::ConnKey;
 
 /// Time without newly acknowledged data after which an orphan is reset. 8 retransmissions with
 /// backoff from an RTO of 200 ms take 102 s (Linux: `net.ipv4.tcp_orphan_retries`).

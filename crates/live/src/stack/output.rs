@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use lowtide_tcp::{CloseReason, Event, State, Transmit};
+use lowtide_sockets::{ConnKey, Polled};
+use lowtide_tcp::{State, Transmit};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Flags, Segment};
 
 use super::orphans::Orphan;
-use super::{ConnInfo, ConnKey, Stack, TxBatch};
+use super::{Stack, TxBatch};
 
 /// Send buffer memory that an idle connection keeps, bytes. The rest is freed: of many connections
 /// most are idle.
@@ -50,15 +51,15 @@ impl Stack {
         self.limit_receive_window(now, key);
         self.poll_conn(now, key, batch);
         self.charge(key);
-        if self.get(key).is_some_and(|c| c.waits_for_memory) {
+        if self.sockets.get(key).is_some_and(|c| c.driver.waits_for_memory) {
             self.wake_writer(key);
         }
         while self.orphans.over_limit() && self.reset_oldest_orphan(now, batch) {}
     }
 
     fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        let Self { boundary, conns, counters, gso, orphans, budget, .. } = self;
-        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        let Self { sockets, counters, gso, orphans, budget, .. } = self;
+        let Some((conn, endpoint)) = sockets.with_endpoint(key) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
         let Some(addresses) = Addresses::between(conn.tuple.local, conn.tuple.remote) else {
@@ -70,7 +71,7 @@ impl Stack {
                 more = true;
                 break;
             }
-            let Some(transmit) = boundary.poll_transmit(now, id) else { break };
+            let Some(transmit) = endpoint.poll_transmit(now, id) else { break };
             let gso = *gso && transmit.segments > 1 && can_use_gso(&transmit);
             for part in gso.then(|| gso_packets(&transmit)).into_iter().flatten() {
                 let payload = conn.send.slices(&part.stream);
@@ -94,48 +95,37 @@ impl Stack {
                     Err(_) => counters.unsent += 1,
                 }
             }
-            boundary.on_transmitted(now, id, transmit.id, stamp);
+            endpoint.on_transmitted(now, id, transmit.id, stamp);
         }
-        let (mut has_events, mut newly_established) = (false, false);
-        while let Some(event) = boundary.poll_event(now, id) {
-            has_events = true;
-            match event {
-                Event::Established => newly_established = true,
-                Event::Readable { upto } => conn.receive.set_readable(upto),
-                Event::PeerClosed => conn.peer_closed = true,
-                Event::Closed(reason) => conn.close_reason = Some(reason),
-                Event::Writable => {}
-            }
-        }
-        let look = |c: &lowtide_tcp::Connection| (c.acked_upto(), c.state(), c.poll_timeout());
-        let Some((acked, state, timer)) = boundary.inspect(id, look) else { return };
-        conn.send.acknowledge(acked);
+        let Some(polled) = sockets.poll_events(now, key) else { return };
+        let Polled { acked, state, timer, .. } = polled;
+        let Some(conn) = sockets.get_mut(key) else { return };
         if conn.send.is_empty() && conn.send.memory() > IDLE_SEND_MEMORY {
             conn.send.trim();
         } else if budget.under_pressure() {
             conn.send.shrink();
         }
-        conn.established |= newly_established;
-        if has_events {
-            conn.wait.wake();
+        let (held, driver) = (conn.held, &mut conn.driver);
+        if polled.has_events {
+            driver.wait.wake();
         }
-        if !conn.held {
-            if conn.orphan.is_none() && conn.orphaned_until == Instant::FAR_FUTURE {
+        if !held {
+            if driver.orphan.is_none() && driver.orphaned_until == Instant::FAR_FUTURE {
                 let orphan = Orphan::new(now, acked);
                 orphans.insert(&orphan, key);
-                conn.orphan = Some(orphan);
+                driver.orphan = Some(orphan);
             }
-            let until = conn.orphan.as_mut().map(|o| o.deadline(now, state, acked));
-            conn.orphaned_until = until.unwrap_or(conn.orphaned_until);
+            let until = driver.orphan.as_mut().map(|o| o.deadline(now, state, acked));
+            driver.orphaned_until = until.unwrap_or(driver.orphaned_until);
         }
-        let orphaned = (conn.orphaned_until < Instant::FAR_FUTURE).then_some(conn.orphaned_until);
+        let orphaned = Some(driver.orphaned_until).filter(|at| *at < Instant::FAR_FUTURE);
         let timer = timer.into_iter().chain(orphaned).min();
         // If more is left to send, the next poll arms the timer.
-        if let Some(at) = timer.filter(|at| !more && *at < conn.timer_deadline) {
-            self.timers.arm(key, conn.timer_deadline, at);
-            conn.timer_deadline = at;
+        if let Some(at) = timer.filter(|at| !more && *at < driver.timer_deadline) {
+            self.timers.arm(key, driver.timer_deadline, at);
+            driver.timer_deadline = at;
         }
-        if newly_established || conn.deferred_since.is_some() {
+        if polled.newly_established || driver.deferred_since.is_some() {
             self.offer_or_defer(now, key, batch);
         }
         if more {
@@ -150,24 +140,12 @@ impl Stack {
 
     /// Releases a connection that has ended in the endpoint.
     fn release(&mut self, now: Instant, key: ConnKey) {
-        let Self { boundary, conns, by_id, orphans, .. } = self;
-        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
-        let Some(id) = conn.id.take() else { return };
-        if let Some(orphan) = conn.orphan.take() {
-            orphans.remove(&orphan, key);
+        let Some(conn) = self.sockets.get_mut(key) else { return };
+        if let Some(orphan) = conn.driver.orphan.take() {
+            self.orphans.remove(&orphan, key);
         }
-        conn.final_info = boundary.inspect(id, |c| Box::new(ConnInfo::of(c)));
-        conn.close_reason.get_or_insert(CloseReason::Normal);
-        conn.send.trim();
-        boundary.release(now, id);
-        if let Some(slot) = by_id.get_mut(id.0 as usize) {
-            *slot = None;
-        }
-        conn.wait.wake();
-        // The handshake failed before the listener was notified: no application will accept it.
-        if conn.listener.take().is_some() {
-            conn.held = false;
-        }
+        conn.driver.wait.wake();
+        self.sockets.release(now, key);
         self.forget(key);
     }
 }

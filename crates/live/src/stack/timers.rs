@@ -7,9 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use lowtide_sockets::ConnKey;
 use lowtide_units::Instant;
-
-use super::ConnKey;
 
 /// Deadlines in order. The caller keeps each connection's current deadline.
 #[derive(Debug, Default)]

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::BufReader;
 use std::time::Duration;
 
+use lowtide_live::LiveSettings;
 use lowtide_live::load::TransferDirection;
-use lowtide_live::{LiveSettings, replay};
+use lowtide_sockets::replay;
 
 use crate::world::{World, assert_good, flows_of, in_namespace, settings};
 

@@ -1,15 +1,11 @@
-//! Unacknowledged data: the bytes, and the segments that carried them.
+//! The segments that carried unacknowledged bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lowtide_payload::SendRing;
-
-/// Bytes written by the application and not acknowledged by the peer.
+/// Segments of one connection.
 #[derive(Debug, Default)]
-pub(super) struct SendBuffer {
-    /// The bytes.
-    pub(super) bytes: SendRing,
+pub(super) struct SentSegments {
     /// Segments not fully acknowledged: start to end.
     in_flight: BTreeMap<u64, u64>,
     /// One past the highest byte sent.
@@ -18,7 +14,7 @@ pub(super) struct SendBuffer {
     pub(super) retransmitted: u64,
 }
 
-impl SendBuffer {
+impl SentSegments {
     pub(super) fn on_sent(&mut self, range: &Range<u64>) {
         if range.is_empty() {
             return;
@@ -31,9 +27,8 @@ impl SendBuffer {
         self.snd_max = self.snd_max.max(range.end);
     }
 
-    /// Discards data below `upto`, which is acknowledged.
+    /// Discards segments below `upto`, which is acknowledged.
     pub(super) fn discard_acked(&mut self, upto: u64) {
-        self.bytes.acknowledge(upto);
         self.in_flight.retain(|_, end| *end > upto);
     }
 
@@ -49,14 +44,13 @@ mod tests {
 
     #[test]
     fn a_segment_is_outstanding_until_all_of_it_is_acknowledged() {
-        let mut buffer = SendBuffer::default();
-        buffer.bytes.push(b"abcdef");
-        buffer.on_sent(&(0..3));
-        buffer.on_sent(&(3..6));
-        assert_eq!(buffer.unacknowledged(), 2);
-        buffer.discard_acked(4);
-        assert_eq!((buffer.unacknowledged(), buffer.bytes.copy(&(4..6))), (1, b"ef".to_vec()));
-        buffer.on_sent(&(3..6));
-        assert_eq!((buffer.retransmitted, buffer.unacknowledged()), (1, 1));
+        let mut segments = SentSegments::default();
+        segments.on_sent(&(0..3));
+        segments.on_sent(&(3..6));
+        assert_eq!(segments.unacknowledged(), 2);
+        segments.discard_acked(4);
+        assert_eq!(segments.unacknowledged(), 1);
+        segments.on_sent(&(3..6));
+        assert_eq!((segments.retransmitted, segments.unacknowledged()), (1, 1));
     }
 }

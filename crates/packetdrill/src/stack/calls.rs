@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
+use lowtide_sockets::ConnKey;
+use lowtide_tcp::CloseReason;
+
 use super::{Conn, Errno, Socket, SocketKind, Stack};
 
 /// Why a call did not succeed.
@@ -75,11 +78,23 @@ impl Stack {
     }
 
     /// Connection of a descriptor.
-    pub(super) fn stream(&mut self, fd: i32) -> Result<usize> {
+    pub(super) fn stream(&mut self, fd: i32) -> Result<ConnKey> {
         match self.get(fd)?.kind {
             SocketKind::Stream { conn, .. } => Ok(conn),
             SocketKind::Idle | SocketKind::Listening { .. } => Err(Errno::ENOTCONN.into()),
         }
+    }
+
+    fn conn(&mut self, key: ConnKey) -> Result<&mut Conn> {
+        self.conns.get_mut(key).ok_or(CallError::Errno(Errno::ENOTCONN))
+    }
+
+    /// Takes the pending error of a connection.
+    fn take_error_of(&mut self, key: ConnKey) -> Result<()> {
+        let conn = self.conn(key)?;
+        let error = pending_error(conn);
+        conn.driver.error_taken |= error.is_some();
+        error.map_or(Ok(()), |errno| Err(errno.into()))
     }
 
     /// Error of a call that would wait.
@@ -128,7 +143,7 @@ impl Stack {
         let port = socket.bound.map(|(_, port)| port).filter(|p| *p != 0).ok_or(Errno::EINVAL)?;
         socket.kind = SocketKind::Listening { port, ready: VecDeque::new() };
         let config = Self::config_of(socket);
-        if self.endpoint.listen(port, config, backlog.max(1)).is_err() {
+        if self.conns.endpoint().listen(self.now, port, config, backlog.max(1)).is_err() {
             self.get(fd)?.kind = SocketKind::Idle;
             return Err(Errno::EADDRINUSE.into());
         }
@@ -143,7 +158,7 @@ impl Stack {
             return Err(Errno::EINVAL.into());
         };
         let Some(conn) = ready.pop_front() else { return Err(self.would_block(fd)) };
-        let tuple = self.conns[conn].tuple;
+        let tuple = self.conn(conn)?.tuple;
         let accepted = Socket {
             v6,
             nonblocking: false,
@@ -184,14 +199,9 @@ impl Stack {
         let local = if local.is_unspecified() { default } else { local };
         let config = Self::config_of(socket);
         self.prepare_isn();
-        let opened =
-            self.endpoint.connect(self.now, local, local_port, remote, remote_port, config);
-        let id = opened.map_err(|_| Errno::EADDRNOTAVAIL)?;
-        let Some(tuple) = self.endpoint.tuple(id) else {
-            return Err(Errno::EADDRNOTAVAIL.into());
-        };
-        self.conns.push(Conn::new(tuple, id, None));
-        let conn = self.conns.len() - 1;
+        let opened = self.conns.connect(self.now, local, local_port, remote, remote_port, config);
+        let conn = opened.map_err(|_| Errno::EADDRNOTAVAIL)?;
+        let tuple = self.conn(conn)?.tuple;
         let socket = self.get(fd)?;
         socket.kind = SocketKind::Stream { conn, connecting: true };
         socket.bound = Some((local, tuple.local_port));
@@ -199,14 +209,13 @@ impl Stack {
         Err(if nonblocking { Errno::EINPROGRESS.into() } else { CallError::WouldBlock })
     }
 
-    fn connect_again(&mut self, fd: i32, conn: usize, nonblocking: bool) -> Result<()> {
-        if let Some(error) = self.conns[conn].error.take() {
-            return Err(error.into());
-        }
-        if self.conns[conn].established {
+    fn connect_again(&mut self, fd: i32, key: ConnKey, nonblocking: bool) -> Result<()> {
+        self.take_error_of(key)?;
+        let conn = self.conn(key)?;
+        if conn.established {
             return Ok(());
         }
-        if self.conns[conn].closed {
+        if conn.close_reason.is_some() {
             return Err(Errno::ECONNABORTED.into());
         }
         if let SocketKind::Stream { connecting, .. } = &mut self.get(fd)?.kind {
@@ -219,24 +228,20 @@ impl Stack {
     pub fn read(&mut self, fd: i32, max: usize, peek: bool) -> Result<Vec<u8>> {
         let key = self.stream(fd)?;
         let read_shut = self.get(fd)?.read_shut;
-        let conn = &mut self.conns[key];
+        let (now, conn) = (self.now, self.conn(key)?);
         let mut bytes = vec![0; max.min(conn.receive.unread() as usize)];
         if peek {
             conn.receive.peek(&mut bytes);
-        } else {
-            conn.receive.read(&mut bytes, &mut self.pool);
+        } else if !bytes.is_empty() {
+            self.conns.read(now, key, &mut bytes);
+            self.pump(key);
         }
         if !bytes.is_empty() || max == 0 {
-            if !peek && let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
-                tcp.read(bytes.len() as u64);
-                self.pump(key);
-            }
             return Ok(bytes);
         }
-        if let Some(error) = conn.error.take() {
-            return Err(error.into());
-        }
-        if conn.peer_closed || conn.closed || read_shut {
+        self.take_error_of(key)?;
+        let conn = self.conn(key)?;
+        if conn.peer_closed || conn.close_reason.is_some() || read_shut {
             return Ok(bytes);
         }
         Err(self.would_block(fd))
@@ -248,23 +253,14 @@ impl Stack {
             Err(CallError::Errno(Errno::ENOTCONN)) => return Err(Errno::EPIPE.into()),
             other => other?,
         };
-        let conn = &mut self.conns[key];
-        if let Some(error) = conn.error.take() {
-            return Err(error.into());
-        }
-        if conn.closed || conn.write_shut {
+        self.take_error_of(key)?;
+        let conn = self.conn(key)?;
+        if conn.close_reason.is_some() || conn.write_shut {
             return Err(Errno::EPIPE.into());
         }
-        let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)).filter(|_| conn.established)
-        else {
+        let Some(n) = self.conns.write(self.now, key, bytes) else {
             return Err(self.would_block(fd));
         };
-        let n = bytes.len().min(tcp.send_space() as usize);
-        if n == 0 && !bytes.is_empty() {
-            return Err(self.would_block(fd));
-        }
-        tcp.send(n as u64);
-        conn.send.bytes.push(&bytes[..n]);
         self.pump(key);
         Ok(n)
     }
@@ -272,25 +268,17 @@ impl Stack {
     /// Closes one direction or both.
     pub fn shutdown(&mut self, fd: i32, how: Shutdown) -> Result<()> {
         let key = self.stream(fd)?;
-        if self.conns[key].closed {
+        if self.conn(key)?.close_reason.is_some() {
             return Err(Errno::ENOTCONN.into());
         }
         if how != Shutdown::Write {
             self.get(fd)?.read_shut = true;
         }
         if how != Shutdown::Read {
-            self.end_writing(key);
-        }
-        Ok(())
-    }
-
-    fn end_writing(&mut self, key: usize) {
-        let conn = &mut self.conns[key];
-        conn.write_shut = true;
-        if let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
-            tcp.close();
+            self.conns.shut_write(self.now, key);
             self.pump(key);
         }
+        Ok(())
     }
 
     /// Closes the descriptor. FIN follows the written data. RST is sent instead if data is unread
@@ -302,21 +290,12 @@ impl Stack {
         match socket.kind {
             SocketKind::Idle => {}
             SocketKind::Listening { port, ready } => {
-                self.endpoint.unlisten(port);
+                self.conns.endpoint().unlisten(self.now, port);
                 for conn in ready {
-                    self.abort(conn);
+                    self.release(conn, true);
                 }
             }
-            SocketKind::Stream { conn: key, .. } => {
-                self.conns[key].owned_by_app = false;
-                if socket.linger == Some(0) || self.conns[key].receive.unread() > 0 {
-                    self.abort(key);
-                } else {
-                    self.end_writing(key);
-                    // In TIME-WAIT there is nothing to send.
-                    self.pump(key);
-                }
-            }
+            SocketKind::Stream { conn, .. } => self.release(conn, socket.linger == Some(0)),
         }
         Ok(())
     }
@@ -324,9 +303,10 @@ impl Stack {
     /// Takes the socket's pending error.
     pub(super) fn take_error(&mut self, fd: i32) -> Result<i32> {
         match self.get(fd)?.kind {
-            SocketKind::Stream { conn, .. } => {
-                Ok(self.conns[conn].error.take().map_or(0, Errno::number))
-            }
+            SocketKind::Stream { conn, .. } => match self.take_error_of(conn) {
+                Err(CallError::Errno(errno)) => Ok(errno.number()),
+                other => other.map(|()| 0),
+            },
             SocketKind::Idle | SocketKind::Listening { .. } => Ok(0),
         }
     }
@@ -336,7 +316,7 @@ impl Stack {
         match self.get(fd)?.kind {
             SocketKind::Idle => Ok(0),
             SocketKind::Listening { .. } => Err(Errno::EINVAL.into()),
-            SocketKind::Stream { conn, .. } => Ok(self.conns[conn].receive.unread()),
+            SocketKind::Stream { conn, .. } => Ok(self.conn(conn)?.receive.unread()),
         }
     }
 
@@ -350,18 +330,34 @@ impl Stack {
             }
             SocketKind::Stream { conn, .. } => *conn,
         };
-        let conn = &self.conns[key];
-        let error = conn.error.is_some();
-        let ended = conn.peer_closed || conn.closed || read_shut;
-        let tcp = conn.id.and_then(|id| self.endpoint.conn(id));
-        let room = tcp.map_or(0, lowtide_tcp::Connection::send_space);
-        let conn = &self.conns[key];
-        Ok(Readiness {
+        let conn = self.conn(key)?;
+        let (id, error) = (conn.id, pending_error(conn).is_some());
+        let closed = conn.close_reason.is_some();
+        let ended = conn.peer_closed || closed || read_shut;
+        let mut readiness = Readiness {
             readable: error || ended || conn.receive.unread() > 0,
-            writable: error || conn.closed || conn.write_shut || (conn.established && room > 0),
+            writable: error || closed || conn.write_shut,
             error,
-            hung_up: conn.closed || (ended && conn.write_shut),
-            peer_closed: conn.peer_closed || conn.closed,
-        })
+            hung_up: closed || (ended && conn.write_shut),
+            peer_closed: conn.peer_closed || closed,
+        };
+        if let Some(id) = id.filter(|_| conn.established) {
+            readiness.writable |= self.conns.endpoint().send_space(self.now, id) > 0;
+        }
+        Ok(readiness)
+    }
+}
+
+/// The error with which a connection ended, until a call has returned it. As on Linux, a reset
+/// after the peer's FIN is EPIPE.
+fn pending_error(conn: &Conn) -> Option<Errno> {
+    match conn.close_reason.filter(|_| !conn.driver.error_taken)? {
+        CloseReason::Normal | CloseReason::Aborted => None,
+        CloseReason::Refused => Some(Errno::ECONNREFUSED),
+        CloseReason::TimedOut | CloseReason::UserTimeout | CloseReason::KeepAlive => {
+            Some(Errno::ETIMEDOUT)
+        }
+        CloseReason::Reset if conn.peer_closed && !conn.write_shut => Some(Errno::EPIPE),
+        CloseReason::Reset => Some(Errno::ECONNRESET),
     }
 }

@@ -17,14 +17,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use lowtide_payload::{ChunkPool, ReceiveBuffer};
-use lowtide_tcp::{
-    Accepted, Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State,
-};
+use lowtide_sockets::{ConnKey, RecordedEndpoint, Sockets};
+use lowtide_tcp::{Config, FourTuple, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
-use buffers::SendBuffer;
+use buffers::SentSegments;
 pub use calls::{CallError, Readiness, Shutdown};
 use digest::{Direction, PacketDigest, RelativeDigest};
 pub use errno::Errno;
@@ -72,59 +70,15 @@ pub struct SentPacket {
     pub bytes: Vec<u8>,
 }
 
-/// A connection and its bytes. It outlives the connection in `tcp` until its socket is closed.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-#[derive(Debug)]
-struct Conn {
-    tuple: FourTuple,
-    /// Its ID in the endpoint; `None` once released there.
-    id: Option<ConnId>,
-    /// Listener to notify when it is established.
-    listener: Option<i32>,
-    /// An application holds it, or may still accept it.
-    owned_by_app: bool,
-    send: SendBuffer,
-    receive: ReceiveBuffer,
-    established: bool,
-    peer_closed: bool,
-    /// The application has closed the send direction.
-    write_shut: bool,
-    closed: bool,
-    error: Option<Errno>,
-    last: Option<Info>,
-}
+/// A connection and its bytes.
+type Conn = lowtide_sockets::Conn<DriverState>;
 
-impl Conn {
-    fn new(tuple: FourTuple, id: ConnId, listener: Option<i32>) -> Self {
-        Self {
-            tuple,
-            id: Some(id),
-            listener,
-            owned_by_app: true,
-            send: SendBuffer::default(),
-            receive: ReceiveBuffer::default(),
-            established: false,
-            peer_closed: false,
-            write_shut: false,
-            closed: false,
-            error: None,
-            last: None,
-        }
-    }
-
-    /// As on Linux, a reset after the peer's FIN is EPIPE.
-    fn on_closed(&mut self, reason: CloseReason) {
-        self.closed = true;
-        self.error = match reason {
-            CloseReason::Normal | CloseReason::Aborted => None,
-            CloseReason::Refused => Some(Errno::ECONNREFUSED),
-            CloseReason::TimedOut | CloseReason::UserTimeout | CloseReason::KeepAlive => {
-                Some(Errno::ETIMEDOUT)
-            }
-            CloseReason::Reset if self.peer_closed && !self.write_shut => Some(Errno::EPIPE),
-            CloseReason::Reset => Some(Errno::ECONNRESET),
-        };
-    }
+/// State that the stack keeps with a connection.
+#[derive(Debug, Default)]
+struct DriverState {
+    sent: SentSegments,
+    /// A call has returned the error with which it ended.
+    error_taken: bool,
 }
 
 /// Object behind a file descriptor.
@@ -134,10 +88,10 @@ enum SocketKind {
     Listening {
         port: u16,
         /// Accept queue, oldest first.
-        ready: VecDeque<usize>,
+        ready: VecDeque<ConnKey>,
     },
     Stream {
-        conn: usize,
+        conn: ConnKey,
         /// The result of `connect` has not been returned yet.
         connecting: bool,
     },
@@ -159,11 +113,10 @@ struct Socket {
 #[derive(Debug)]
 pub struct Stack {
     now: Instant,
-    endpoint: Endpoint,
     settings: StackSettings,
     sockets: BTreeMap<i32, Socket>,
-    conns: Vec<Conn>,
-    pool: ChunkPool,
+    /// All connections since the start: scripts examine those that have ended.
+    conns: Sockets<DriverState>,
     out: VecDeque<SentPacket>,
     digest: PacketDigest,
     relative_digest: RelativeDigest,
@@ -177,11 +130,9 @@ impl Stack {
         settings.config.tso_segments = 1;
         Self {
             now: Instant::ZERO,
-            endpoint: Endpoint::new(settings.seed),
+            conns: Sockets::new(RecordedEndpoint::new(settings.seed, None)),
             settings,
             sockets: BTreeMap::new(),
-            conns: Vec::new(),
-            pool: ChunkPool::default(),
             out: VecDeque::new(),
             digest: PacketDigest::default(),
             relative_digest: RelativeDigest::default(),
@@ -201,9 +152,7 @@ impl Stack {
 
     /// Next timer expiration; `None` if no timer is armed.
     pub fn next_timer(&mut self) -> Option<Instant> {
-        let Self { conns, endpoint, .. } = self;
-        let ids = conns.iter().filter_map(|c| c.id);
-        ids.filter_map(|id| endpoint.conn(id).and_then(|c| c.poll_timeout())).min()
+        self.conns.keys().filter_map(|key| self.conns.poll_timeout(key)).min()
     }
 
     /// Advances the clock to `to`, firing timers in order, including those at `to`. A time in the
@@ -240,12 +189,8 @@ impl Stack {
     }
 
     fn fire(&mut self) {
-        for key in 0..self.conns.len() {
-            let now = self.now;
-            if let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id))
-                && conn.poll_timeout().is_some_and(|t| t <= now)
-            {
-                conn.handle_timeout(now);
+        for key in self.conns.keys() {
+            if self.conns.handle_timeout(self.now, key) {
                 self.pump(key);
             }
         }
@@ -261,58 +206,15 @@ impl Stack {
         let (remote, local) = addresses.src_dst();
         segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
         self.prepare_isn();
-        let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, None);
-        match arrival {
-            Arrival::Taken(id, accepted) => {
-                self.deliver(id, &accepted, bytes.get(payload).unwrap_or(&[]));
-            }
-            Arrival::Completed(id, accepted) => {
-                self.add_conn(id, segment.dst_port);
-                self.deliver(id, &accepted, bytes.get(payload).unwrap_or(&[]));
-            }
-            Arrival::Refused(id, _) => {
-                if let Some(key) = self.key(id) {
-                    self.pump(key);
-                }
-            }
-            Arrival::Opened(id) => {
-                self.add_conn(id, segment.dst_port);
-                if let Some(key) = self.key(id) {
-                    self.pump(key);
-                }
-            }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {}
+        let payload = bytes.get(payload).unwrap_or(&[]);
+        let (_, key) = self.conns.handle_segment(self.now, local, remote, &segment, payload);
+        if let Some(key) = key {
+            self.pump(key);
         }
-        while let Some((tuple, reply)) = self.endpoint.poll_reply() {
+        while let Some((tuple, reply)) = self.conns.endpoint().poll_reply(self.now) {
             self.emit(&tuple, &reply, &[]);
         }
         Ok(())
-    }
-
-    /// Registers a new connection of the listener on `port`.
-    fn add_conn(&mut self, id: ConnId, port: u16) {
-        let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
-            SocketKind::Listening { port: own, .. } if own == port => Some(*fd),
-            _ => None,
-        });
-        if let Some(tuple) = self.endpoint.tuple(id) {
-            self.conns.push(Conn::new(tuple, id, listener));
-        }
-    }
-
-    /// Delivers a segment's payload to its connection.
-    fn deliver(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
-        let Some(key) = self.key(id) else { return };
-        let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-        self.conns[key].receive.insert(&accepted.stream, fresh, &mut self.pool);
-        // RFC 1122 §4.2.2.13: data that no application will read is answered with RST.
-        if !accepted.stream.is_empty()
-            && !self.conns[key].owned_by_app
-            && let Some(conn) = self.endpoint.conn(id)
-        {
-            conn.abort();
-        }
-        self.pump(key);
     }
 
     /// Takes the oldest packet from the output queue.
@@ -353,12 +255,8 @@ impl Stack {
 
     fn prepare_isn(&mut self) {
         if let Some(isn) = self.settings.isn {
-            self.endpoint.set_next_isn(SeqNum::new(isn));
+            self.conns.endpoint().set_next_isn(self.now, SeqNum::new(isn));
         }
-    }
-
-    fn key(&self, id: ConnId) -> Option<usize> {
-        self.conns.iter().position(|c| c.id == Some(id))
     }
 
     fn emit(&mut self, tuple: &FourTuple, segment: &Segment, payload: &[u8]) {
@@ -378,71 +276,52 @@ impl Stack {
     }
 
     /// Sends all segments and handles all notifications of a connection.
-    fn pump(&mut self, key: usize) {
-        let now = self.now;
-        let Some(id) = self.conns[key].id else { return };
-        while let Some(transmit) = self.endpoint.conn(id).and_then(|c| c.poll_transmit(now)) {
-            let tuple = self.conns[key].tuple;
+    fn pump(&mut self, key: ConnKey) {
+        let (now, stamp) = (self.now, HostStamp(self.now.since_start().as_ns()));
+        let Some(id) = self.conns.get(key).and_then(|c| c.id) else { return };
+        while let Some(transmit) = self.conns.endpoint().poll_transmit(now, id) {
             for i in 0..transmit.segments {
+                let Some(conn) = self.conns.get_mut(key) else { return };
                 let range = transmit.stream_of(i);
-                let payload = self.conns[key].send.bytes.copy(&range);
-                self.conns[key].send.on_sent(&range);
+                let (tuple, payload) = (conn.tuple, conn.send.copy(&range));
+                conn.driver.sent.on_sent(&range);
                 let mut segment = transmit.segment(i);
-                segment.stamp_departure(HostStamp(now.since_start().as_ns()));
+                segment.stamp_departure(stamp);
                 self.emit(&tuple, &segment, &payload);
             }
-            if let Some(conn) = self.endpoint.conn(id) {
-                conn.on_transmitted(transmit.id, HostStamp(now.since_start().as_ns()));
-            }
+            self.conns.endpoint().on_transmitted(now, id, transmit.id, stamp);
         }
-        let Some(conn) = self.endpoint.conn(id) else { return };
-        let mut newly_established = false;
-        let state = &mut self.conns[key];
-        while let Some(event) = conn.poll_event() {
-            match event {
-                Event::Established => newly_established = true,
-                Event::Readable { upto } => state.receive.set_readable(upto),
-                Event::PeerClosed => state.peer_closed = true,
-                Event::Closed(reason) => state.on_closed(reason),
-                Event::Writable => {}
-            }
+        let Some(polled) = self.conns.poll_events(now, key) else { return };
+        let Some(conn) = self.conns.get_mut(key) else { return };
+        conn.driver.sent.discard_acked(polled.acked);
+        let held = conn.held;
+        if polled.newly_established
+            && let Some(port) = conn.listener.take()
+        {
+            self.enqueue_accept(port, key);
         }
-        state.send.discard_acked(conn.acked_upto());
-        let info = conn.info();
-        state.last = Some(info);
-        let done = match info.state {
-            State::Closed => true,
-            // The endpoint's TIME-WAIT table takes over unless an application still holds the
-            // socket.
-            State::TimeWait => !state.owned_by_app,
-            _ => false,
-        };
-        if newly_established {
-            state.established = true;
-            if let Some(listener) = state.listener.take() {
-                self.enqueue_accept(listener, key);
-            }
-        }
-        if done {
-            self.endpoint.release(now, id);
-            self.conns[key].id = None;
+        // The endpoint's TIME-WAIT table takes over unless an application still holds the socket.
+        if polled.state == State::Closed || (polled.state == State::TimeWait && !held) {
+            self.conns.release(now, key);
         }
     }
 
-    /// Puts a connection into the accept queue; aborts it if the listener is gone.
-    fn enqueue_accept(&mut self, listener: i32, key: usize) {
-        match self.sockets.get_mut(&listener).map(|s| &mut s.kind) {
-            Some(SocketKind::Listening { ready, .. }) => ready.push_back(key),
-            _ => self.abort(key),
+    /// Puts a connection into the accept queue; resets it if the listener is gone.
+    fn enqueue_accept(&mut self, port: u16, key: ConnKey) {
+        let listener = self.sockets.values_mut().find_map(|socket| match &mut socket.kind {
+            SocketKind::Listening { port: own, ready } if *own == port => Some(ready),
+            _ => None,
+        });
+        match listener {
+            Some(ready) => ready.push_back(key),
+            None => self.release(key, true),
         }
     }
 
-    fn abort(&mut self, key: usize) {
-        self.conns[key].owned_by_app = false;
-        if let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id)) {
-            conn.abort();
-            self.pump(key);
-        }
+    /// Releases a connection for its application, see [`Sockets::close`].
+    fn release(&mut self, key: ConnKey, reset: bool) {
+        self.conns.close(self.now, key, reset);
+        self.pump(key);
     }
 
     fn config_of(socket: &Socket) -> Arc<Config> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lowtide_sockets::ConnCall;
 use lowtide_tcp::{IpVersion, State, cc};
 use lowtide_units::Bytes;
 
@@ -101,9 +102,10 @@ impl Stack {
                 let nagle = number.ok_or(Errno::EINVAL)? == 0;
                 self.get(fd)?.config.nagle = nagle;
                 if let Ok(key) = self.stream(fd)
-                    && let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id))
+                    && let Some((conn, endpoint)) = self.conns.with_endpoint(key)
+                    && let Some(id) = conn.id
                 {
-                    conn.set_nagle(nagle);
+                    endpoint.call(self.now, id, ConnCall::SetNagle(nagle));
                     self.pump(key);
                 }
             }
@@ -142,14 +144,14 @@ impl Stack {
     fn renew_listener(&mut self, fd: i32) {
         let Some(socket) = self.sockets.get(&fd) else { return };
         if let SocketKind::Listening { port, .. } = socket.kind {
-            self.endpoint.reconfigure(port, Arc::new(socket.config.clone()));
+            self.conns.endpoint().reconfigure(self.now, port, Arc::new(socket.config.clone()));
         }
     }
 
     /// Reads an option.
     pub fn option(&mut self, fd: i32, option: SocketOption) -> Result<SocketValue, CallError> {
         let established = self.stream(fd).ok().and_then(|key| {
-            let info = self.conns[key].last?;
+            let info = self.conns.info(key)?.tcp;
             (info.state != State::SynSent && info.mss > 0).then_some(info.mss)
         });
         if option == SocketOption::Error {

@@ -1,7 +1,7 @@
 //! Snapshot of a connection for assertions.
 
+use lowtide_sockets::ConnInfo;
 use lowtide_tcp::{FourTuple, Info, State};
-use lowtide_units::{Probe, Unit};
 
 use super::{SocketKind, Stack};
 
@@ -20,43 +20,29 @@ pub struct ConnView {
     pub unread: u64,
 }
 
-#[derive(Default)]
-struct Alpha(Option<u64>);
-
-impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
-        if name == "alpha" && unit == Unit::Q20 {
-            self.0 = Some(value);
-        }
-    }
-}
-
 impl Stack {
     /// Newest connection of the four-tuple, open or closed; `None` if there was none.
     pub fn view(&mut self, tuple: &FourTuple) -> Option<ConnView> {
-        let key = self.conns.iter().rposition(|c| c.tuple == *tuple)?;
-        let conn = &self.conns[key];
-        let mut alpha = Alpha::default();
-        let mut info = conn.last?;
-        if let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
-            tcp.probe(&mut alpha);
-            info = tcp.info();
-        } else if info.state == State::TimeWait && self.endpoint.time_waits(self.now) == 0 {
+        let mut newest_first = self.conns.keys().rev();
+        let key = newest_first.find(|k| self.conns.get(*k).is_some_and(|c| c.tuple == *tuple))?;
+        let ConnInfo { tcp: mut info, alpha_q20, .. } = self.conns.info(key)?;
+        let released = self.conns.get(key)?.id.is_none();
+        if released && info.state == State::TimeWait && self.time_waits() == 0 {
             info.state = State::Closed;
         }
-        let conn = &self.conns[key];
+        let conn = self.conns.get(key)?;
         Some(ConnView {
             info,
-            alpha_q20: alpha.0,
-            unacknowledged: conn.send.unacknowledged(),
-            retransmitted: conn.send.retransmitted,
+            alpha_q20,
+            unacknowledged: conn.driver.sent.unacknowledged(),
+            retransmitted: conn.driver.sent.retransmitted,
             unread: conn.receive.unread(),
         })
     }
 
     /// Connections in TIME-WAIT without a socket.
     pub fn time_waits(&mut self) -> usize {
-        self.endpoint.time_waits(self.now)
+        self.conns.endpoint().time_waits(self.now)
     }
 
     /// True if a socket listens on `port`.

@@ -1,11 +1,12 @@
 //! Kernel sockets in this thread's namespace.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use lowtide_live::NonblockingSocket;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
@@ -14,7 +15,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::diag;
 use super::tcp_config::KernelTcpConfig;
 use crate::socket_info::SocketInfo;
-use crate::sockets::{Conn, ReadOutcome, SocketEvent, Sockets, none_if_would_block, payload};
+use crate::sockets::{Conn, SocketEvent, Sockets, none_if_would_block};
 
 /// Length of the accept queue.
 const BACKLOG: i32 = 4096;
@@ -30,8 +31,7 @@ pub(crate) struct KernelSockets {
     address: Ipv4Addr,
     cc: String,
     nodelay: bool,
-    conns: Vec<Socket>,
-    read_buffer: Vec<u8>,
+    conns: Vec<NonblockingSocket>,
 }
 
 impl KernelSockets {
@@ -44,15 +44,7 @@ impl KernelSockets {
         listener.listen(BACKLOG)?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
         let (cc, nodelay) = (end.cc.clone(), end.nodelay);
-        Ok(Self {
-            epoll,
-            listener,
-            address,
-            cc,
-            nodelay,
-            conns: Vec::new(),
-            read_buffer: vec![0; 1 << 18],
-        })
+        Ok(Self { epoll, listener, address, cc, nodelay, conns: Vec::new() })
     }
 
     fn socket(cc: &str, nodelay: bool) -> io::Result<Socket> {
@@ -67,12 +59,8 @@ impl KernelSockets {
         let conn = self.conns.len();
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         self.epoll.add(&socket, EpollEvent::new(flags, conn as u64))?;
-        self.conns.push(socket);
+        self.conns.push(NonblockingSocket::Kernel(socket.into()));
         Ok(conn)
-    }
-
-    fn get(&self, conn: Conn) -> io::Result<&Socket> {
-        self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     fn accept(&mut self, out: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -91,9 +79,7 @@ impl KernelSockets {
 impl Drop for KernelSockets {
     /// Aborts every connection: one that continued would keep its namespace alive.
     fn drop(&mut self) {
-        for socket in &self.conns {
-            let _ = socket.set_linger(Some(Duration::ZERO));
-        }
+        self.conns.drain(..).for_each(NonblockingSocket::abort);
     }
 }
 
@@ -109,31 +95,8 @@ impl Sockets for KernelSockets {
         }
     }
 
-    fn is_established(&mut self, conn: Conn) -> io::Result<bool> {
-        let socket = self.get(conn)?;
-        match socket.take_error()? {
-            Some(error) => Err(error),
-            None => Ok(socket.peer_addr().is_ok()),
-        }
-    }
-
-    fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64> {
-        let mut socket = self.get(conn)?;
-        Ok(none_if_would_block(socket.write(payload(most)))?.unwrap_or(0) as u64)
-    }
-
-    fn shutdown_write(&mut self, conn: Conn) -> io::Result<()> {
-        self.get(conn)?.shutdown(Shutdown::Write)
-    }
-
-    fn read(&mut self, conn: Conn) -> io::Result<ReadOutcome> {
-        let Self { conns, read_buffer: place, .. } = self;
-        let mut socket = conns.get(conn).ok_or(io::ErrorKind::NotConnected)?;
-        Ok(match none_if_would_block(socket.read(place))? {
-            None => ReadOutcome::WouldBlock,
-            Some(0) => ReadOutcome::Eof,
-            Some(n) => ReadOutcome::Bytes(n as u64),
-        })
+    fn conns(&self) -> &[NonblockingSocket] {
+        &self.conns
     }
 
     fn wait(&mut self, timeout: Duration, out: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -161,9 +124,9 @@ impl Sockets for KernelSockets {
         let all: BTreeMap<_, _> =
             diag::sockets()?.into_iter().map(|s| ((s.local, s.peer), s.info)).collect();
         let look = |conn: &Conn| {
-            let socket = self.conns.get(*conn)?;
-            let local = socket.local_addr().ok()?.as_socket_ipv4()?;
-            let peer = socket.peer_addr().ok()?.as_socket_ipv4()?;
+            let NonblockingSocket::Kernel(socket) = self.conns.get(*conn)? else { return None };
+            let addresses = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+            let (SocketAddr::V4(local), SocketAddr::V4(peer)) = addresses else { return None };
             all.get(&(local, peer)).cloned()
         };
         Ok(conns.iter().map(look).collect())

@@ -23,7 +23,8 @@ use lowtide_live::load::{
     StreamReport, run, serve,
 };
 use lowtide_live::privileges::RetainedCapability;
-use lowtide_live::{Live, LiveStats, replay};
+use lowtide_live::{Live, LiveStats};
+use lowtide_sockets::replay;
 use serde::Serialize;
 
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};

@@ -1,9 +1,10 @@
 //! Reports of connections, as text and JSON.
 
+use lowtide_live::LiveStats;
 use lowtide_live::load::{
     FlowSample, LoadInterval, LoadPlan, LoadReport, StreamReport, TransferDirection,
 };
-use lowtide_live::{ConnInfo, LiveStats};
+use lowtide_sockets::ConnInfo;
 use lowtide_units::Duration;
 use serde::Serialize;
 

@@ -1,10 +1,16 @@
 //! Ethernet frames and address resolution: ARP (RFC 826) and neighbour discovery (RFC 4861).
 //!
-//! Contract: parses and builds frames, without state. Malformed frames are ignored.
+//! Contract: parses and builds frames, without state. The formats are smoltcp's. Malformed frames
+//! are ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use lowtide_wire::checksum::Checksum;
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,
+    EthernetRepr, Icmpv6Packet, Icmpv6Repr, IpProtocol, Ipv6Packet, Ipv6Repr, NdiscNeighborFlags,
+    NdiscRepr,
+};
 
 /// A MAC address.
 pub(super) type Mac = [u8; 6];
@@ -13,33 +19,21 @@ pub(super) type Mac = [u8; 6];
 pub(super) const HEADER: usize = 14;
 /// The broadcast address.
 pub(super) const BROADCAST: Mac = [0xff; 6];
-
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const ARP: u16 = 0x0806;
-/// Length of an ARP packet for IPv4 over Ethernet.
-const ARP_LEN: usize = 28;
-/// Its constant first fields.
-const ARP_HEAD: [u8; 6] = [0, 1, 8, 0, 6, 4];
-const ARP_REQUEST: u8 = 1;
-const ARP_REPLY: u8 = 2;
-const ICMP_V6: u8 = 58;
-const SOLICITATION: u8 = 135;
-const ADVERTISEMENT: u8 = 136;
-const SOURCE_ADDRESS: u8 = 1;
-const TARGET_ADDRESS: u8 = 2;
+/// Hop limit of neighbour discovery, so that off-link hosts cannot send any (RFC 4861 §7.1).
+const HOP_LIMIT: u8 = 255;
 
 /// Builds the Ethernet header of an IP packet.
 pub(super) fn header(to: Mac, from: Mac, v6: bool) -> [u8; HEADER] {
-    ethernet_header(to, from, if v6 { IPV6 } else { IPV4 })
+    let ethertype = if v6 { EthernetProtocol::Ipv6 } else { EthernetProtocol::Ipv4 };
+    let mut out = [0; HEADER];
+    write_header(&mut out, to, from, ethertype);
+    out
 }
 
-fn ethernet_header(to: Mac, from: Mac, kind: u16) -> [u8; HEADER] {
-    let mut out = [0; HEADER];
-    out[..6].copy_from_slice(&to);
-    out[6..12].copy_from_slice(&from);
-    out[12..].copy_from_slice(&kind.to_be_bytes());
-    out
+fn write_header(out: &mut [u8], to: Mac, from: Mac, ethertype: EthernetProtocol) {
+    let (src_addr, dst_addr) = (EthernetAddress(from), EthernetAddress(to));
+    let header = EthernetRepr { src_addr, dst_addr, ethertype };
+    header.emit(&mut EthernetFrame::new_unchecked(out));
 }
 
 /// An address resolution message: ARP or neighbour discovery.
@@ -64,37 +58,69 @@ pub(super) enum FrameKind {
 
 /// Classifies `frame` for a host with the MAC address `ours`.
 pub(super) fn parse(frame: &[u8], ours: Mac) -> FrameKind {
-    let Some((head, rest)) = frame.split_first_chunk::<HEADER>() else { return FrameKind::Other };
-    let to_us = head[..6] == ours;
-    // The lowest bit of the first byte marks a group address.
-    if !to_us && head[0] & 1 == 0 {
+    let Ok(frame) = EthernetFrame::new_checked(frame) else { return FrameKind::Other };
+    let to_us = frame.dst_addr() == EthernetAddress(ours);
+    if !to_us && frame.dst_addr().is_unicast() {
         return FrameKind::Other;
     }
-    match u16::from_be_bytes([head[12], head[13]]) {
-        ARP => parse_arp(rest).map_or(FrameKind::Other, FrameKind::Neighbour),
-        IPV6 => match parse_neighbour_discovery(rest) {
+    match frame.ethertype() {
+        EthernetProtocol::Arp => {
+            parse_arp(frame.payload()).map_or(FrameKind::Other, FrameKind::Neighbour)
+        }
+        EthernetProtocol::Ipv6 => match parse_neighbour_discovery(frame.payload()) {
             Some(message) => FrameKind::Neighbour(message),
             None if to_us => FrameKind::Ip,
             None => FrameKind::Other,
         },
         // RFC 1122 §3.3.6: link-layer broadcasts carry nothing for a connection.
-        IPV4 if to_us => FrameKind::Ip,
+        EthernetProtocol::Ipv4 if to_us => FrameKind::Ip,
         _ => FrameKind::Other,
     }
 }
 
 fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
-    let fixed = bytes.first_chunk::<ARP_LEN>()?;
-    if fixed[..6] != ARP_HEAD || fixed[6] != 0 {
+    let packet = ArpPacket::new_checked(bytes).ok()?;
+    let ArpRepr::EthernetIpv4 {
+        operation,
+        source_hardware_addr: EthernetAddress(mac),
+        source_protocol_addr: sender,
+        target_protocol_addr: target,
+        ..
+    } = ArpRepr::parse(&packet).ok()?
+    else {
+        return None;
+    };
+    let asker = (!sender.is_unspecified()).then_some((sender.into(), mac));
+    match operation {
+        ArpOperation::Request => {
+            Some(NeighbourMessage::Solicitation { target: target.into(), asker })
+        }
+        ArpOperation::Reply => {
+            asker.map(|(address, mac)| NeighbourMessage::Advertisement { address, mac })
+        }
+        ArpOperation::Unknown(_) => None,
+    }
+}
+
+fn parse_neighbour_discovery(bytes: &[u8]) -> Option<NeighbourMessage> {
+    let packet = Ipv6Packet::new_checked(bytes).ok()?;
+    if packet.next_header() != IpProtocol::Icmpv6 || packet.hop_limit() != HOP_LIMIT {
         return None;
     }
-    let mac: Mac = *fixed[8..].first_chunk()?;
-    let sender = Ipv4Addr::from_octets(*fixed[14..].first_chunk()?);
-    let target = Ipv4Addr::from_octets(*fixed[24..].first_chunk()?);
-    let asker = (!sender.is_unspecified()).then_some((sender.into(), mac));
-    match fixed[7] {
-        ARP_REQUEST => Some(NeighbourMessage::Solicitation { target: target.into(), asker }),
-        ARP_REPLY => asker.map(|(address, mac)| NeighbourMessage::Advertisement { address, mac }),
+    let (source, to) = (packet.src_addr(), packet.dst_addr());
+    let message = Icmpv6Packet::new_checked(packet.payload()).ok()?;
+    let checksums = ChecksumCapabilities::default();
+    match Icmpv6Repr::parse(&source, &to, &message, &checksums).ok()? {
+        Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr, lladdr }) => {
+            let mac = lladdr.filter(|_| !source.is_unspecified());
+            let mac = mac.and_then(|mac| mac.as_bytes().first_chunk().copied());
+            let asker = mac.map(|mac| (source.into(), mac));
+            Some(NeighbourMessage::Solicitation { target: target_addr.into(), asker })
+        }
+        Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert { target_addr, lladdr, .. }) => {
+            let mac = *lladdr?.as_bytes().first_chunk()?;
+            Some(NeighbourMessage::Advertisement { address: target_addr.into(), mac })
+        }
         _ => None,
     }
 }
@@ -103,15 +129,15 @@ fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
 pub(super) fn solicitation(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>> {
     match (target, ours) {
         (IpAddr::V4(target), IpAddr::V4(ours)) => {
-            Some(arp(ARP_REQUEST, (ours, mac), (target, BROADCAST)))
+            Some(arp(ArpOperation::Request, (ours, mac), (target, BROADCAST)))
         }
         (IpAddr::V6(target), IpAddr::V6(ours)) => {
             // The solicited-node multicast address (RFC 4291 §2.7.1).
-            let [.., a, b, c] = target.octets();
             let group = 0xff02_0000_0000_0000_0000_0001_ff00_0000_u128;
-            let group = Ipv6Addr::from_bits(group | u128::from(u32::from_be_bytes([0, a, b, c])));
-            let to = (group, [0x33, 0x33, 0xff, a, b, c]);
-            Some(neighbour_discovery(SOLICITATION, (ours, mac), to, target))
+            let group = Ipv6Addr::from_bits(group | (target.to_bits() & 0xff_ffff));
+            let lladdr = Some(EthernetAddress(mac).into());
+            let message = NdiscRepr::NeighborSolicit { target_addr: target, lladdr };
+            Some(neighbour_discovery(message, (ours, mac), (group, group_mac(group))))
         }
         _ => None,
     }
@@ -125,101 +151,75 @@ pub(super) fn advertisement(
 ) -> Option<Vec<u8>> {
     match (ours, asker) {
         (IpAddr::V4(ours), Some((IpAddr::V4(asker), at))) => {
-            Some(arp(ARP_REPLY, (ours, mac), (asker, at)))
+            Some(arp(ArpOperation::Reply, (ours, mac), (asker, at)))
         }
         (IpAddr::V4(ours), None) => {
-            Some(arp(ARP_REPLY, (ours, mac), (Ipv4Addr::UNSPECIFIED, BROADCAST)))
+            Some(arp(ArpOperation::Reply, (ours, mac), (Ipv4Addr::UNSPECIFIED, BROADCAST)))
         }
         (IpAddr::V6(ours), Some((IpAddr::V6(asker), at))) => {
-            Some(neighbour_discovery(ADVERTISEMENT, (ours, mac), (asker, at), ours))
+            Some(neighbour_advertisement(ours, mac, (asker, at), NdiscNeighborFlags::SOLICITED))
         }
         (IpAddr::V6(ours), None) => {
-            let all =
-                (Ipv6Addr::from_segments([0xff02, 0, 0, 0, 0, 0, 0, 1]), [0x33, 0x33, 0, 0, 0, 1]);
-            Some(neighbour_discovery(ADVERTISEMENT, (ours, mac), all, ours))
+            let all = Ipv6Addr::from_segments([0xff02, 0, 0, 0, 0, 0, 0, 1]);
+            let to = (all, group_mac(all));
+            Some(neighbour_advertisement(ours, mac, to, NdiscNeighborFlags::empty()))
         }
         _ => None,
     }
 }
 
-fn arp(operation: u8, from: (Ipv4Addr, Mac), to: (Ipv4Addr, Mac)) -> Vec<u8> {
-    let mut out = ethernet_header(to.1, from.1, ARP).to_vec();
-    out.extend_from_slice(&ARP_HEAD);
-    out.extend_from_slice(&[0, operation]);
-    out.extend_from_slice(&from.1);
-    out.extend_from_slice(&from.0.octets());
-    out.extend_from_slice(if operation == ARP_REQUEST { &[0; 6] } else { &to.1 });
-    out.extend_from_slice(&to.0.octets());
+/// The MAC address of an IPv6 multicast group (RFC 2464 §7).
+fn group_mac(group: Ipv6Addr) -> Mac {
+    let [.., a, b, c, d] = group.octets();
+    [0x33, 0x33, a, b, c, d]
+}
+
+fn arp(operation: ArpOperation, from: (Ipv4Addr, Mac), to: (Ipv4Addr, Mac)) -> Vec<u8> {
+    let asked = if operation == ArpOperation::Request { [0; 6] } else { to.1 };
+    let message = ArpRepr::EthernetIpv4 {
+        operation,
+        source_hardware_addr: EthernetAddress(from.1),
+        source_protocol_addr: from.0,
+        target_hardware_addr: EthernetAddress(asked),
+        target_protocol_addr: to.0,
+    };
+    let mut out = vec![0; HEADER + message.buffer_len()];
+    write_header(&mut out, to.1, from.1, EthernetProtocol::Arp);
+    message.emit(&mut ArpPacket::new_unchecked(&mut out[HEADER..]));
     out
 }
 
-/// Checksum of an ICMPv6 message with its pseudo header (RFC 8200 §8.1).
-fn icmpv6_checksum(source: Ipv6Addr, to: Ipv6Addr, message: &[u8]) -> Checksum {
-    let sum = Checksum::new().with(&source.octets()).with(&to.octets());
-    sum.with_u32(message.len() as u32).with_u32(u32::from(ICMP_V6)).with(message)
+fn neighbour_advertisement(
+    ours: Ipv6Addr,
+    mac: Mac,
+    to: (Ipv6Addr, Mac),
+    flags: NdiscNeighborFlags,
+) -> Vec<u8> {
+    let (flags, lladdr) = (flags | NdiscNeighborFlags::OVERRIDE, Some(EthernetAddress(mac).into()));
+    let message = NdiscRepr::NeighborAdvert { flags, target_addr: ours, lladdr };
+    neighbour_discovery(message, (ours, mac), to)
 }
 
 fn neighbour_discovery(
-    kind: u8,
+    message: NdiscRepr<'_>,
     from: (Ipv6Addr, Mac),
     to: (Ipv6Addr, Mac),
-    target: Ipv6Addr,
 ) -> Vec<u8> {
-    let mut message = vec![kind, 0, 0, 0];
-    // Advertisement flags: Override, and Solicited if it is unicast (RFC 4861 §4.4).
-    let flags = match kind {
-        ADVERTISEMENT if to.0.is_multicast() => 0x20,
-        ADVERTISEMENT => 0x60,
-        _ => 0,
+    let message = Icmpv6Repr::Ndisc(message);
+    let header = Ipv6Repr {
+        src_addr: from.0,
+        dst_addr: to.0,
+        next_header: IpProtocol::Icmpv6,
+        payload_len: message.buffer_len(),
+        hop_limit: HOP_LIMIT,
     };
-    message.extend_from_slice(&[flags, 0, 0, 0]);
-    message.extend_from_slice(&target.octets());
-    let option = if kind == ADVERTISEMENT { TARGET_ADDRESS } else { SOURCE_ADDRESS };
-    message.extend_from_slice(&[option, 1]);
-    message.extend_from_slice(&from.1);
-    let checksum = icmpv6_checksum(from.0, to.0, &message).finish();
-    message[2..4].copy_from_slice(&checksum.to_be_bytes());
-
-    let mut out = ethernet_header(to.1, from.1, IPV6).to_vec();
-    let len = (message.len() as u16).to_be_bytes();
-    // RFC 4861 §7.1: hop limit 255, so that off-link hosts cannot send one.
-    out.extend_from_slice(&[0x60, 0, 0, 0, len[0], len[1], ICMP_V6, 255]);
-    out.extend_from_slice(&from.0.octets());
-    out.extend_from_slice(&to.0.octets());
-    out.extend_from_slice(&message);
+    let mut out = vec![0; HEADER + header.buffer_len() + message.buffer_len()];
+    write_header(&mut out, to.1, from.1, EthernetProtocol::Ipv6);
+    let mut packet = Ipv6Packet::new_unchecked(&mut out[HEADER..]);
+    header.emit(&mut packet);
+    let mut payload = Icmpv6Packet::new_unchecked(packet.payload_mut());
+    message.emit(&from.0, &to.0, &mut payload, &ChecksumCapabilities::default());
     out
-}
-
-fn parse_neighbour_discovery(packet: &[u8]) -> Option<NeighbourMessage> {
-    let (head, rest) = packet.split_first_chunk::<40>()?;
-    if head[6] != ICMP_V6 || head[7] != 255 {
-        return None;
-    }
-    let message = rest.get(..usize::from(u16::from_be_bytes([head[4], head[5]])))?;
-    let (fixed, mut options) = message.split_first_chunk::<24>()?;
-    if !matches!(fixed[0], SOLICITATION | ADVERTISEMENT) || fixed[1] != 0 {
-        return None;
-    }
-    let source = Ipv6Addr::from_octets(*head[8..].first_chunk()?);
-    let to = Ipv6Addr::from_octets(*head[24..].first_chunk()?);
-    if icmpv6_checksum(source, to, message).finish() != 0 {
-        return None;
-    }
-    let target = Ipv6Addr::from_octets(*fixed[8..].first_chunk()?);
-    let wanted = if fixed[0] == SOLICITATION { SOURCE_ADDRESS } else { TARGET_ADDRESS };
-    let mut mac = None;
-    while let Some((&[kind, eights], _)) = options.split_first_chunk::<2>() {
-        let option = options.get(..usize::from(eights) * 8).filter(|o| !o.is_empty())?;
-        if kind == wanted {
-            mac = option.get(2..8).and_then(|bytes| bytes.first_chunk().copied());
-        }
-        options = &options[option.len()..];
-    }
-    if fixed[0] == SOLICITATION {
-        let asker = mac.filter(|_| !source.is_unspecified()).map(|mac| (source.into(), mac));
-        return Some(NeighbourMessage::Solicitation { target: target.into(), asker });
-    }
-    mac.map(|mac| NeighbourMessage::Advertisement { address: target.into(), mac })
 }
 
 #[cfg(test)]
@@ -252,6 +252,19 @@ mod tests {
     }
 
     #[test]
+    fn solicitations_have_the_bytes_of_their_standards() {
+        let frame = |b: &str, a: &str| solicitation(b.parse().unwrap(), a.parse().unwrap(), A);
+        let hex = |frame: Option<Vec<u8>>| format!("{:02x?}", frame.unwrap()).replace(", ", "");
+        let arp = "[ffffffffffff020000000001080600010800060400010200000000010a000001000000000000\
+                   0a000002]";
+        assert_eq!(hex(frame("10.0.0.2", "10.0.0.1")), arp);
+        let ndp = "[3333ff02000302000000000186dd6000000000203afffd770000000000000000000000000001\
+                   ff0200000000000000000001ff02000387007ca200000000fd77000000000000000000010002\
+                   00030101020000000001]";
+        assert_eq!(hex(frame("fd77::1:2:3", "fd77::1")), ndp);
+    }
+
+    #[test]
     fn packets_are_accepted_only_at_our_mac_address() {
         for v6 in [false, true] {
             let frame = |to| [&header(to, B, v6)[..], &[0x45; 40]].concat();
@@ -263,12 +276,41 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_frames_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120), at in 0..4_usize) {
-            let kinds = [IPV4, IPV6, ARP, 0x8100];
-            let mut frame = ethernet_header(A, B, kinds[at]).to_vec();
+        fn arbitrary_frames_do_not_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..120),
+            at in 0..4_usize,
+        ) {
+            let kinds = [0x0800, 0x86dd, 0x0806, 0x8100].map(EthernetProtocol::from);
+            let mut frame = vec![0; HEADER];
+            write_header(&mut frame, A, B, kinds[at]);
             frame.extend_from_slice(&bytes);
             let _ = parse(&frame, A);
             let _ = parse(&bytes, A);
+        }
+
+        #[test]
+        fn arbitrary_icmpv6_messages_do_not_panic(
+            (kind, code) in (1_u8..=200, 0..2_u8),
+            body in proptest::collection::vec(any::<u8>(), 4..120),
+            option in (0..6_u8, 0..8_u8),
+        ) {
+            // Half of the messages are of neighbour discovery, with an option of any length.
+            let kind = if kind > 100 { 133 + kind % 5 } else { kind };
+            let mut message = [&[kind, code, 0, 0], &body[..]].concat();
+            if let Some(place) = message.get_mut(24..26) {
+                place.copy_from_slice(&[option.0, option.1]);
+            }
+            let (a, b) = (Ipv6Addr::LOCALHOST, Ipv6Addr::from_bits(7));
+            let (next_header, hop_limit) = (IpProtocol::Icmpv6, HOP_LIMIT);
+            let payload_len = message.len();
+            let header = Ipv6Repr { src_addr: a, dst_addr: b, next_header, payload_len, hop_limit };
+            Icmpv6Packet::new_unchecked(&mut message[..]).fill_checksum(&a, &b);
+            let mut frame = vec![0; HEADER + header.buffer_len()];
+            write_header(&mut frame, A, B, EthernetProtocol::Ipv6);
+            header.emit(&mut Ipv6Packet::new_unchecked(&mut frame[HEADER..]));
+            frame.extend_from_slice(&message);
+            let parsed = parse(&frame, A);
+            prop_assert_eq!(matches!(parsed, FrameKind::Neighbour(_)), parsed != FrameKind::Ip);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Invalid and forged packets. The tests count work and memory, they do not time them.
 
+use lowtide_tcp::Connection;
 use lowtide_wire::Ecn;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::ipv4::{self, Ipv4Header};
@@ -161,11 +162,12 @@ struct Footprint {
 }
 
 fn footprint(stack: &mut Stack) -> Footprint {
-    let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
-    let transport = ids.iter().filter_map(|id| stack.boundary.inspect(*id, Connection::memory));
+    let ids: Vec<_> = stack.sockets.iter().filter_map(|c| c.id).collect();
+    let transport =
+        ids.iter().filter_map(|id| stack.sockets.endpoint().inspect(*id, Connection::memory));
     let transport: usize = transport.sum();
     let c = stack.counters();
-    let entries = stack.conns.len();
+    let entries = stack.sockets.keys().count();
     Footprint {
         connections: c.connections,
         entries,

@@ -44,10 +44,7 @@ fn a_byte_at_the_right_edge_of_the_window_takes_a_few_hundred_bytes() {
     });
     // A contiguous buffer would take 16 MiB per connection.
     assert!(held <= 60 * 800 && held <= charged, "{held} bytes, {charged} charged");
-    assert!(
-        stack.conns.iter().flatten().all(|c| c.receive.memory() > 2 * 128),
-        "both bytes are held"
-    );
+    assert!(stack.sockets.iter().all(|c| c.receive.memory() > 2 * 128), "both bytes are held");
     let wire = all.iter().map(|a| a.wire).sum::<usize>() - wire;
     assert_eq!(wire, 60 * 2 * (HEADERS + 1));
 }
@@ -139,7 +136,7 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
     stack.abandon(at(31), key);
     stack.flush(at(31), &mut batch);
     assert_eq!(stack.counters().connections, 0);
-    assert!(stack.conns.iter().all(Option::is_none));
+    assert!(stack.sockets.iter().next().is_none());
 }
 
 #[test]
@@ -188,7 +185,7 @@ fn all_connections_together_stay_below_the_limit() {
             batch.clear();
         }
         assert_eq!((stack.budget.used(), stack.counters().orphans), (0, 0));
-        assert!(stack.timers.len() == 0 && stack.conns.iter().all(Option::is_none));
+        assert!(stack.timers.len() == 0 && stack.sockets.iter().next().is_none());
     }
 }
 
@@ -255,7 +252,7 @@ fn writes_to_peers_that_read_nothing_are_bounded() {
     reader.acked = last;
     reader.ack(&mut stack, now, &mut batch);
     assert!(stack.readiness(now, key).writable);
-    assert!(!stack.get(key).unwrap().waits_for_memory, "the writer was notified");
+    assert!(!stack.sockets.get(key).unwrap().driver.waits_for_memory, "the writer was notified");
     assert!(stack.write(now, key, &bytes).is_ok());
 }
 
@@ -299,7 +296,7 @@ fn the_advertised_window_never_shrinks() {
             assert!(right + (1 << 9) > edge, "{right} after {edge}");
             edge = edge.max(right);
         }
-        limited |= stack.conns.iter().flatten().any(|c| c.receive_limit.is_some());
+        limited |= stack.sockets.iter().any(|c| c.driver.receive_limit.is_some());
     }
     assert!(limited, "memory was short");
 }
@@ -322,7 +319,7 @@ fn time_wait_stays_within_its_memory_limit() {
         }
     });
     assert_eq!((stack.counters().connections, stack.counters().orphans), (0, 0));
-    assert_eq!(stack.boundary.time_wait_count(Instant::ZERO), 2048);
+    assert_eq!(stack.sockets.endpoint().time_waits(Instant::ZERO), 2048);
     assert!(held <= 2048 * 512, "{} bytes for each", held / 2048);
 }
 

@@ -133,8 +133,10 @@ fn apply_call(boundary: &mut RecordedEndpoint, now: Instant, call: EndpointCall)
         }
         EndpointCall::Unlisten { port } => boundary.unlisten(now, port),
         EndpointCall::Connect { local, remote, port, config } => {
-            let _ = boundary.connect(now, local, remote, port, config);
+            let _ = boundary.connect(now, local.ip(), local.port(), remote, port, config);
         }
+        EndpointCall::Reconfigure { port, config } => boundary.reconfigure(now, port, config),
+        EndpointCall::SetNextIsn { isn } => boundary.set_next_isn(now, isn),
         EndpointCall::Segment { local, remote, segment } => {
             boundary.handle_segment(now, local, remote, &segment);
         }
@@ -144,7 +146,6 @@ fn apply_call(boundary: &mut RecordedEndpoint, now: Instant, call: EndpointCall)
         EndpointCall::Icmp { id, seq, report } => {
             boundary.handle_icmp_report(now, id, seq, report);
         }
-        EndpointCall::Timeout { id } => boundary.handle_timeout(now, id),
         EndpointCall::Transmit { id } => {
             boundary.poll_transmit(now, id);
         }
@@ -154,17 +155,11 @@ fn apply_call(boundary: &mut RecordedEndpoint, now: Instant, call: EndpointCall)
         EndpointCall::Event { id } => {
             boundary.poll_event(now, id);
         }
-        EndpointCall::Send { id, n } => boundary.send(now, id, n),
         EndpointCall::SendSpace { id } => {
             boundary.send_space(now, id);
         }
-        EndpointCall::Read { id, n } => boundary.read(now, id, n),
-        EndpointCall::SetNagle { id, on } => boundary.set_nagle(now, id, on),
         EndpointCall::SetTimeWaitLimit { n } => boundary.set_time_wait_limit(now, n),
-        EndpointCall::SetReceiveBuffer { id, n } => boundary.set_receive_buffer(now, id, n),
-        EndpointCall::DiscardOutOfOrder { id } => boundary.discard_out_of_order(now, id),
-        EndpointCall::Close { id } => boundary.close(now, id),
-        EndpointCall::Abort { id } => boundary.abort(now, id),
+        EndpointCall::Conn { id, call } => boundary.call(now, id, call),
         EndpointCall::Release { id } => boundary.release(now, id),
     }
 }

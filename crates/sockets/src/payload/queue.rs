@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::pool::{CHUNK, ChunkPool};
+use super::pool::{CHUNK, ChunkPool};
 
 /// Smallest capacity of a chunk, bytes; the largest is [`CHUNK`].
 const MIN_CHUNK: usize = 2 << 10;

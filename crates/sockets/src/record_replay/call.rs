@@ -1,7 +1,7 @@
 //! Text format of boundary calls and their results.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use lowtide_tcp::{Config, ConnId, FourTuple, IcmpReport, Transmit, TransmitId};
@@ -10,28 +10,44 @@ use lowtide_wire::{Segment, SeqNum};
 
 use super::{config, segment};
 
+/// A call of a [`lowtide_tcp::Connection`] without a result.
+#[derive(Clone, Copy, Debug)]
+pub enum ConnCall {
+    /// `handle_timeout`.
+    Timeout,
+    /// `send`, bytes.
+    Send(u64),
+    /// `read`, bytes.
+    Read(u64),
+    /// `set_nagle`.
+    SetNagle(bool),
+    /// `set_receive_buffer`, bytes.
+    SetReceiveBuffer(u64),
+    /// `discard_out_of_order`.
+    DiscardOutOfOrder,
+    /// `close`.
+    Close,
+    /// `abort`.
+    Abort,
+}
+
 /// A call of the boundary, without its time.
 #[derive(Clone, Debug)]
 pub(super) enum EndpointCall {
     Listen { port: u16, backlog: usize, config: Arc<Config> },
     Unlisten { port: u16 },
-    Connect { local: IpAddr, remote: IpAddr, port: u16, config: Arc<Config> },
+    Reconfigure { port: u16, config: Arc<Config> },
+    SetNextIsn { isn: SeqNum },
+    Connect { local: SocketAddr, remote: IpAddr, port: u16, config: Arc<Config> },
     Segment { local: IpAddr, remote: IpAddr, segment: Box<Segment> },
     Reply,
     Icmp { id: ConnId, seq: SeqNum, report: IcmpReport },
-    Timeout { id: ConnId },
     Transmit { id: ConnId },
     Transmitted { id: ConnId, transmit: TransmitId, stamp: HostStamp },
     Event { id: ConnId },
-    Send { id: ConnId, n: u64 },
     SendSpace { id: ConnId },
-    Read { id: ConnId, n: u64 },
-    SetNagle { id: ConnId, on: bool },
     SetTimeWaitLimit { n: usize },
-    SetReceiveBuffer { id: ConnId, n: u64 },
-    DiscardOutOfOrder { id: ConnId },
-    Close { id: ConnId },
-    Abort { id: ConnId },
+    Conn { id: ConnId, call: ConnCall },
     Release { id: ConnId },
 }
 
@@ -42,8 +58,18 @@ impl fmt::Display for EndpointCall {
                 write!(f, "listen {port} {backlog} {}", config::write(c))
             }
             Self::Unlisten { port } => write!(f, "unlisten {port}"),
+            Self::Reconfigure { port, config: c } => {
+                write!(f, "reconfigure {port} {}", config::write(c))
+            }
+            Self::SetNextIsn { isn } => write!(f, "next-isn {}", isn.raw()),
             Self::Connect { local, remote, port, config: c } => {
-                write!(f, "connect {local} {remote} {port} {}", config::write(c))
+                f.write_str("connect ")?;
+                // Port 0 is an ephemeral port.
+                match local.port() {
+                    0 => local.ip().fmt(f)?,
+                    _ => local.fmt(f)?,
+                }
+                write!(f, " {remote} {port} {}", config::write(c))
             }
             Self::Segment { local, remote, segment: s } => {
                 write!(f, "segment {local} {remote} {}", segment::write(s))
@@ -56,21 +82,23 @@ impl fmt::Display for EndpointCall {
                 };
                 write!(f, "path {} {} {mtu}", id.0, seq.raw())
             }
-            Self::Timeout { id } => write!(f, "timeout {}", id.0),
             Self::Transmit { id } => write!(f, "transmit {}", id.0),
             Self::Transmitted { id, transmit, stamp } => {
                 write!(f, "transmitted {} {} {}", id.0, transmit.0, stamp.0)
             }
             Self::Event { id } => write!(f, "event {}", id.0),
-            Self::Send { id, n } => write!(f, "send {} {n}", id.0),
             Self::SendSpace { id } => write!(f, "space {}", id.0),
-            Self::Read { id, n } => write!(f, "read {} {n}", id.0),
-            Self::SetNagle { id, on } => write!(f, "nagle {} {on}", id.0),
             Self::SetTimeWaitLimit { n } => write!(f, "time-waits {n}"),
-            Self::SetReceiveBuffer { id, n } => write!(f, "buffer {} {n}", id.0),
-            Self::DiscardOutOfOrder { id } => write!(f, "discard {}", id.0),
-            Self::Close { id } => write!(f, "close {}", id.0),
-            Self::Abort { id } => write!(f, "abort {}", id.0),
+            Self::Conn { id, call } => match call {
+                ConnCall::Timeout => write!(f, "timeout {}", id.0),
+                ConnCall::Send(n) => write!(f, "send {} {n}", id.0),
+                ConnCall::Read(n) => write!(f, "read {} {n}", id.0),
+                ConnCall::SetNagle(on) => write!(f, "nagle {} {on}", id.0),
+                ConnCall::SetReceiveBuffer(n) => write!(f, "buffer {} {n}", id.0),
+                ConnCall::DiscardOutOfOrder => write!(f, "discard {}", id.0),
+                ConnCall::Close => write!(f, "close {}", id.0),
+                ConnCall::Abort => write!(f, "abort {}", id.0),
+            },
             Self::Release { id } => write!(f, "release {}", id.0),
         }
     }
@@ -88,9 +116,16 @@ impl EndpointCall {
                 let config = Arc::new(config::read(words.next().unwrap_or("")).ok()?);
                 return Some(Self::Listen { port, backlog, config });
             }
+            "reconfigure" => {
+                let (port, config) = rest.split_once(' ').unwrap_or((rest, ""));
+                let config = Arc::new(config::read(config).ok()?);
+                return Some(Self::Reconfigure { port: port.parse().ok()?, config });
+            }
             "connect" => {
                 let mut words = rest.splitn(4, ' ');
-                let (local, remote) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+                let (local, remote) = (words.next()?, words.next()?.parse().ok()?);
+                let any_port = |ip| SocketAddr::new(ip, 0);
+                let local = local.parse().or_else(|_| local.parse().map(any_port)).ok()?;
                 let port = words.next()?.parse().ok()?;
                 let config = Arc::new(config::read(words.next().unwrap_or("")).ok()?);
                 return Some(Self::Connect { local, remote, port, config });
@@ -100,6 +135,7 @@ impl EndpointCall {
         let mut words = rest.split_ascii_whitespace();
         let call = match name {
             "time-waits" => Self::SetTimeWaitLimit { n: words.next()?.parse().ok()? },
+            "next-isn" => Self::SetNextIsn { isn: SeqNum::new(words.next()?.parse().ok()?) },
             "unlisten" => Self::Unlisten { port: words.next()?.parse().ok()? },
             "segment" => Self::Segment {
                 local: words.next()?.parse().ok()?,
@@ -116,33 +152,34 @@ impl EndpointCall {
     fn parse_conn_call<'a>(name: &str, words: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut number = || words.next()?.parse::<u64>().ok();
         let id = ConnId(u32::try_from(number()?).ok()?);
-        Some(match name {
+        let call = match name {
             "path" => {
                 let seq = SeqNum::new(u32::try_from(number()?).ok()?);
                 let report = match words.next()? {
                     "refused" => IcmpReport::HardError,
                     mtu => IcmpReport::TooBig { mtu: mtu.parse().ok()? },
                 };
-                Self::Icmp { id, seq, report }
+                return Some(Self::Icmp { id, seq, report });
             }
-            "timeout" => Self::Timeout { id },
-            "transmit" => Self::Transmit { id },
+            "transmit" => return Some(Self::Transmit { id }),
             "transmitted" => {
                 let (transmit, stamp) = (TransmitId(number()?), HostStamp(number()?));
-                Self::Transmitted { id, transmit, stamp }
+                return Some(Self::Transmitted { id, transmit, stamp });
             }
-            "event" => Self::Event { id },
-            "send" => Self::Send { id, n: number()? },
-            "space" => Self::SendSpace { id },
-            "read" => Self::Read { id, n: number()? },
-            "nagle" => Self::SetNagle { id, on: words.next()?.parse().ok()? },
-            "buffer" => Self::SetReceiveBuffer { id, n: number()? },
-            "discard" => Self::DiscardOutOfOrder { id },
-            "close" => Self::Close { id },
-            "abort" => Self::Abort { id },
-            "release" => Self::Release { id },
+            "event" => return Some(Self::Event { id }),
+            "space" => return Some(Self::SendSpace { id }),
+            "release" => return Some(Self::Release { id }),
+            "timeout" => ConnCall::Timeout,
+            "send" => ConnCall::Send(number()?),
+            "read" => ConnCall::Read(number()?),
+            "nagle" => ConnCall::SetNagle(words.next()?.parse().ok()?),
+            "buffer" => ConnCall::SetReceiveBuffer(number()?),
+            "discard" => ConnCall::DiscardOutOfOrder,
+            "close" => ConnCall::Close,
+            "abort" => ConnCall::Abort,
             _ => return None,
-        })
+        };
+        Some(Self::Conn { id, call })
     }
 }
 

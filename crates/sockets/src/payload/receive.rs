@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::out_of_order::OutOfOrder;
-use crate::pool::ChunkPool;
-use crate::queue::ByteQueue;
+use super::out_of_order::OutOfOrder;
+use super::pool::ChunkPool;
+use super::queue::ByteQueue;
 
 /// The receive buffer of a connection. Only bytes that arrived take memory, at any offset.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use lowtide_tcp::{
@@ -13,10 +13,10 @@ use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
 use super::HEADER;
-use super::call::{EndpointCall, RecordedResult};
+use super::call::{ConnCall, EndpointCall, RecordedResult};
 
 /// The recorded endpoint of a host.
-pub(crate) struct RecordedEndpoint {
+pub struct RecordedEndpoint {
     endpoint: Endpoint,
     recording: Option<Box<dyn Write + Send>>,
     /// The first write error, which ends the recording.
@@ -31,7 +31,7 @@ impl std::fmt::Debug for RecordedEndpoint {
 
 impl RecordedEndpoint {
     /// An endpoint seeded with `seed`; its calls are written to `tape`, if given.
-    pub(crate) fn new(seed: u64, tape: Option<Box<dyn Write + Send>>) -> Self {
+    pub fn new(seed: u64, tape: Option<Box<dyn Write + Send>>) -> Self {
         let mut boundary = Self { endpoint: Endpoint::new(seed), recording: tape, error: None };
         boundary.write_line(|| format!("{HEADER}\nseed {seed}"));
         boundary
@@ -55,7 +55,7 @@ impl RecordedEndpoint {
     }
 
     /// Flushes the recording. Returns the error that ended it, once.
-    pub(crate) fn recording_error(&mut self) -> Option<io::Error> {
+    pub fn recording_error(&mut self) -> Option<io::Error> {
         if let Some(tape) = &mut self.recording
             && let Err(error) = tape.flush()
         {
@@ -66,24 +66,25 @@ impl RecordedEndpoint {
     }
 
     /// Connections in the table.
-    pub(crate) fn connections(&self) -> u64 {
+    pub fn connections(&self) -> u64 {
         self.endpoint.len() as u64
     }
 
     /// Reads from a connection; not recorded, as it changes nothing.
-    pub(crate) fn inspect<T>(
-        &mut self,
-        id: ConnId,
-        read: impl FnOnce(&Connection) -> T,
-    ) -> Option<T> {
+    pub fn inspect<T>(&mut self, id: ConnId, read: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.endpoint.conn(id).map(|c| read(c))
     }
 
-    pub(crate) fn find(&self, tuple: &FourTuple) -> Option<ConnId> {
+    /// Finds a connection; not recorded.
+    pub fn find(&self, tuple: &FourTuple) -> Option<ConnId> {
         self.endpoint.find(tuple)
     }
 
-    pub(crate) fn listen(
+    /// [`Endpoint::listen`].
+    ///
+    /// # Errors
+    /// Those of [`Endpoint::listen`].
+    pub fn listen(
         &mut self,
         now: Instant,
         port: u16,
@@ -97,46 +98,66 @@ impl RecordedEndpoint {
         result
     }
 
-    pub(crate) fn set_time_wait_limit(&mut self, now: Instant, n: usize) {
+    /// [`Endpoint::reconfigure`].
+    pub fn reconfigure(&mut self, now: Instant, port: u16, config: Arc<Config>) {
+        self.endpoint.reconfigure(port, Arc::clone(&config));
+        self.record(now, || (EndpointCall::Reconfigure { port, config }, RecordedResult::None));
+    }
+
+    /// [`Endpoint::set_time_wait_limit`].
+    pub fn set_time_wait_limit(&mut self, now: Instant, n: usize) {
         self.endpoint.set_time_wait_limit(n);
         self.record(now, || (EndpointCall::SetTimeWaitLimit { n }, RecordedResult::None));
     }
 
-    /// Entries in TIME-WAIT; not recorded.
-    #[cfg(test)]
-    pub(crate) fn time_wait_count(&mut self, now: Instant) -> usize {
+    /// Connections in TIME-WAIT that the endpoint holds alone; not recorded.
+    pub fn time_waits(&mut self, now: Instant) -> usize {
         self.endpoint.time_waits(now)
     }
 
-    pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
+    /// [`Endpoint::unlisten`].
+    pub fn unlisten(&mut self, now: Instant, port: u16) {
         self.endpoint.unlisten(port);
         self.record(now, || (EndpointCall::Unlisten { port }, RecordedResult::None));
     }
 
-    /// Opens a connection. Returns its id and local port.
-    pub(crate) fn connect(
+    /// Opens a connection. `local_port` 0 selects an ephemeral port.
+    ///
+    /// # Errors
+    /// Those of [`Endpoint::connect`].
+    pub fn connect(
         &mut self,
         now: Instant,
         local: IpAddr,
+        local_port: u16,
         remote: IpAddr,
         port: u16,
         config: Arc<Config>,
-    ) -> Result<(ConnId, u16), OpenError> {
-        let result = self.endpoint.connect(now, local, 0, remote, port, Arc::clone(&config));
+    ) -> Result<(ConnId, FourTuple), OpenError> {
+        let result =
+            self.endpoint.connect(now, local, local_port, remote, port, Arc::clone(&config));
         let result = result.and_then(|id| {
             let tuple = self.endpoint.tuple(id).ok_or(OpenError::NoPort)?;
-            Ok((id, tuple.local_port))
+            Ok((id, tuple))
         });
         self.record(now, || {
-            let recorded =
-                RecordedResult::from_result(result.map(|(id, port)| format!("{} {port}", id.0)));
-            (EndpointCall::Connect { local, remote, port, config }, recorded)
+            let opened = result.map(|(id, tuple)| format!("{} {}", id.0, tuple.local_port));
+            let local = SocketAddr::new(local, local_port);
+            let call = EndpointCall::Connect { local, remote, port, config };
+            (call, RecordedResult::from_result(opened))
         });
         result
     }
 
+    /// [`Endpoint::set_next_isn`].
+    pub fn set_next_isn(&mut self, now: Instant, isn: SeqNum) {
+        self.endpoint.set_next_isn(isn);
+        self.record(now, || (EndpointCall::SetNextIsn { isn }, RecordedResult::None));
+    }
+
+    /// [`Endpoint::handle_segment`].
     #[inline]
-    pub(crate) fn handle_segment(
+    pub fn handle_segment(
         &mut self,
         now: Instant,
         local: IpAddr,
@@ -151,7 +172,8 @@ impl RecordedEndpoint {
         arrival
     }
 
-    pub(crate) fn poll_reply(&mut self, now: Instant) -> Option<(FourTuple, Segment)> {
+    /// [`Endpoint::poll_reply`].
+    pub fn poll_reply(&mut self, now: Instant) -> Option<(FourTuple, Segment)> {
         let reply = self.endpoint.poll_reply();
         if let Some((tuple, segment)) = &reply {
             self.record(now, || (EndpointCall::Reply, RecordedResult::reply(tuple, segment)));
@@ -159,7 +181,8 @@ impl RecordedEndpoint {
         reply
     }
 
-    pub(crate) fn handle_icmp_report(
+    /// [`Connection::handle_icmp_report`]; false without the connection.
+    pub fn handle_icmp_report(
         &mut self,
         now: Instant,
         id: ConnId,
@@ -172,15 +195,9 @@ impl RecordedEndpoint {
         changed
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant, id: ConnId) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.handle_timeout(now);
-        }
-        self.record(now, || (EndpointCall::Timeout { id }, RecordedResult::None));
-    }
-
+    /// [`Connection::poll_transmit`].
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant, id: ConnId) -> Option<Transmit> {
+    pub fn poll_transmit(&mut self, now: Instant, id: ConnId) -> Option<Transmit> {
         let conn = self.endpoint.conn(id)?;
         let transmit = conn.poll_transmit(now);
         if self.recording.is_some() {
@@ -192,8 +209,9 @@ impl RecordedEndpoint {
         transmit
     }
 
+    /// [`Connection::on_transmitted`].
     #[inline]
-    pub(crate) fn on_transmitted(
+    pub fn on_transmitted(
         &mut self,
         now: Instant,
         id: ConnId,
@@ -210,20 +228,14 @@ impl RecordedEndpoint {
 
     /// Polls an event; `None` is not recorded.
     #[inline]
-    pub(crate) fn poll_event(&mut self, now: Instant, id: ConnId) -> Option<Event> {
+    pub fn poll_event(&mut self, now: Instant, id: ConnId) -> Option<Event> {
         let event = self.endpoint.conn(id)?.poll_event()?;
         self.record(now, || (EndpointCall::Event { id }, RecordedResult::debug(&event)));
         Some(event)
     }
 
-    pub(crate) fn send(&mut self, now: Instant, id: ConnId, n: u64) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.send(n);
-        }
-        self.record(now, || (EndpointCall::Send { id, n }, RecordedResult::None));
-    }
-
-    pub(crate) fn send_space(&mut self, now: Instant, id: ConnId) -> u64 {
+    /// [`Connection::send_space`]; zero without the connection.
+    pub fn send_space(&mut self, now: Instant, id: ConnId) -> u64 {
         let space = self.endpoint.conn(id).map_or(0, Connection::send_space);
         self.record(now, || {
             (EndpointCall::SendSpace { id }, RecordedResult::Text(space.to_string()))
@@ -231,49 +243,26 @@ impl RecordedEndpoint {
         space
     }
 
-    pub(crate) fn read(&mut self, now: Instant, id: ConnId, n: u64) {
+    /// Makes a call of a connection; without effect once it is released.
+    #[inline]
+    pub fn call(&mut self, now: Instant, id: ConnId, call: ConnCall) {
         if let Some(conn) = self.endpoint.conn(id) {
-            conn.read(n);
+            match call {
+                ConnCall::Timeout => conn.handle_timeout(now),
+                ConnCall::Send(n) => conn.send(n),
+                ConnCall::Read(n) => conn.read(n),
+                ConnCall::SetNagle(on) => conn.set_nagle(on),
+                ConnCall::SetReceiveBuffer(n) => conn.set_receive_buffer(n),
+                ConnCall::DiscardOutOfOrder => conn.discard_out_of_order(),
+                ConnCall::Close => conn.close(),
+                ConnCall::Abort => conn.abort(),
+            }
         }
-        self.record(now, || (EndpointCall::Read { id, n }, RecordedResult::None));
+        self.record(now, || (EndpointCall::Conn { id, call }, RecordedResult::None));
     }
 
-    pub(crate) fn set_nagle(&mut self, now: Instant, id: ConnId, on: bool) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.set_nagle(on);
-        }
-        self.record(now, || (EndpointCall::SetNagle { id, on }, RecordedResult::None));
-    }
-
-    pub(crate) fn set_receive_buffer(&mut self, now: Instant, id: ConnId, n: u64) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.set_receive_buffer(n);
-        }
-        self.record(now, || (EndpointCall::SetReceiveBuffer { id, n }, RecordedResult::None));
-    }
-
-    pub(crate) fn discard_out_of_order(&mut self, now: Instant, id: ConnId) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.discard_out_of_order();
-        }
-        self.record(now, || (EndpointCall::DiscardOutOfOrder { id }, RecordedResult::None));
-    }
-
-    pub(crate) fn close(&mut self, now: Instant, id: ConnId) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.close();
-        }
-        self.record(now, || (EndpointCall::Close { id }, RecordedResult::None));
-    }
-
-    pub(crate) fn abort(&mut self, now: Instant, id: ConnId) {
-        if let Some(conn) = self.endpoint.conn(id) {
-            conn.abort();
-        }
-        self.record(now, || (EndpointCall::Abort { id }, RecordedResult::None));
-    }
-
-    pub(crate) fn release(&mut self, now: Instant, id: ConnId) {
+    /// [`Endpoint::release`].
+    pub fn release(&mut self, now: Instant, id: ConnId) {
         self.endpoint.release(now, id);
         self.record(now, || (EndpointCall::Release { id }, RecordedResult::None));
     }

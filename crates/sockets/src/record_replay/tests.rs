@@ -24,6 +24,21 @@ fn every_profile_and_scheme_round_trips() {
     assert!(config::read("nonsense=1").is_err() && config::read("cc").is_err());
 }
 
+#[test]
+fn calls_with_addresses_and_settings_round_trip() {
+    for text in [
+        "connect 10.0.0.1 10.0.0.2 80 ",
+        "connect 10.0.0.1:4000 10.0.0.2 80 ",
+        "connect [fd77::1]:4000 fd77::2 80 cc=dctcp",
+        "reconfigure 80 cc=dctcp",
+        "next-isn 4294967295",
+        "nagle 3 false",
+    ] {
+        let call = EndpointCall::parse(text).map(|call| call.to_string());
+        assert_eq!(call.as_deref(), Some(text));
+    }
+}
+
 proptest! {
     #[test]
     fn every_segment_round_trips(

@@ -15,7 +15,8 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use recorded_endpoint::RecordedEndpoint;
+pub use call::ConnCall;
+pub use recorded_endpoint::RecordedEndpoint;
 pub use replay::{ReplayError, ReplaySummary, replay};
 
 /// First line of every recording.

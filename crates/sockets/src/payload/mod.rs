@@ -1,5 +1,4 @@
-//! Send and receive buffers of one connection, by stream offset. `tcp` handles ranges only; a
-//! driver keeps the bytes here.
+//! Send and receive buffers of one connection, by stream offset. `tcp` handles ranges only.
 //!
 //! Contract: offsets count payload bytes from zero and never wrap. The connection's buffer sizes
 //! limit the bytes held; nothing here does. A range that is not held yields no bytes, never a
