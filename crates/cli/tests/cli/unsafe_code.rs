@@ -1,4 +1,4 @@
-//! Only the crates that `docs/architecture.md` lists with a reason may contain unsafe code.
+//! Only the crates that `docs/explanation/architecture.md` lists with a reason may contain unsafe code.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
@@ -19,7 +19,7 @@ fn the_list_of_crates_with_unsafe_code_is_complete() {
     let workspace = read_to_string(root.join("Cargo.toml")).expect("a manifest");
     assert!(workspace.contains("\nunsafe_code = \"forbid\"\n"));
 
-    let page = read_to_string(root.join("docs/architecture.md")).expect("a page");
+    let page = read_to_string(root.join("docs/explanation/architecture.md")).expect("a page");
     let (_, section) = page.split_once("\n## Unsafe code\n").expect("a section on unsafe code");
     let section = section.split("\n## ").next().unwrap_or_default();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
