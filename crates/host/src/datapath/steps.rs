@@ -116,7 +116,9 @@ impl World<'_> {
         }
         self.counts.segments += 1;
         let arrival = on_segment(now, node, &self.handles, packet);
-        if let Arrival::Taken(id, _) = arrival {
+        if let Arrival::Taken(id, _) = arrival
+            && self.handles.row(side).conn == Some(id)
+        {
             self.net.release(arrived);
             return self.drive_conn(now, side, id, sched);
         }
@@ -273,7 +275,8 @@ impl World<'_> {
         self.handle_arrival(now, host, packet, arrival, sched);
     }
 
-    /// Handles TCP's response to a packet.
+    /// Handles TCP's response to a packet. If ephemeral ports were reused, the connection that took
+    /// the packet may be that of an earlier flow with the same four-tuple.
     #[inline(never)]
     #[expect(clippy::needless_pass_by_value, reason = "each arrival is handled once")]
     fn handle_arrival(
@@ -284,9 +287,10 @@ impl World<'_> {
         arrival: Arrival,
         sched: &mut Scheduler,
     ) {
-        let side = ConnSide::from_index(packet.dst_conn);
+        let named = ConnSide::from_index(packet.dst_conn);
         match arrival {
             Arrival::Taken(id, _) => {
+                let side = self.nodes.row(host).side(id);
                 if self.delays.tracks(side) {
                     let conn = connection(&mut self.nodes.row_mut(host).endpoint, id);
                     self.delays.on_ack(now, side, &packet.segment, conn);
@@ -294,6 +298,7 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Refused(id, _) => {
+                let side = self.nodes.row(host).side(id);
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
                     tracer.rejected(side);
@@ -301,13 +306,14 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                self.handles.row_mut(side).conn = Some(id);
-                self.drive_conn(now, side, id, sched);
+                self.handles.row_mut(named).conn = Some(id);
+                self.nodes.row_mut(host).set_side(id, named);
+                self.drive_conn(now, named, id, sched);
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
-                    tracer.rejected(side);
+                    tracer.rejected(named);
                 }
                 self.send_replies(now, host, packet, sched);
             }
