@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-wire",
@@ -14,6 +14,7 @@ const ORDER: [&str; 28] = [
     "lowtide-charts",
     "lowtide-analysis",
     "lowtide-tcp",
+    "lowtide-conformance",
     "lowtide-payload",
     "lowtide-packetdrill",
     "lowtide-packetdrill-shim",

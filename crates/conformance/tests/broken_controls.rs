@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lowtide_conformance::{RULES, check};
 use lowtide_tcp::Params;
 use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal, dctcp,
 };
-use lowtide_tcp::conformance::{RULES, check};
 
 /// Fault of a control. Each is a mistake that a real implementation made or could make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
