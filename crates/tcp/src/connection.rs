@@ -23,6 +23,7 @@ use crate::settings::config::Config;
 use crate::state::State;
 use crate::timers::deadlines::Timers;
 use crate::timers::liveness::state::Liveness;
+use crate::timers::retries::Retries;
 use crate::timers::rtt::RttEstimator;
 use crate::transmit::{Transmit, TransmitId};
 
@@ -48,10 +49,7 @@ pub struct Connection {
     pub(crate) ip: IpVersion,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
-    /// Consecutive timeouts without progress.
-    pub(crate) timeouts: u32,
-    /// Consecutive timeouts and window probes without any answer.
-    pub(crate) unanswered: u32,
+    pub(crate) retries: Retries,
     /// Sequence number of a RST to send.
     pub(crate) pending_rst: Option<SeqNum>,
     pub(crate) ts: Option<crate::timers::timestamps::TimestampState>,
@@ -106,8 +104,7 @@ impl Connection {
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
             liveness: Liveness::NEW,
-            timeouts: 0,
-            unanswered: 0,
+            retries: Retries::default(),
             last_departure: None,
             next_id: 0,
             config,
@@ -352,8 +349,7 @@ impl Connection {
         matches!(self.state, State::Established | State::FinWait1)
             && !self.snd.fin_sent
             && self.snd.una > 0
-            && self.timeouts == 0
-            && self.unanswered == 0
+            && self.retries.is_clear()
             && self.config.retries >= 2
             && !self.tracks_liveness()
     }
@@ -462,7 +458,7 @@ impl Connection {
             self.notify_closed(reason);
         }
         self.state = State::Closed;
-        self.timers = Timers::OFF;
+        self.timers.stop_all();
         self.rcv.clear_pending_ack();
         self.snd.pacing_blocked = false;
     }

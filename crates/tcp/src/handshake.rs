@@ -165,9 +165,7 @@ impl Connection {
         self.handshake.repeated |= self.handshake.sent_at.is_some();
         self.handshake.sent_at = Some(now);
         self.handshake.opened_at.get_or_insert(now);
-        if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
-        }
+        self.timers.start_rto(now, &self.rtt);
         Some(self.control_segment(header))
     }
 
@@ -319,7 +317,7 @@ impl Connection {
 
         self.snd.delivered_at = now;
         self.liveness.on_segment(now);
-        self.timers.retransmit = Instant::FAR_FUTURE;
+        self.timers.stop_rto();
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_queued { State::FinWait1 } else { State::Established };
     }

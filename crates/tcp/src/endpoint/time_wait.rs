@@ -38,7 +38,7 @@ impl TimeWaitEntry {
             ts: conn.ts,
             config: Arc::clone(&conn.config),
             challenge_ack_limiter: conn.challenge_ack_limiter,
-            until: conn.timers.time_wait,
+            until: conn.timers.time_wait_ends(),
         }
     }
 

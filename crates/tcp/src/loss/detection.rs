@@ -233,14 +233,15 @@ impl Connection {
     /// recovery. Returns bytes and segments newly marked lost.
     #[inline(never)]
     fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
-        self.timers.reorder = Instant::FAR_FUTURE;
+        self.timers.stop_reorder();
         let newest = self.snd.recovery_ext.as_ref().and_then(|ext| ext.rack.newest());
         let Some(newest) = newest else { return (0, 0) };
         let loss_delay = self.loss_delay();
         let overdue = self.snd.board.mark_overdue_lost(now, newest, loss_delay);
         if overdue.deadline < Instant::FAR_FUTURE {
             let left = overdue.deadline.saturating_since(now) + self.config.loss_timer_slack;
-            self.timers.reorder = now + left.round_up_to(self.config.loss_timer_granularity);
+            let wait = left.round_up_to(self.config.loss_timer_granularity);
+            self.timers.arm_reorder(now + wait);
         }
         if self.snd.episode.in_recovery() {
             if let Some(resent_at) = overdue.resent_at {
@@ -283,11 +284,11 @@ impl Connection {
     /// retransmission timer (RFC 8985 §8).
     pub(crate) fn rearm_loss_timers(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
-            self.timers.reorder = Instant::FAR_FUTURE;
-        } else if self.timers.reorder < Instant::FAR_FUTURE {
-            self.timers.retransmit = Instant::FAR_FUTURE;
-        } else if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
+            self.timers.stop_reorder();
+        } else if self.timers.reorder_runs() {
+            self.timers.stop_rto();
+        } else {
+            self.timers.start_rto(now, &self.rtt);
         }
         self.rearm_loss_probe(now, advanced);
     }
@@ -303,8 +304,8 @@ impl Connection {
         if let Some(prr) = self.snd.prr_mut().filter(|_| bytes > 0) {
             prr.on_timer(in_flight, target, mss);
         }
-        if self.timers.reorder == Instant::FAR_FUTURE && !self.snd.board.is_empty() {
-            self.timers.retransmit = now + self.rtt.rto();
+        if !self.timers.reorder_runs() && !self.snd.board.is_empty() {
+            self.timers.arm_rto(now, &self.rtt);
         }
     }
 

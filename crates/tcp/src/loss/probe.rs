@@ -38,12 +38,11 @@ impl Connection {
             && !board.is_empty()
             && board.sacked() == 0
             && self.snd.episode.phase == RecoveryPhase::Open
-            && self.timers.reorder == Instant::FAR_FUTURE;
+            && !self.timers.reorder_runs();
         if !useful {
-            self.timers.loss_probe = Instant::FAR_FUTURE;
+            self.timers.stop_loss_probe();
         } else if moved && let Some(srtt) = self.rtt.srtt() {
-            // Not later than the retransmission timer, which restarts when the probe is due.
-            self.timers.loss_probe = (now + self.probe_timeout(srtt)).min(self.timers.retransmit);
+            self.timers.arm_loss_probe(now + self.probe_timeout(srtt));
         }
     }
 
@@ -58,11 +57,11 @@ impl Connection {
     /// Handles the probe timer (RFC 8985 §7.3). The retransmission timer runs next, with or without
     /// a probe.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
-        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.stop_loss_probe();
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.tlp.due = ext.tlp.may_probe();
         }
-        self.timers.retransmit = now + self.rtt.rto();
+        self.timers.arm_rto(now, &self.rtt);
     }
 
     /// Chooses the data of the probe: new data if there is some and the peer's window has room,
@@ -99,7 +98,7 @@ impl Connection {
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.tlp.on_sent(self.snd.nxt, again, flight_size);
         }
-        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.stop_loss_probe();
         transmit
     }
 

@@ -8,7 +8,6 @@ use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::state::State;
-use crate::timers::deadlines::Timers;
 
 /// Flags that do not decide whether a segment is accepted.
 const IGNORED_FLAGS: Flags =
@@ -86,7 +85,7 @@ impl Connection {
         }
         // A repeat of the handshake's last ACK carries no counter, and its information is repeated
         // by ACKs of data (RFC 9768 §3.2.2.2 leaves such a test open).
-        let handshake = self.snd.una == 0 || self.handshake.repeated;
+        let handshake = self.snd.una == 0 || self.handshake.is_ambiguous();
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
         self.liveness.on_segment(now);
@@ -115,8 +114,7 @@ impl Connection {
             }
             // A retransmitted SYN of the peer: our SYN-ACK was lost.
             if self.ecn.on_syn(seg.flags, seg.ecn) {
-                self.handshake.syn_due = true;
-                self.handshake.retransmissions = self.handshake.retransmissions.max(1);
+                self.handshake.on_syn_repeated();
             } else {
                 self.abort();
             }
@@ -243,7 +241,7 @@ impl Connection {
             && self.rcv.offset(seg.seq_end()) == self.rcv.nxt as i64
         {
             // Our ACK of the FIN was lost: acknowledge it again and restart TIME-WAIT.
-            self.timers.time_wait = now + self.config.time_wait;
+            self.timers.arm_time_wait(now + self.config.time_wait);
         }
         // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4). ACKs on old segments
         // also count if they acknowledge more, as in FreeBSD. Otherwise two ends whose window
@@ -392,6 +390,7 @@ impl Connection {
     fn enter_time_wait(&mut self, now: Instant) {
         self.notify_closed(CloseReason::Normal);
         self.state = State::TimeWait;
-        self.timers = Timers { time_wait: now + self.config.time_wait, ..Timers::OFF };
+        self.timers.stop_all();
+        self.timers.arm_time_wait(now + self.config.time_wait);
     }
 }

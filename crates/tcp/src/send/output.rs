@@ -59,7 +59,7 @@ impl Connection {
         let next = self.snd.quota.check(self.snd.mss);
         if next == QuotaCheck::FullSegment && self.state.can_send() {
             self.snd.quota.consume(self.snd.mss);
-            self.timers.persist = Instant::FAR_FUTURE;
+            self.timers.stop_persist();
             self.new_data(now, u64::from(self.snd.mss), 1, false, out);
             return true;
         }
@@ -78,7 +78,7 @@ impl Connection {
             self.pure_ack(now, out);
             return true;
         }
-        let due = core::mem::take(&mut self.liveness.probe_due);
+        let due = self.liveness.take_probe();
         if due {
             *out = self.keep_alive_probe(now);
         }
@@ -337,10 +337,10 @@ impl Connection {
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
             && self.snd.limited_by == LimitedBy::ReceiveWindow;
-        if !stuck {
-            self.timers.persist = Instant::FAR_FUTURE;
-        } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
+        if stuck {
+            self.timers.start_persist(now + self.rtt.rto_backed_off(self.snd.window_probes));
+        } else {
+            self.timers.stop_persist();
         }
     }
 
@@ -498,9 +498,7 @@ impl Connection {
         if let Some(prr) = self.snd.prr_mut() {
             prr.on_sent(u64::from(payload));
         }
-        if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
-        }
+        self.timers.start_rto(now, &self.rtt);
         if !self.snd.quota.unpaced {
             self.advance_pacer(now, payload);
         }

@@ -40,7 +40,7 @@ impl Connection {
             return Instant::FAR_FUTURE;
         }
         let since = match self.state {
-            State::SynSent | State::SynReceived => self.handshake.opened_at,
+            State::SynSent | State::SynReceived => self.handshake.opened_at(),
             State::Closed => None,
             _ => self.liveness.waiting_since,
         };

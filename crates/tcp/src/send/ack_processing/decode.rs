@@ -1,6 +1,5 @@
 //! Decode step: the statements of an ACK, before anything acts on them.
 
-use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
 use crate::connection::Connection;
@@ -67,9 +66,9 @@ impl Connection {
         if moved {
             // An opened window ends probing; a window that is still closed was an answer to the
             // probe.
-            self.timers.persist = Instant::FAR_FUTURE;
+            self.timers.stop_persist();
         }
-        self.unanswered = 0;
+        self.retries.on_answer();
         moved
     }
 

@@ -17,8 +17,7 @@ impl Connection {
     #[inline]
     pub(super) fn on_progress(&mut self, now: Instant, ack: DecodedAck, acked: &Acked) {
         if ack.advanced {
-            self.timeouts = 0;
-            self.unanswered = 0;
+            self.retries.on_progress();
             let unacked = self.snd.write_seq.saturating_sub(ack.upto);
             if self.snd.nospace && unacked < self.snd.buffer {
                 self.snd.nospace = false;
@@ -82,9 +81,9 @@ impl Connection {
     /// not only at the first.
     fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
-            self.timers.retransmit = Instant::FAR_FUTURE;
+            self.timers.stop_rto();
         } else if advanced {
-            self.timers.retransmit = now + self.rtt.rto();
+            self.timers.arm_rto(now, &self.rtt);
         }
     }
 }

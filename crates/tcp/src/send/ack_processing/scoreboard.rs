@@ -64,7 +64,7 @@ impl Connection {
         };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.in_recovery()
-            && self.timers.reorder == Instant::FAR_FUTURE
+            && !self.timers.reorder_runs()
             && self.snd.recovery_ext.as_deref().is_none_or(quiet)
     }
 
