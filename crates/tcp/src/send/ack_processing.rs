@@ -44,7 +44,7 @@ impl Connection {
         let ack = self.decode_ack(seg, upto as u64, newer_timestamp);
         if self.snd.nxt == 0 && self.receive_only && !ack.ece && !ack.has_sack {
             // Nothing was sent yet, so this ACK acknowledges nothing.
-            self.snd.last_ece = false;
+            self.snd.on_no_ece();
         } else {
             self.handle_ack(now, seg, ack);
         }

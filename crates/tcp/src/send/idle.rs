@@ -1,6 +1,7 @@
 //! Fast check for the common case of nothing to send.
 
-use super::sender::{LimitedBy, QuotaCheck};
+use super::quota::QuotaCheck;
+use super::sender::LimitedBy;
 use crate::connection::Connection;
 
 impl Connection {

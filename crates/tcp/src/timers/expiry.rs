@@ -60,7 +60,8 @@ impl Connection {
         // After the peer closed the window over data in flight, retransmissions may go on as long
         // as the peer answers (RFC 9293 §3.8.6, SHLD-17): then only unanswered timeouts count.
         let retries = &self.retries;
-        let attempts = if self.snd.wnd == 0 { retries.unanswered() } else { retries.timeouts() };
+        let attempts =
+            if self.snd.window() == 0 { retries.unanswered() } else { retries.timeouts() };
         if attempts >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
@@ -81,18 +82,16 @@ impl Connection {
         } else {
             self.snd.board.mark_all_lost();
         }
-        self.snd.episode.on_rto(self.snd.nxt);
+        self.snd.episode.on_rto(self.snd.nxt());
         if first {
             self.snd.eifel.arm();
         }
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.prr = None;
-            ext.tlp.reset();
-            ext.last_reaction_at = now;
+            ext.on_rto(now);
         }
         self.timers.stop_loss_probe();
         self.timers.stop_reorder();
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.nxt());
         self.rtt.back_off();
         self.timers.arm_rto(now, &self.rtt);
     }
@@ -106,8 +105,7 @@ impl Connection {
             return;
         }
         self.retries.on_window_probe();
-        self.snd.window_probes += 1;
-        self.snd.window_probe_due = true;
-        self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
+        let probes = self.snd.schedule_window_probe();
+        self.timers.persist = now + self.rtt.rto_backed_off(probes);
     }
 }

@@ -2,6 +2,7 @@
 
 mod dsack;
 mod episode;
+mod ext;
 mod prr;
 mod rack;
 mod scoreboard;
@@ -10,6 +11,7 @@ mod undo;
 
 pub(crate) use dsack::is_dsack;
 pub(crate) use episode::{Episode, RecoveryPhase};
+pub(crate) use ext::RecoveryExt;
 pub(crate) use prr::{Prr, PrrAck};
 pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
 #[cfg(test)]

@@ -54,15 +54,10 @@ impl Connection {
     #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
     pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
-        let newer = advances
-            || self.snd.wl1.before(seg.seq)
-            || (self.snd.wl1 == seg.seq && !seg.ack.before(self.snd.wl2));
-        if !newer {
+        if !advances && !self.snd.window_is_newer(seg) {
             return false;
         }
-        let wnd = u64::from(seg.window) << self.snd.snd_wscale;
-        let moved = wnd != self.snd.wnd;
-        self.snd.set_window(wnd, seg.seq, seg.ack);
+        let moved = self.snd.on_window(seg);
         if moved {
             // An opened window ends probing; a window that is still closed was an answer to the
             // probe.

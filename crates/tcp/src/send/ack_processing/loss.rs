@@ -115,7 +115,7 @@ impl Connection {
         }
         self.snd.board.undo_losses();
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.prr = None;
+            ext.end_reduction();
         }
         // The sender was limited by the reduced window, which is gone: no growth for it.
         self.snd.limited_by = LimitedBy::Application;

@@ -99,7 +99,7 @@ impl Connection {
             Some(rtt) => {
                 self.rtt.sample(&self.config, rtt);
                 if let Some(ext) = &mut self.snd.recovery_ext {
-                    ext.tlp.on_rtt_sample();
+                    ext.on_rtt_sample();
                 }
             }
             None if advanced => self.rtt.reset_backoff(),

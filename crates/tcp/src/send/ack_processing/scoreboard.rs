@@ -7,7 +7,6 @@ use super::decode::DecodedAck;
 use crate::connection::Connection;
 use crate::loss::detection::LossDetector;
 use crate::loss::recovery::Acked;
-use crate::send::sender::RecoveryExt;
 
 /// The effect of an ACK on the scoreboard.
 #[derive(Clone, Copy, Debug)]
@@ -57,30 +56,23 @@ impl Connection {
     #[inline]
     fn on_fast_path(&self) -> bool {
         let first = self.snd.board.first_send_order();
-        // After SACK reneging, a segment sent later has already arrived.
-        let quiet = |ext: &RecoveryExt| {
-            ext.tlp.end_seq().is_none()
-                && first.is_some_and(|first| !ext.rack.newest_sent_after(first))
-        };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.in_recovery()
             && !self.timers.reorder_runs()
-            && self.snd.recovery_ext.as_deref().is_none_or(quiet)
+            && self.snd.recovery_ext.as_deref().is_none_or(|ext| ext.is_in_order(first))
     }
 
     /// Processes an ACK up to `ack` without SACK blocks on the fast path: [`Self::ack_slow_path`]
     /// and [`Self::advance_recovery`] without the steps that have no effect here.
     fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
         let arrived = self.snd.board.ack_in_order(ack, acked);
-        self.snd.episode.dup_acks = 0;
-        self.snd.limited_transmit_bytes = 0;
+        self.snd.episode.end_duplicates();
+        self.snd.end_limited_transmit();
         let by_time = self.loss_detector() == LossDetector::Rack;
         let Some(ext) = &mut self.snd.recovery_ext else { return };
-        if ext.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
-            ext.prr = None;
-        }
+        ext.end_reduction_at(ack);
         if let Some(arrived) = arrived.filter(|_| by_time) {
-            ext.rack.on_in_order(now, &arrived);
+            ext.on_in_order(now, &arrived);
         }
     }
 
