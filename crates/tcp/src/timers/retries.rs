@@ -46,7 +46,7 @@ impl Retries {
         self.unanswered
     }
 
-    /// Returns whether nothing was tried in vain since the last progress.
+    /// Returns whether nothing has failed since the last progress.
     pub(crate) const fn is_clear(self) -> bool {
         self.timeouts == 0 && self.unanswered == 0
     }
