@@ -4,7 +4,7 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-use super::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
+use super::recovery::{Acked, Lost, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::settings::config::{RecoveryRule, Reduction};
@@ -78,13 +78,13 @@ impl Connection {
         sane.then_some((start as u64, end as u64))
     }
 
-    /// Updates loss recovery after an ACK. Returns bytes and segments newly marked lost.
+    /// Updates loss recovery after an ACK.
     pub(crate) fn advance_recovery(
         &mut self,
         now: Instant,
         acked: &Acked,
         summary: &AckSummary,
-    ) -> (u64, u32) {
+    ) -> Lost {
         let recovered = self.end_recovery(now);
         if summary.advanced {
             self.snd.episode.end_duplicates();
@@ -110,7 +110,7 @@ impl Connection {
                 if summary.sacked {
                     self.snd.board.detect_losses(self.snd.mss())
                 } else {
-                    (0, 0)
+                    Lost::NONE
                 }
             }
             RecoveryPhase::FastRecovery { sack: false, .. } => {
@@ -145,7 +145,7 @@ impl Connection {
 
     /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
     #[inline(never)]
-    fn newreno_recovery(&mut self, acked: &Acked, summary: &AckSummary) -> (u64, u32) {
+    fn newreno_recovery(&mut self, acked: &Acked, summary: &AckSummary) -> Lost {
         let mss = u64::from(self.snd.mss());
         let inflates = self.snd.prr().is_none();
         let episode = &mut self.snd.episode;
@@ -164,7 +164,7 @@ impl Connection {
             episode.inflation_left -= mss;
             episode.inflation += mss;
         }
-        (0, 0)
+        Lost::NONE
     }
 
     #[inline(never)]
@@ -174,9 +174,9 @@ impl Connection {
         detector: LossDetector,
         acked: &Acked,
         newly_sacked: bool,
-    ) -> (u64, u32) {
+    ) -> Lost {
         let use_sack = detector == LossDetector::Sack;
-        let mut lost = (0, 0);
+        let mut lost = Lost::NONE;
         if use_sack && newly_sacked {
             lost = self.snd.board.detect_losses(self.snd.mss());
         }
@@ -188,7 +188,8 @@ impl Connection {
         }
         if !self.snd.board.front_is_lost() {
             let more = self.snd.board.mark_front_lost();
-            lost = (lost.0 + more.0, lost.1 + more.1);
+            lost.bytes += more.bytes;
+            lost.segments += more.segments;
         }
         self.begin_recovery(now, use_sack, acked.delivered_bytes);
         lost
@@ -228,12 +229,12 @@ impl Connection {
     }
 
     /// Marks overdue segments lost (RFC 8985 §6.2 step 5), sets the reordering timer and begins
-    /// recovery. Returns bytes and segments newly marked lost.
+    /// recovery.
     #[inline(never)]
-    fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
+    fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> Lost {
         self.timers.stop_reorder();
         let newest = self.snd.recovery_ext.as_ref().and_then(|ext| ext.rack.newest());
-        let Some(newest) = newest else { return (0, 0) };
+        let Some(newest) = newest else { return Lost::NONE };
         let loss_delay = self.loss_delay();
         let overdue = self.snd.board.mark_overdue_lost(now, newest, loss_delay);
         if overdue.deadline < Instant::FAR_FUTURE {
@@ -248,7 +249,7 @@ impl Connection {
         } else if self.snd.board.has_lost() {
             self.begin_recovery(now, true, delivered);
         }
-        (overdue.bytes, overdue.segments)
+        Lost { bytes: overdue.bytes, segments: overdue.segments }
     }
 
     /// Time after its transmission when a segment counts as lost.
@@ -295,11 +296,11 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
-        let (bytes, _) = self.rack_detect_losses(now, 0);
+        let lost = self.rack_detect_losses(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
         let mss = u64::from(self.snd.mss());
-        if let Some(prr) = self.snd.prr_mut().filter(|_| bytes > 0) {
+        if let Some(prr) = self.snd.prr_mut().filter(|_| lost.bytes > 0) {
             prr.on_timer(in_flight, target, mss);
         }
         if !self.timers.reorder_runs() && !self.snd.board.is_empty() {

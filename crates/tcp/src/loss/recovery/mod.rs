@@ -16,7 +16,7 @@ pub(crate) use prr::{Prr, PrrAck};
 pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
 #[cfg(test)]
 pub(crate) use scoreboard::take_visits;
-pub(crate) use scoreboard::{Acked, InOrderAck, Scoreboard, TxSegment};
+pub(crate) use scoreboard::{Acked, InOrderAck, Lost, Scoreboard, TxSegment};
 pub(crate) use tlp::{ProbeAck, Tlp};
 #[cfg(test)]
 pub(crate) use undo::MAX_VISITED;

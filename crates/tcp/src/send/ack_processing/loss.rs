@@ -8,7 +8,7 @@ use super::scoreboard::Delivery;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::loss::detection::AckSummary;
-use crate::loss::recovery::{EifelAck, is_dsack};
+use crate::loss::recovery::{EifelAck, Lost, is_dsack};
 use crate::send::sender::LimitedBy;
 use crate::settings::config::UndoRule;
 
@@ -17,10 +17,7 @@ use crate::settings::config::UndoRule;
 pub(super) struct LossUpdate {
     /// The facts by which loss recovery decided.
     pub(super) summary: AckSummary,
-    /// Newly marked lost, bytes.
-    pub(super) lost_bytes: u64,
-    /// Newly marked lost, segments.
-    pub(super) lost_segments: u32,
+    pub(super) lost: Lost,
     /// Fast recovery was in progress before or after it.
     pub(super) recovering: bool,
     /// A reduction by PRR was in progress before it.
@@ -59,16 +56,14 @@ impl Connection {
             dsack: if has_ext && slow_path { self.dsack_of(seg) } else { None },
         };
         // With nothing in flight nothing can be lost, and on the fast path nothing is.
-        let (lost_bytes, lost_segments) =
-            if slow_path && (has_ext || delivery.prior_flight_size > 0) {
-                self.advance_recovery(now, &delivery.acked, &summary)
-            } else {
-                (0, 0)
-            };
+        let lost = if slow_path && (has_ext || delivery.prior_flight_size > 0) {
+            self.advance_recovery(now, &delivery.acked, &summary)
+        } else {
+            Lost::NONE
+        };
         LossUpdate {
             summary,
-            lost_bytes,
-            lost_segments,
+            lost,
             recovering: was_recovering || self.snd.episode.in_fast_recovery(),
             was_reducing,
             after_rto,

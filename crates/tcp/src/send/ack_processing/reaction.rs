@@ -60,7 +60,7 @@ impl Connection {
             return;
         }
         if self.snd.prr().is_some() {
-            self.update_prr(&delivery.acked, &loss.summary, loss.lost_bytes == 0);
+            self.update_prr(&delivery.acked, &loss.summary, loss.lost.bytes == 0);
         }
         if delivery.fast_path {
             self.rearm_loss_probe(now, true);
