@@ -6,14 +6,14 @@ use std::mem;
 
 use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::Arrival;
+use lowtide_tcp::{Arrival, ConnId};
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use super::bucket::{DelayedPacket, Pacer};
 use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
-use crate::app::{ConnHandle, ConnSide};
+use crate::app::ConnSide;
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, connection, packet};
@@ -115,9 +115,10 @@ impl World<'_> {
             return self.receive_slow(now, arrived, sched);
         }
         self.counts.segments += 1;
-        let arrival = on_segment(now, node, &self.handles, packet);
+        let steered = self.handles.row(side).conn;
+        let arrival = on_segment(now, node, packet, steered);
         if let Arrival::Taken(id, _) = arrival
-            && self.handles.row(side).conn == Some(id)
+            && steered == Some(id)
         {
             self.net.release(arrived);
             return self.drive_conn(now, side, id, sched);
@@ -271,7 +272,8 @@ impl World<'_> {
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
-        let arrival = on_segment(now, node, &self.handles, packet);
+        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+        let arrival = on_segment(now, node, packet, steered);
         self.handle_arrival(now, host, packet, arrival, sched);
     }
 
@@ -340,10 +342,9 @@ impl World<'_> {
     }
 }
 
-/// Passes a segment to the TCP of a host.
+/// Passes a segment to the TCP of a host. `hint`: the connection that the packet names.
 #[inline]
-fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Packet) -> Arrival {
-    let hint = handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+fn on_segment(now: Instant, node: &mut Node, packet: &Packet, hint: Option<ConnId>) -> Arrival {
     let remote = address(packet.src.0);
     node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
 }

@@ -10,10 +10,11 @@ mod scoreboard;
 use core::hint::cold_path;
 
 use lowtide_units::Instant;
-use lowtide_wire::Segment;
+use lowtide_wire::{Flags, Segment};
 
 use crate::connection::Connection;
 use crate::event::SegmentError;
+use crate::loss::recovery::Acked;
 use decode::DecodedAck;
 
 impl Connection {
@@ -41,29 +42,41 @@ impl Connection {
             // payload may be new.
             return Ok(());
         }
-        let ack = self.decode_ack(seg, upto as u64, newer_timestamp);
-        if self.snd.nxt == 0 && self.receive_only && !ack.ece && !ack.has_sack {
+        let upto = upto as u64;
+        let window_changed = self.update_window(seg, upto > self.snd.una);
+        let ece = seg.flags.contains(Flags::ECE);
+        if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
             // Nothing was sent yet, so this ACK acknowledges nothing.
             self.snd.on_no_ece();
         } else {
-            self.handle_ack(now, seg, ack);
+            self.handle_ack(now, seg, upto, newer_timestamp, window_changed);
         }
         Ok(())
     }
 
-    /// Processes an ACK that is not older than the last one.
+    /// Processes an ACK up to `upto` that is not older than the last one.
     #[inline(never)]
-    fn handle_ack(&mut self, now: Instant, seg: &Segment, ack: DecodedAck) {
-        let delivery = self.update_scoreboard(now, seg, ack);
-        let feedback = self.decode_feedback(seg, ack, &delivery.acked);
+    fn handle_ack(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        upto: u64,
+        newer_timestamp: bool,
+        window_changed: bool,
+    ) {
+        let ack = DecodedAck::new(now, seg, self.snd.una, upto, newer_timestamp, window_changed);
+        // Filled in place: a return value of this size would be copied.
+        let mut acked = Acked::default();
+        let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
+        let feedback = self.decode_feedback(seg, ack, &acked);
         if !delivery.fast_path {
             self.undo_if_spurious(now, seg, ack, feedback.congested);
         }
-        self.on_progress(now, ack, &delivery.acked);
-        let loss = self.update_loss_recovery(now, seg, ack, &delivery);
-        let sample = self.ack_sample(now, seg, ack, &delivery, &feedback, &loss);
+        self.on_progress(now, ack, &acked);
+        let loss = self.update_loss_recovery(now, seg, ack, delivery, &acked);
+        let sample = self.ack_sample(seg, ack, delivery, &acked, &feedback, &loss);
         self.snd.last_ece = ack.ece;
-        self.react(&sample, &delivery.acked);
-        self.rearm_after_ack(now, seg, ack, &delivery, &loss);
+        self.react(&sample, &acked);
+        self.rearm_after_ack(now, seg, delivery.fast_path, &acked, &loss);
     }
 }

@@ -1,5 +1,6 @@
 //! Decode step: the statements of an ACK, before anything acts on them.
 
+use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
 use crate::connection::Connection;
@@ -10,6 +11,8 @@ use crate::loss::recovery::Acked;
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DecodedAck {
+    /// Time of its arrival.
+    pub(super) at: Instant,
     /// SND.UNA after it.
     pub(super) upto: u64,
     /// It acknowledges new data.
@@ -24,27 +27,30 @@ pub(super) struct DecodedAck {
     pub(super) ece: bool,
 }
 
-impl Connection {
-    /// Decodes an ACK of all data below `upto`, and updates SND.WND from it.
-    #[expect(clippy::inline_always, reason = "every segment takes this path")]
-    #[inline(always)]
-    pub(super) fn decode_ack(
-        &mut self,
+impl DecodedAck {
+    /// Decodes an ACK of all data below `upto`, with SND.UNA at `una` before it.
+    #[inline]
+    pub(super) fn new(
+        at: Instant,
         seg: &Segment,
+        una: u64,
         upto: u64,
         newer_timestamp: bool,
-    ) -> DecodedAck {
-        let advanced = upto > self.snd.una;
-        DecodedAck {
+        window_changed: bool,
+    ) -> Self {
+        Self {
+            at,
             upto,
-            advanced,
-            window_changed: self.update_window(seg, advanced),
+            advanced: upto > una,
+            window_changed,
             newer_timestamp,
             has_sack: !seg.options.sack.is_empty(),
             ece: seg.flags.contains(Flags::ECE),
         }
     }
+}
 
+impl Connection {
     /// Updates SND.WND from a segment that is not older than the last one used. True if it changed.
     ///
     /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a

@@ -8,7 +8,7 @@ use super::scoreboard::Delivery;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::loss::detection::AckSummary;
-use crate::loss::recovery::{EifelAck, Lost, is_dsack};
+use crate::loss::recovery::{Acked, EifelAck, Lost, is_dsack};
 use crate::send::sender::LimitedBy;
 use crate::settings::config::UndoRule;
 
@@ -34,7 +34,8 @@ impl Connection {
         now: Instant,
         seg: &Segment,
         ack: DecodedAck,
-        delivery: &Delivery,
+        delivery: Delivery,
+        acked: &Acked,
     ) -> LossUpdate {
         let duplicate = !ack.advanced
             && !ack.window_changed
@@ -57,7 +58,7 @@ impl Connection {
         };
         // With nothing in flight nothing can be lost, and on the fast path nothing is.
         let lost = if slow_path && (has_ext || delivery.prior_flight_size > 0) {
-            self.advance_recovery(now, &delivery.acked, &summary)
+            self.advance_recovery(now, acked, &summary)
         } else {
             Lost::NONE
         };

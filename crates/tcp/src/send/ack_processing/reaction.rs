@@ -5,7 +5,6 @@ use lowtide_wire::Segment;
 
 use super::decode::DecodedAck;
 use super::loss::LossUpdate;
-use super::scoreboard::Delivery;
 use crate::cc::{AckSample, CongestionEvent, Reaction};
 use crate::connection::Connection;
 use crate::event::EventKind;
@@ -51,22 +50,23 @@ impl Connection {
         &mut self,
         now: Instant,
         seg: &Segment,
-        ack: DecodedAck,
-        delivery: &Delivery,
+        fast_path: bool,
+        acked: &Acked,
         loss: &LossUpdate,
     ) {
-        self.rearm_rto(now, ack.advanced);
+        let advanced = loss.summary.advanced;
+        self.rearm_rto(now, advanced);
         if self.snd.recovery_ext.is_none() {
             return;
         }
         if self.snd.prr().is_some() {
-            self.update_prr(&delivery.acked, &loss.summary, loss.lost.bytes == 0);
+            self.update_prr(acked, &loss.summary, loss.lost.bytes == 0);
         }
-        if delivery.fast_path {
+        if fast_path {
             self.rearm_loss_probe(now, true);
         } else {
             self.on_loss_probe_acked(now, seg, &loss.summary);
-            self.rearm_loss_timers(now, ack.advanced);
+            self.rearm_loss_timers(now, advanced);
         }
     }
 

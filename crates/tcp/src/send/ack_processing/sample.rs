@@ -18,14 +18,14 @@ impl Connection {
     #[inline]
     pub(super) fn ack_sample(
         &mut self,
-        now: Instant,
         seg: &Segment,
         ack: DecodedAck,
-        delivery: &Delivery,
+        delivery: Delivery,
+        acked: &Acked,
         feedback: &CeFeedback,
         loss: &LossUpdate,
     ) -> AckSample {
-        let (acked, advanced) = (&delivery.acked, ack.advanced);
+        let (now, advanced) = (ack.at, ack.advanced);
         let rtt = self.measure_rtt(now, seg, acked, advanced);
         let measured = match &mut self.delay {
             None => None,

@@ -8,11 +8,9 @@ use crate::connection::Connection;
 use crate::loss::detection::LossDetector;
 use crate::loss::recovery::Acked;
 
-/// The effect of an ACK on the scoreboard.
+/// The effect of an ACK on the scoreboard, beside the data that it delivered ([`Acked`]).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// The data that it newly delivered.
-    pub(super) acked: Acked,
     /// It took the fast path: no loss is suspected or being repaired.
     pub(super) fast_path: bool,
     /// Its SACK blocks newly cover data.
@@ -26,16 +24,17 @@ pub(super) struct Delivery {
 }
 
 impl Connection {
-    /// Removes acknowledged data from the scoreboard, marks SACKed data, and advances SND.UNA.
+    /// Removes acknowledged data from the scoreboard, marks SACKed data, and advances SND.UNA. Writes
+    /// the newly delivered data to `acked`.
     #[inline]
     pub(super) fn update_scoreboard(
         &mut self,
         now: Instant,
         seg: &Segment,
         ack: DecodedAck,
+        acked: &mut Acked,
     ) -> Delivery {
         let mut delivery = Delivery {
-            acked: Acked::default(),
             fast_path: ack.advanced && !ack.has_sack && self.on_fast_path(),
             newly_sacked: false,
             prior_in_flight: self.snd.board.pipe(),
@@ -43,9 +42,9 @@ impl Connection {
             was_reducing: self.snd.prr().is_some(),
         };
         if delivery.fast_path {
-            self.ack_fast_path(now, ack.upto, &mut delivery.acked);
+            self.ack_fast_path(now, ack.upto, acked);
         } else {
-            delivery.newly_sacked = self.ack_slow_path(now, seg, ack.upto, &mut delivery.acked);
+            delivery.newly_sacked = self.ack_slow_path(now, seg, ack.upto, acked);
         }
         self.snd.una = ack.upto;
         delivery
