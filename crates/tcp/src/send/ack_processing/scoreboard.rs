@@ -24,8 +24,8 @@ pub(super) struct Delivery {
 }
 
 impl Connection {
-    /// Removes acknowledged data from the scoreboard, marks SACKed data, and advances SND.UNA. Writes
-    /// the newly delivered data to `acked`.
+    /// Removes acknowledged data from the scoreboard, marks SACKed data, and advances SND.UNA.
+    /// Writes the newly delivered data to `acked`.
     #[inline]
     pub(super) fn update_scoreboard(
         &mut self,
