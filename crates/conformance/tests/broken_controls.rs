@@ -314,9 +314,7 @@ impl CongestionControl for WrongOnLoss {
     fn on_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } if self.by_alpha => {
-                let mut mark = AckSample::default();
-                mark.ece = true;
-                mark.may_reduce = true;
+                let mark = AckSample { ece: true, may_reduce: true, ..AckSample::default() };
                 let _ = self.inner.on_ack(&mark);
             }
             CongestionEvent::Loss { already_reduced: true, .. } => {}
