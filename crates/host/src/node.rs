@@ -9,7 +9,7 @@ use lowtide_tcp::{Config, ConnId, Connection, Endpoint};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Segment;
 
-use crate::app::SERVER_PORT;
+use crate::app::{ConnSide, SERVER_PORT};
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::Clock;
 use crate::clocks::timer_tick::TimerTick;
@@ -50,6 +50,8 @@ pub(crate) struct Node {
     pub(crate) tsq_limit: Option<Bytes>,
     pub(crate) stack_out: Option<Box<DelayLine<DelayedPacket>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
+    /// The side of each connection, by [`ConnId`].
+    sides: Vec<ConnSide>,
 }
 
 impl Row for Node {
@@ -113,7 +115,26 @@ impl Node {
             stack_in: DelayLine::new(nic.stack.receive, run_seed, id, "stack in"),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
+            sides: Vec::new(),
         }
+    }
+
+    /// Records that connection `id` is that of `side`.
+    pub(crate) fn set_side(&mut self, id: ConnId, side: ConnSide) {
+        let index = id.0 as usize;
+        if index >= self.sides.len() {
+            self.sides.resize(index + 1, side);
+        }
+        self.sides[index] = side;
+    }
+
+    /// Returns the side of connection `id`, which the host has opened or accepted.
+    #[track_caller]
+    pub(crate) fn side(&self, id: ConnId) -> ConnSide {
+        let Some(side) = self.sides.get(id.0 as usize) else {
+            missing("connections of a host", id.0)
+        };
+        *side
     }
 
     /// Returns true if there is no stage between the line and TCP.

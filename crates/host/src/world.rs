@@ -211,6 +211,7 @@ impl<'a> World<'a> {
         let id = opened.ok()?;
         progress.ports.0 = connection(&mut node.endpoint, id).ports().0;
         handle.conn = Some(id);
+        node.set_side(id, side);
         if let Some(tracer) = &mut self.tracer {
             tracer.opened();
         }

@@ -18,11 +18,12 @@ use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
 use crate::ip::IpVersion;
 use crate::receive::receiver::{Accepted, Receiver};
-use crate::send::sender::{SendQuota, Sender};
+use crate::send::sender::Sender;
 use crate::settings::config::Config;
 use crate::state::State;
 use crate::timers::deadlines::Timers;
 use crate::timers::liveness::state::Liveness;
+use crate::timers::retries::Retries;
 use crate::timers::rtt::RttEstimator;
 use crate::transmit::{Transmit, TransmitId};
 
@@ -48,10 +49,7 @@ pub struct Connection {
     pub(crate) ip: IpVersion,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
-    /// Consecutive timeouts without progress.
-    pub(crate) timeouts: u32,
-    /// Consecutive timeouts and window probes without any answer.
-    pub(crate) unanswered: u32,
+    pub(crate) retries: Retries,
     /// Sequence number of a RST to send.
     pub(crate) pending_rst: Option<SeqNum>,
     pub(crate) ts: Option<crate::timers::timestamps::TimestampState>,
@@ -106,8 +104,7 @@ impl Connection {
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
             liveness: Liveness::NEW,
-            timeouts: 0,
-            unanswered: 0,
+            retries: Retries::default(),
             last_departure: None,
             next_id: 0,
             config,
@@ -144,7 +141,7 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        self.snd.quota = SendQuota::UNKNOWN;
+        self.snd.reset_quota();
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -159,7 +156,7 @@ impl Connection {
 
     /// Processes expired timers; call at the time returned by [`Self::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.snd.quota = SendQuota::UNKNOWN;
+        self.snd.reset_quota();
         self.expire(now);
         self.track_unacked(now);
     }
@@ -219,13 +216,6 @@ impl Connection {
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// Time at which pacing releases waiting data. [`Self::handle_timeout`] need not be called for
-    /// it.
-    #[inline]
-    pub fn poll_pacer(&self) -> Option<Instant> {
-        self.pacing_blocks().then_some(self.snd.pace_at)
-    }
-
     /// The next event for the application.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
@@ -242,29 +232,18 @@ impl Connection {
     /// which limits unacknowledged data: a driver with real bytes calls [`Self::send_space`] first.
     /// Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
-        self.snd.quota = SendQuota::UNKNOWN;
-        if !self.snd.fin_queued {
-            self.snd.write_seq = self.snd.write_seq.saturating_add(n);
-        }
+        self.snd.write(n);
     }
 
     /// Discards data beyond the send buffer: writes that a blocking application has not completed
     /// when it is stopped. Returns the number of bytes.
     pub fn discard_unsent(&mut self) -> u64 {
-        self.snd.quota = SendQuota::UNKNOWN;
-        let edge = self.snd.una.saturating_add(self.snd.buffer);
-        let kept = self.snd.write_seq.min(edge.max(self.snd.nxt));
-        let back = if self.snd.fin_queued { 0 } else { self.snd.write_seq - kept };
-        self.snd.write_seq -= back;
-        back
+        self.snd.discard_unsent()
     }
 
     /// Free bytes of the send buffer; after a zero, [`Event::Writable`] follows.
     pub fn send_space(&mut self) -> u64 {
-        let used = self.snd.write_seq.saturating_sub(self.snd.una);
-        let space = self.snd.buffer.saturating_sub(used);
-        self.snd.nospace |= space == 0;
-        space
+        self.snd.space()
     }
 
     /// Turns Nagle's algorithm on or off (TCP_NODELAY, RFC 9293 §3.7.4).
@@ -284,15 +263,13 @@ impl Connection {
 
     /// Closes this end: FIN follows the data already written.
     pub fn close(&mut self) {
-        if self.snd.fin_queued {
+        if !self.snd.queue_fin() {
             return;
         }
-        self.snd.quota = SendQuota::UNKNOWN;
-        self.snd.fin_queued = true;
         match self.state {
             // Nothing was sent that the peer must acknowledge (RFC 9293 §3.10.4). Deviation: with
             // data queued, the close waits for it, as in SYN-RECEIVED, instead of failing the send.
-            State::SynSent if self.snd.write_seq == 0 => self.end(CloseReason::Normal),
+            State::SynSent if self.snd.nothing_written() => self.end(CloseReason::Normal),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
             // In SYN-RECEIVED the close waits for ESTABLISHED; in other states it was already done.
@@ -305,7 +282,7 @@ impl Connection {
         if self.state.is_synchronised() && self.state != State::TimeWait
             || self.state == State::SynReceived
         {
-            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.next_seq());
         }
         self.end(CloseReason::Aborted);
     }
@@ -337,12 +314,12 @@ impl Connection {
 
     /// SND.UNA: the driver may free payload below this offset.
     pub fn acked_upto(&self) -> u64 {
-        self.snd.una.min(self.snd.write_seq)
+        self.snd.acked_upto()
     }
 
     /// Every byte from this offset on was never sent, not even as a window probe.
     pub fn sent_upto(&self) -> u64 {
-        self.snd.nxt.max(self.snd.window_probe_end.unwrap_or(0)).min(self.snd.write_seq)
+        self.snd.sent_upto()
     }
 
     /// True if no timer can end the connection before two retransmission timeouts from now. It is
@@ -350,10 +327,9 @@ impl Connection {
     /// off, and neither keep-alive nor the user timeout is on.
     pub fn is_making_progress(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1)
-            && !self.snd.fin_sent
-            && self.snd.una > 0
-            && self.timeouts == 0
-            && self.unanswered == 0
+            && !self.snd.fin_is_sent()
+            && self.snd.una() > 0
+            && self.retries.is_clear()
             && self.config.retries >= 2
             && !self.tracks_liveness()
     }
@@ -394,18 +370,18 @@ impl Connection {
             in_flight: self.snd.board.pipe(),
             bytes_acked: self.acked_upto(),
             bytes_received: self.rcv.readable_upto(),
-            received_ce_bytes: self.rcv.received_ce_bytes,
-            received_bytes: self.rcv.received_bytes,
-            snd_wnd: self.snd.wnd,
-            mss: self.snd.mss,
-            limited_by: self.snd.limited_by,
+            received_ce_bytes: self.rcv.received_ce_bytes(),
+            received_bytes: self.rcv.received_bytes(),
+            snd_wnd: self.snd.window(),
+            mss: self.snd.mss(),
+            limited_by: self.snd.limited_by(),
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.in_recovery(),
             after_rto: self.snd.episode.after_timeout(),
-            last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
+            last_progress: self.snd.last_progress(),
             last_departure: self.last_departure,
-            delack_timeouts: self.rcv.delack_timeouts,
-            delack_time: self.rcv.delack_time,
+            delack_timeouts: self.rcv.delack_timeouts(),
+            delack_time: self.rcv.delack_time(),
             delack_detection: self
                 .cc
                 .as_ref()
@@ -462,8 +438,8 @@ impl Connection {
             self.notify_closed(reason);
         }
         self.state = State::Closed;
-        self.timers = Timers::OFF;
+        self.timers.stop_all();
         self.rcv.clear_pending_ack();
-        self.snd.pacing_blocked = false;
+        self.end_pacing();
     }
 }

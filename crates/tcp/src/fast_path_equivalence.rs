@@ -18,7 +18,6 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::profile;
 use crate::scheme;
-use crate::send::sender::SendQuota;
 use crate::settings::config::Config;
 use crate::transmit::Transmit;
 
@@ -79,7 +78,7 @@ impl Pair {
     fn force_slow_path(&mut self, side: usize) {
         if let Some(conn) = self.ends[side].as_mut().filter(|_| self.slow_path_only) {
             conn.receive_only = false;
-            conn.snd.quota = SendQuota::UNKNOWN;
+            conn.snd.reset_quota();
             conn.snd.board.mark_all_ambiguous();
             conn.rcv.force_slow_path();
         }
@@ -175,7 +174,7 @@ impl Pair {
             seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
             // Hidden state that becomes visible later.
             let mut shown = Shown::default();
-            if conn.snd.nxt > 0 {
+            if conn.snd.nxt() > 0 {
                 conn.probe(&mut shown);
             }
             seen.push(format!("{:?} {:?}", conn.loss_delay(), shown));

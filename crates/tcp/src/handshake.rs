@@ -87,8 +87,7 @@ impl Connection {
             }
             _ => None,
         };
-        // The window of a SYN is not scaled (RFC 7323 §2.2).
-        self.snd.set_window(u64::from(syn.window), syn.seq, syn.ack);
+        self.snd.on_syn_window(syn);
     }
 
     /// Returns whether window scaling is agreed; valid from the peer's SYN on.
@@ -149,7 +148,7 @@ impl Connection {
         let mut header = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
-            seq: self.snd.isn,
+            seq: self.snd.isn(),
             flags: Flags::SYN,
             window: self.rcv.advertise_window(true),
             ecn: self.ecn.codepoint(class),
@@ -165,9 +164,7 @@ impl Connection {
         self.handshake.repeated |= self.handshake.sent_at.is_some();
         self.handshake.sent_at = Some(now);
         self.handshake.opened_at.get_or_insert(now);
-        if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
-        }
+        self.timers.start_rto(now, &self.rtt);
         Some(self.control_segment(header))
     }
 
@@ -230,7 +227,7 @@ impl Connection {
         }
         self.ecn.on_syn_ack(seg.flags, seg.ecn);
         self.establish(now, seg);
-        self.snd.set_window(u64::from(seg.window), seg.seq, seg.ack);
+        self.snd.on_syn_window(seg);
         self.rcv.schedule_ack_now();
         Ok(Accepted::default())
     }
@@ -259,8 +256,8 @@ impl Connection {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
         // A window scale above 14 is the peer's error: use 14 (RFC 7323 §2.3).
-        self.snd.snd_wscale =
-            if self.window_scaling_agreed() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+        let agreed = self.window_scaling_agreed();
+        self.snd.set_window_shift(if agreed { peer.window_scale.unwrap_or(0).min(14) } else { 0 });
         self.sack_ok = config.sack && peer.sack_permitted;
         let uses_delay = self.wants_delay_option() && peer.delay;
         self.delay = uses_delay.then(|| Box::new(DelayState::new(&config)));
@@ -277,7 +274,7 @@ impl Connection {
             self.rtt.syn_was_retransmitted(&config);
         }
 
-        let mss = self.snd.mss;
+        let mss = self.snd.mss();
         // If SYN or SYN-ACK was lost more than once, the window is one segment (RFC 5681 §3.1). A
         // single loss may be a timeout of 1 s that was too short, and does not count (RFC 6928 §2;
         // Linux tcp_init_transfer). A CE mark on SYN or SYN-ACK does (RFC 5562 §3.1; RFC 9768
@@ -319,10 +316,10 @@ impl Connection {
         let values = config.params.values(policy.name, policy.params);
         self.rcv.establish(mss, (policy.build)(values, &setup));
 
-        self.snd.delivered_at = now;
+        self.snd.establish(now);
         self.liveness.on_segment(now);
-        self.timers.retransmit = Instant::FAR_FUTURE;
+        self.timers.stop_rto();
         self.pending.note(EventKind::Established);
-        self.state = if self.snd.fin_queued { State::FinWait1 } else { State::Established };
+        self.state = if self.snd.fin_is_queued() { State::FinWait1 } else { State::Established };
     }
 }

@@ -21,7 +21,7 @@ use lowtide_wire::{DelayStamps, SeqNum};
 use crate::connection::Connection;
 use crate::event::CloseReason;
 use crate::handshake::TIMESTAMPS_LEN;
-use crate::send::sender::{SendQuota, Sender};
+use crate::send::sender::Sender;
 use crate::state::State;
 
 /// Minimum accepted MTU, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 that of Linux
@@ -47,11 +47,11 @@ impl Connection {
     /// Processes an ICMP error for a packet with the sequence number `seq`. True if it was accepted
     /// and had an effect; poll as after a segment.
     pub fn handle_icmp_report(&mut self, now: Instant, seq: SeqNum, report: IcmpReport) -> bool {
-        let offset = self.snd.una as i64 + i64::from(seq.diff(self.snd.seq(self.snd.una)));
+        let offset = self.snd.offset(seq);
         let unanswered = self.state == State::SynSent;
         // Before data only the SYN is in flight, one below the first byte.
         let in_flight =
-            if unanswered { -1..=-1 } else { self.snd.una as i64..=self.snd.nxt as i64 };
+            if unanswered { -1..=-1 } else { self.snd.una() as i64..=self.snd.nxt() as i64 };
         if self.state == State::Closed || !in_flight.contains(&offset) {
             return false;
         }
@@ -76,29 +76,28 @@ impl Connection {
             Arc::make_mut(&mut self.config).mtu = mtu;
             return true;
         }
-        if self.snd.pmtu_reductions == MAX_PMTU_REDUCTIONS {
+        if !self.snd.count_pmtu_reduction(MAX_PMTU_REDUCTIONS) {
             return false;
         }
-        self.snd.pmtu_reductions += 1;
         let options = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
         let floor = self.config.min_mss.saturating_sub(options).max(1);
         let mss = mtu.saturating_sub(self.ip.headers_len() + options).max(floor);
         let most = 2 * Sender::max_segments(&self.config);
         let cut =
-            if mss < self.snd.mss { self.snd.board.resegment(mss, most) } else { Some(false) };
+            if mss < self.snd.mss() { self.snd.board.resegment(mss, most) } else { Some(false) };
         let Some(lost) = cut else { return false };
         Arc::make_mut(&mut self.config).mtu = mtu;
-        if mss >= self.snd.mss {
+        if mss >= self.snd.mss() {
             return false;
         }
         self.snd.set_mss(mss, &self.config);
-        self.snd.quota = SendQuota::UNKNOWN;
+        self.snd.reset_quota();
         if lost && !self.snd.episode.in_recovery() {
-            self.snd.board.begin_episode(self.snd.una);
+            self.snd.board.begin_episode(self.snd.una());
             // The state after a timeout, without its congestion response: lost segments are
             // retransmitted as the window allows, and cwnd stays.
-            self.snd.episode.on_rto(self.snd.nxt);
+            self.snd.episode.on_rto(self.snd.nxt());
         }
         self.track_unacked(now);
         true

@@ -17,7 +17,6 @@ extern crate std;
 
 pub mod ack;
 pub mod cc;
-pub mod conformance;
 pub mod delay;
 pub mod feedback;
 pub mod profile;

@@ -78,23 +78,3 @@ impl CongestionControl for Abe {
         self.window.ssthresh()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::vec::Vec;
-
-    use lowtide_tcp::conformance::{check, check_with};
-
-    use super::*;
-
-    #[test]
-    fn it_does_what_it_declares() {
-        assert_eq!(check(&ENTRY), []);
-    }
-
-    #[test]
-    fn at_one_half_the_exemption_is_unneeded() {
-        let broken = check_with(&ENTRY, &[("keep", "50")]);
-        assert_eq!(broken.iter().map(|v| v.rule).collect::<Vec<_>>(), ["exemption"], "{broken:?}");
-    }
-}

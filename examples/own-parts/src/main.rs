@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 #[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]
 mod abe;
+#[cfg(test)]
+mod conformance;
 #[expect(unreachable_pub, reason = "it would be public in `crates/traffic/src/workload/`")]
 mod ring_all_reduce;
 

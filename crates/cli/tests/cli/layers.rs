@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-wire",
@@ -15,6 +15,7 @@ const ORDER: [&str; 28] = [
     "lowtide-charts",
     "lowtide-analysis",
     "lowtide-tcp",
+    "lowtide-conformance",
     "lowtide-sockets",
     "lowtide-packetdrill",
     "lowtide-packetdrill-shim",

@@ -6,14 +6,14 @@ use std::mem;
 
 use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::Arrival;
+use lowtide_tcp::{Arrival, ConnId};
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use super::bucket::{DelayedPacket, Pacer};
 use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
-use crate::app::{ConnHandle, ConnSide};
+use crate::app::ConnSide;
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, connection, packet};
@@ -115,8 +115,11 @@ impl World<'_> {
             return self.receive_slow(now, arrived, sched);
         }
         self.counts.segments += 1;
-        let arrival = on_segment(now, node, &self.handles, packet);
-        if let Arrival::Taken(id, _) = arrival {
+        let steered = self.handles.row(side).conn;
+        let arrival = on_segment(now, node, packet, steered);
+        if let Arrival::Taken(id, _) = arrival
+            && steered == Some(id)
+        {
             self.net.release(arrived);
             return self.drive_conn(now, side, id, sched);
         }
@@ -269,11 +272,13 @@ impl World<'_> {
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
-        let arrival = on_segment(now, node, &self.handles, packet);
+        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+        let arrival = on_segment(now, node, packet, steered);
         self.handle_arrival(now, host, packet, arrival, sched);
     }
 
-    /// Handles TCP's response to a packet.
+    /// Handles TCP's response to a packet. If ephemeral ports were reused, the connection that took
+    /// the packet may be that of an earlier flow with the same four-tuple.
     #[inline(never)]
     #[expect(clippy::needless_pass_by_value, reason = "each arrival is handled once")]
     fn handle_arrival(
@@ -284,9 +289,10 @@ impl World<'_> {
         arrival: Arrival,
         sched: &mut Scheduler,
     ) {
-        let side = ConnSide::from_index(packet.dst_conn);
+        let named = ConnSide::from_index(packet.dst_conn);
         match arrival {
             Arrival::Taken(id, _) => {
+                let side = self.nodes.row(host).side(id);
                 if self.delays.tracks(side) {
                     let conn = connection(&mut self.nodes.row_mut(host).endpoint, id);
                     self.delays.on_ack(now, side, &packet.segment, conn);
@@ -294,6 +300,7 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Refused(id, _) => {
+                let side = self.nodes.row(host).side(id);
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
                     tracer.rejected(side);
@@ -301,13 +308,14 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                self.handles.row_mut(side).conn = Some(id);
-                self.drive_conn(now, side, id, sched);
+                self.handles.row_mut(named).conn = Some(id);
+                self.nodes.row_mut(host).set_side(id, named);
+                self.drive_conn(now, named, id, sched);
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
-                    tracer.rejected(side);
+                    tracer.rejected(named);
                 }
                 self.send_replies(now, host, packet, sched);
             }
@@ -334,10 +342,9 @@ impl World<'_> {
     }
 }
 
-/// Passes a segment to the TCP of a host.
+/// Passes a segment to the TCP of a host. `hint`: the connection that the packet names.
 #[inline]
-fn on_segment(now: Instant, node: &mut Node, handles: &[ConnHandle], packet: &Packet) -> Arrival {
-    let hint = handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+fn on_segment(now: Instant, node: &mut Node, packet: &Packet, hint: Option<ConnId>) -> Arrival {
     let remote = address(packet.src.0);
     node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
 }

@@ -10,6 +10,7 @@ mod fallbacks;
 mod nic;
 mod queries;
 mod related_schemes;
+mod reused_ports;
 mod sources;
 mod stack;
 mod threads;

@@ -22,6 +22,8 @@ pub mod vegas;
 #[path = "../../../../examples/own-parts/src/abe.rs"]
 #[expect(unreachable_pub, reason = "it is not part of this crate")]
 mod example_abe;
+#[cfg(test)]
+const _: &CcEntry = &example_abe::ENTRY;
 
 use lowtide_schema::Registry;
 

@@ -137,7 +137,8 @@ fn decode_cookie(
     now: Instant,
     tuple: &FourTuple,
     seq: SeqNum,
-    (cookie, options): (SeqNum, Option<u32>),
+    cookie: SeqNum,
+    options: Option<u32>,
 ) -> Option<SynOptions> {
     let [by_ends, by_time] = secrets.cookie;
     let value = cookie.raw().wrapping_sub(connection_hash(by_ends, tuple));
@@ -207,7 +208,7 @@ impl Endpoint {
         let stamps = seg.options.timestamps.filter(|_| config.timestamps);
         let options = stamps.map(|t| t.echo & TS_BITS);
         let (isn, seq) = (seg.ack.add(u64::from(u32::MAX)), seg.seq.add(u64::from(u32::MAX)));
-        let kept = decode_cookie(&self.secrets, now, &tuple, seq, (isn, options))?;
+        let kept = decode_cookie(&self.secrets, now, &tuple, seq, isn, options)?;
         let ts_base = self.cookie_ts_base(now, &tuple, &config);
         let syn = kept.syn(seg, seq);
         let mut conn =

@@ -83,7 +83,7 @@ fn open_and_close(
     let id = dial(client, now, config).unwrap();
     let peer = exchange(now, client, server, id, None).unwrap();
     let conn = client.conn(id).unwrap();
-    let from = (conn.ports().0, conn.snd.isn);
+    let from = (conn.ports().0, conn.snd.isn());
     conn.close();
     exchange(now, client, server, id, Some(peer));
     server.conn(peer).unwrap().close();
@@ -251,7 +251,7 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
             let config = Config { timestamps, ..Config::default() };
             let (mut server, mut client) = (server(2, &config, 1), Endpoint::new(1));
             let (old, fin) = server_waits(&mut server, &mut client, &config);
-            let last = server.conn(old).unwrap().snd.isn.add(2);
+            let last = server.conn(old).unwrap().snd.isn().add(2);
             if released {
                 server.release(at(1), old);
             }
@@ -305,14 +305,14 @@ fn a_new_incarnation_starts_beyond_the_old_one_and_unused_timestamps_are_ignored
         let config = Config { timestamps: false, isn: IsnRule::Random, ..Config::default() };
         let (mut server, mut client) = (server(seed, &config, 1), Endpoint::new(1));
         let (old, fin) = server_waits(&mut server, &mut client, &config);
-        let last = server.conn(old).unwrap().snd.isn.add(2);
+        let last = server.conn(old).unwrap().snd.isn().add(2);
         let mut old_syn = syn(fin.src_port, fin.seq.raw().wrapping_sub(1));
         old_syn.options.timestamps = Some(Timestamps { value: 1, echo: 0 });
         let arrival = arrive(&mut server, at(1), &old_syn);
         assert_eq!(arrival, Arrival::Refused(old, SegmentError::UnexpectedSyn));
         let newer = syn(fin.src_port, fin.seq.add(2).raw());
         let Arrival::Opened(id) = arrive(&mut server, at(1), &newer) else { panic!("{seed}") };
-        let isn = server.conn(id).unwrap().snd.isn;
+        let isn = server.conn(id).unwrap().snd.isn();
         assert!(last.before(isn), "seed {seed}: {isn:?} is not beyond {last:?}");
     }
 }

@@ -33,12 +33,12 @@ pub(super) struct TimeWaitEntry {
 impl TimeWaitEntry {
     pub(super) fn of(conn: &Connection) -> Self {
         Self {
-            snd_nxt: conn.snd.seq(conn.snd.nxt),
-            rcv_nxt: conn.rcv.seq(conn.rcv.nxt),
+            snd_nxt: conn.snd.next_seq(),
+            rcv_nxt: conn.rcv.next_seq(),
             ts: conn.ts,
             config: Arc::clone(&conn.config),
             challenge_ack_limiter: conn.challenge_ack_limiter,
-            until: conn.timers.time_wait,
+            until: conn.timers.time_wait_ends(),
         }
     }
 

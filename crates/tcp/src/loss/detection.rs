@@ -4,7 +4,7 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-use super::recovery::{Acked, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
+use super::recovery::{Acked, Lost, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::settings::config::{RecoveryRule, Reduction};
@@ -74,21 +74,21 @@ impl Connection {
         let blocks = seg.options.sack.as_slice();
         let (start, end) = *blocks.first().filter(|_| is_dsack(blocks, seg.ack))?;
         let (start, end) = (self.snd.offset(start), self.snd.offset(end));
-        let sane = 0 <= start && start < end && end <= self.snd.nxt as i64;
+        let sane = 0 <= start && start < end && end <= self.snd.nxt() as i64;
         sane.then_some((start as u64, end as u64))
     }
 
-    /// Updates loss recovery after an ACK. Returns bytes and segments newly marked lost.
+    /// Updates loss recovery after an ACK.
     pub(crate) fn advance_recovery(
         &mut self,
         now: Instant,
         acked: &Acked,
         summary: &AckSummary,
-    ) -> (u64, u32) {
+    ) -> Lost {
         let recovered = self.end_recovery(now);
         if summary.advanced {
-            self.snd.episode.dup_acks = 0;
-            self.snd.limited_transmit_bytes = 0;
+            self.snd.episode.end_duplicates();
+            self.snd.end_limited_transmit();
         } else if (self.sack_ok && summary.sacked) || (!self.sack_ok && summary.duplicate) {
             self.snd.episode.dup_acks += 1;
         }
@@ -97,9 +97,10 @@ impl Connection {
             let of_probe =
                 summary.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
             let dsack = summary.dsack.is_some() && !of_probe;
+            let (una, nxt) = (self.snd.una(), self.snd.nxt());
             if let (Some(ext), Some(sample)) = (&mut self.snd.recovery_ext, &acked.rack_sample) {
                 ext.rack.on_sample(now, sample);
-                ext.rack.update_reo_wnd(self.snd.una, self.snd.nxt, dsack, recovered);
+                ext.rack.update_reo_wnd(una, nxt, dsack, recovered);
             }
             return self.rack_detect_losses(now, acked.delivered_bytes);
         }
@@ -107,9 +108,9 @@ impl Connection {
             RecoveryPhase::Open => self.maybe_begin_recovery(now, detector, acked, summary.sacked),
             RecoveryPhase::FastRecovery { sack: true, .. } | RecoveryPhase::Timeout { .. } => {
                 if summary.sacked {
-                    self.snd.board.detect_losses(self.snd.mss)
+                    self.snd.board.detect_losses(self.snd.mss())
                 } else {
-                    (0, 0)
+                    Lost::NONE
                 }
             }
             RecoveryPhase::FastRecovery { sack: false, .. } => {
@@ -121,11 +122,9 @@ impl Connection {
     /// Ends the episode, or the ECN reduction, if SND.UNA has reached its end. Returns whether an
     /// episode ended.
     fn end_recovery(&mut self, now: Instant) -> bool {
-        let una = self.snd.una;
-        if let Some(ext) = &mut self.snd.recovery_ext
-            && ext.prr.as_ref().is_some_and(|prr| prr.is_over(una))
-        {
-            ext.prr = None;
+        let una = self.snd.una();
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.end_reduction_at(una);
         }
         match self.snd.episode.phase {
             RecoveryPhase::FastRecovery { recovery_point, .. } if una >= recovery_point => {
@@ -146,8 +145,8 @@ impl Connection {
 
     /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
     #[inline(never)]
-    fn newreno_recovery(&mut self, acked: &Acked, summary: &AckSummary) -> (u64, u32) {
-        let mss = u64::from(self.snd.mss);
+    fn newreno_recovery(&mut self, acked: &Acked, summary: &AckSummary) -> Lost {
+        let mss = u64::from(self.snd.mss());
         let inflates = self.snd.prr().is_none();
         let episode = &mut self.snd.episode;
         if summary.advanced {
@@ -165,7 +164,7 @@ impl Connection {
             episode.inflation_left -= mss;
             episode.inflation += mss;
         }
-        (0, 0)
+        Lost::NONE
     }
 
     #[inline(never)]
@@ -175,21 +174,22 @@ impl Connection {
         detector: LossDetector,
         acked: &Acked,
         newly_sacked: bool,
-    ) -> (u64, u32) {
+    ) -> Lost {
         let use_sack = detector == LossDetector::Sack;
-        let mut lost = (0, 0);
+        let mut lost = Lost::NONE;
         if use_sack && newly_sacked {
-            lost = self.snd.board.detect_losses(self.snd.mss);
+            lost = self.snd.board.detect_losses(self.snd.mss());
         }
         let enough =
             self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        let may_begin = self.snd.episode.may_begin(self.snd.una(), use_sack);
         if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
         }
         if !self.snd.board.front_is_lost() {
             let more = self.snd.board.mark_front_lost();
-            lost = (lost.0 + more.0, lost.1 + more.1);
+            lost.bytes += more.bytes;
+            lost.segments += more.segments;
         }
         self.begin_recovery(now, use_sack, acked.delivered_bytes);
         lost
@@ -199,17 +199,16 @@ impl Connection {
     /// it.
     #[inline(never)]
     fn begin_recovery(&mut self, now: Instant, use_sack: bool, delivered: u64) {
-        let already_reduced = self.ecn.in_reaction(self.snd.una);
+        let already_reduced = self.ecn.in_reaction(self.snd.una());
         // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
         let flight_size = self.snd.board.flight_size();
-        let in_flight = flight_size.saturating_sub(self.snd.limited_transmit_bytes);
+        let in_flight = flight_size.saturating_sub(self.snd.end_limited_transmit());
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         self.counters.fast_retransmits += 1;
-        self.snd.board.begin_episode(self.snd.una);
-        self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.board.begin_episode(self.snd.una());
+        self.snd.episode.begin(self.snd.nxt(), use_sack);
         self.snd.eifel.arm();
-        self.snd.limited_transmit_bytes = 0;
-        let mss = u64::from(self.snd.mss);
+        let mss = u64::from(self.snd.mss());
         let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
         self.snd.episode.inflation_left = flight_size.saturating_sub(counted);
         if self.config.reduction == Reduction::OneStep {
@@ -226,21 +225,22 @@ impl Connection {
             let prr = Prr::begin(recover_fs, None).with_dupacks(before);
             ext.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
         }
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.nxt());
     }
 
     /// Marks overdue segments lost (RFC 8985 §6.2 step 5), sets the reordering timer and begins
-    /// recovery. Returns bytes and segments newly marked lost.
+    /// recovery.
     #[inline(never)]
-    fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
-        self.timers.reorder = Instant::FAR_FUTURE;
+    fn rack_detect_losses(&mut self, now: Instant, delivered: u64) -> Lost {
+        self.timers.stop_reorder();
         let newest = self.snd.recovery_ext.as_ref().and_then(|ext| ext.rack.newest());
-        let Some(newest) = newest else { return (0, 0) };
+        let Some(newest) = newest else { return Lost::NONE };
         let loss_delay = self.loss_delay();
         let overdue = self.snd.board.mark_overdue_lost(now, newest, loss_delay);
         if overdue.deadline < Instant::FAR_FUTURE {
             let left = overdue.deadline.saturating_since(now) + self.config.loss_timer_slack;
-            self.timers.reorder = now + left.round_up_to(self.config.loss_timer_granularity);
+            let wait = left.round_up_to(self.config.loss_timer_granularity);
+            self.timers.arm_reorder(now + wait);
         }
         if self.snd.episode.in_recovery() {
             if let Some(resent_at) = overdue.resent_at {
@@ -249,7 +249,7 @@ impl Connection {
         } else if self.snd.board.has_lost() {
             self.begin_recovery(now, true, delivered);
         }
-        (overdue.bytes, overdue.segments)
+        Lost { bytes: overdue.bytes, segments: overdue.segments }
     }
 
     /// Time after its transmission when a segment counts as lost.
@@ -276,18 +276,18 @@ impl Connection {
         let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = cwnd.min(self.snd.board.flight_size());
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.nxt());
     }
 
     /// Restarts the timers of RACK and of tail loss probes. While they run, they replace the
     /// retransmission timer (RFC 8985 §8).
     pub(crate) fn rearm_loss_timers(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
-            self.timers.reorder = Instant::FAR_FUTURE;
-        } else if self.timers.reorder < Instant::FAR_FUTURE {
-            self.timers.retransmit = Instant::FAR_FUTURE;
-        } else if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
+            self.timers.stop_reorder();
+        } else if self.timers.reorder_runs() {
+            self.timers.stop_rto();
+        } else {
+            self.timers.start_rto(now, &self.rtt);
         }
         self.rearm_loss_probe(now, advanced);
     }
@@ -296,15 +296,15 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
-        let (bytes, _) = self.rack_detect_losses(now, 0);
+        let lost = self.rack_detect_losses(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
-        let mss = u64::from(self.snd.mss);
-        if let Some(prr) = self.snd.prr_mut().filter(|_| bytes > 0) {
+        let mss = u64::from(self.snd.mss());
+        if let Some(prr) = self.snd.prr_mut().filter(|_| lost.bytes > 0) {
             prr.on_timer(in_flight, target, mss);
         }
-        if self.timers.reorder == Instant::FAR_FUTURE && !self.snd.board.is_empty() {
-            self.timers.retransmit = now + self.rtt.rto();
+        if !self.timers.reorder_runs() && !self.snd.board.is_empty() {
+            self.timers.arm_rto(now, &self.rtt);
         }
     }
 
@@ -318,12 +318,12 @@ impl Connection {
         if !spreads {
             return;
         }
-        let until = self.snd.nxt;
+        let (until, mss) = (self.snd.nxt(), u64::from(self.snd.mss()));
         let board = &self.snd.board;
         let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.prr = Some(match &ext.prr {
-                Some(prr) => prr.restart(recover_fs, until, u64::from(self.snd.mss)),
+                Some(prr) => prr.restart(recover_fs, until, mss),
                 None => Prr::begin(recover_fs, Some(until)),
             });
         }
@@ -332,12 +332,11 @@ impl Connection {
     /// Updates PRR for an ACK.
     #[inline(never)]
     pub(crate) fn update_prr(&mut self, acked: &Acked, summary: &AckSummary, no_more_lost: bool) {
+        let mss = u64::from(self.snd.mss());
         let Some(prr) = self.snd.recovery_ext.as_mut().and_then(|e| e.prr.as_mut()) else { return };
-        let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
         // With SACK, NewReno recovery also has a scoreboard, whose count is more accurate.
-        let counting = !self.sack_ok
-            && matches!(self.snd.episode.phase, RecoveryPhase::FastRecovery { sack: false, .. });
+        let counting = !self.sack_ok && self.snd.episode.in_newreno_recovery();
         let delivered = if counting {
             prr.delivered_without_sack(
                 acked.acked_bytes,

@@ -31,19 +31,18 @@ impl Connection {
             return;
         }
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.tlp.due = false;
+            ext.tlp.cancel_due();
         }
         let board = &self.snd.board;
         let useful = self.sack_ok
             && !board.is_empty()
             && board.sacked() == 0
             && self.snd.episode.phase == RecoveryPhase::Open
-            && self.timers.reorder == Instant::FAR_FUTURE;
+            && !self.timers.reorder_runs();
         if !useful {
-            self.timers.loss_probe = Instant::FAR_FUTURE;
+            self.timers.stop_loss_probe();
         } else if moved && let Some(srtt) = self.rtt.srtt() {
-            // Not later than the retransmission timer, which restarts when the probe is due.
-            self.timers.loss_probe = (now + self.probe_timeout(srtt)).min(self.timers.retransmit);
+            self.timers.arm_loss_probe(now + self.probe_timeout(srtt));
         }
     }
 
@@ -58,11 +57,11 @@ impl Connection {
     /// Handles the probe timer (RFC 8985 §7.3). The retransmission timer runs next, with or without
     /// a probe.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
-        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.stop_loss_probe();
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.tlp.due = ext.tlp.may_probe();
+            ext.tlp.on_timer();
         }
-        self.timers.retransmit = now + self.rtt.rto();
+        self.timers.arm_rto(now, &self.rtt);
     }
 
     /// Chooses the data of the probe: new data if there is some and the peer's window has room,
@@ -71,12 +70,9 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn plan_loss_probe(&self) -> Option<LossProbe> {
         let snd = &self.snd;
-        let edge = snd.una.saturating_add(snd.buffer);
-        let available = snd.write_seq.min(edge).saturating_sub(snd.nxt);
-        let window = (snd.una + snd.wnd).saturating_sub(snd.nxt);
-        let len = available.min(u64::from(snd.mss));
-        let last = snd.fin_queued && !snd.fin_sent && snd.nxt + len == snd.write_seq;
-        let fin = last && window > len;
+        let window = snd.usable_window();
+        let len = snd.available().min(u64::from(snd.mss()));
+        let fin = window > len && snd.fin_follows(len);
         if len <= window && (len > 0 || fin) {
             return Some(LossProbe::NewData { len, fin });
         }
@@ -96,10 +92,11 @@ impl Connection {
             LossProbe::Retransmit(sent) => (true, self.retransmission(now, sent)),
         };
         self.counters.loss_probes += 1;
+        let end = self.snd.nxt();
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.tlp.on_sent(self.snd.nxt, again, flight_size);
+            ext.tlp.on_sent(end, again, flight_size);
         }
-        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.stop_loss_probe();
         transmit
     }
 
@@ -111,22 +108,23 @@ impl Connection {
         seg: &Segment,
         summary: &AckSummary,
     ) {
+        let una = self.snd.una();
         let Some(ext) = self.snd.recovery_ext.as_mut().filter(|e| e.tlp.end_seq().is_some()) else {
             return;
         };
         let plain = seg.options.sack.as_slice().is_empty() && seg.payload_len == 0;
         let ack = ProbeAck {
-            una: self.snd.una,
+            una,
             dsack_end: summary.dsack.map(|(_, end)| end),
             plain_duplicate: plain && !summary.advanced && !summary.window_changed,
         };
         let Some(in_flight) = ext.tlp.on_ack(&ack) else { return };
         ext.last_reaction_at = now;
-        let already_reduced = self.ecn.in_reaction(self.snd.una);
+        let already_reduced = self.ecn.in_reaction(self.snd.una());
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         // There is no episode: recovery ends as it begins.
         self.notify_cc(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
         self.counters.loss_probe_recoveries += 1;
-        self.ecn.on_reduced(self.snd.nxt);
+        self.ecn.on_reduced(self.snd.nxt());
     }
 }

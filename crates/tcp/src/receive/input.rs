@@ -8,7 +8,6 @@ use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::state::State;
-use crate::timers::deadlines::Timers;
 
 /// Flags that do not decide whether a segment is accepted.
 const IGNORED_FLAGS: Flags =
@@ -25,8 +24,7 @@ impl Connection {
             && seg.options.sack.is_empty()
             && seg.ack == self.snd.seq(0);
         let receives = self.receive_only
-            && self.snd.nxt == 0
-            && self.snd.window_probe_end.is_none()
+            && self.snd.sent_nothing()
             && self.state.can_receive()
             && self.rcv.is_next_in_order(seg);
         if !plain || !receives {
@@ -42,7 +40,7 @@ impl Connection {
             _ => return None,
         }
         self.update_window(seg, false);
-        self.snd.last_ece = false;
+        self.snd.on_no_ece();
         self.liveness.on_segment(now);
         self.pending.note(EventKind::Readable);
         let accepted = self.rcv.on_in_order(now, seg);
@@ -86,7 +84,7 @@ impl Connection {
         }
         // A repeat of the handshake's last ACK carries no counter, and its information is repeated
         // by ACKs of data (RFC 9768 §3.2.2.2 leaves such a test open).
-        let handshake = self.snd.una == 0 || self.handshake.repeated;
+        let handshake = self.snd.una() == 0 || self.handshake.is_ambiguous();
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
         self.liveness.on_segment(now);
@@ -115,8 +113,7 @@ impl Connection {
             }
             // A retransmitted SYN of the peer: our SYN-ACK was lost.
             if self.ecn.on_syn(seg.flags, seg.ecn) {
-                self.handshake.syn_due = true;
-                self.handshake.retransmissions = self.handshake.retransmissions.max(1);
+                self.handshake.on_syn_repeated();
             } else {
                 self.abort();
             }
@@ -160,7 +157,7 @@ impl Connection {
                 self.ecn.on_handshake_ack(seg.flags);
             }
             self.establish(now, seg);
-            self.snd.set_window(u64::from(seg.window) << self.snd.snd_wscale, seg.seq, seg.ack);
+            self.snd.on_window(seg);
         }
         None
     }
@@ -243,13 +240,13 @@ impl Connection {
             && self.rcv.offset(seg.seq_end()) == self.rcv.nxt as i64
         {
             // Our ACK of the FIN was lost: acknowledge it again and restart TIME-WAIT.
-            self.timers.time_wait = now + self.config.time_wait;
+            self.timers.arm_time_wait(now + self.config.time_wait);
         }
         // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4). ACKs on old segments
         // also count if they acknowledge more, as in FreeBSD. Otherwise two ends whose window
         // probes were both accepted would reject each other's ACKs, which are one byte too early,
         // without limit.
-        let recent = self.rcv.is_recent(offset) && self.snd.offset(seg.ack) > self.snd.una as i64;
+        let recent = self.rcv.is_recent(offset) && self.snd.offset(seg.ack) > self.snd.una() as i64;
         let ack_counts = self.state.is_synchronised()
             && (offset == self.rcv.nxt as i64 || recent)
             && seg.flags.contains(Flags::ACK)
@@ -283,9 +280,7 @@ impl Connection {
             State::SynReceived => CloseReason::Refused,
             // Both ends have closed and all data was delivered; only our FIN may be unacknowledged.
             // A peer that left TIME-WAIT early answers with RST.
-            State::Closing | State::LastAck if self.snd.una >= self.snd.write_seq => {
-                CloseReason::Normal
-            }
+            State::Closing | State::LastAck if self.snd.all_data_acked() => CloseReason::Normal,
             _ => CloseReason::Reset,
         };
         self.end(reason);
@@ -297,7 +292,7 @@ impl Connection {
     #[inline(never)]
     fn syn_arrives(&mut self, now: Instant) {
         if self.config.syn_answer == SynAnswer::Reset && self.state != State::TimeWait {
-            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.next_seq());
             self.end(CloseReason::Reset);
         } else {
             self.send_challenge_ack(now);
@@ -308,17 +303,19 @@ impl Connection {
     /// 5961 §5.2).
     fn check_ack(&self, seg: &Segment) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
-        // The peer may have accepted a window probe.
-        let most = self.snd.window_probe_end.map_or(self.snd.nxt, |end| end.max(self.snd.nxt));
-        if ack > most as i64 {
+        if ack > self.snd.highest_ackable() as i64 {
             return Err(SegmentError::AckOfUnsent);
         }
         let window = match self.config.ack_accept {
-            AckAccept::MaxWindow => self.snd.max_wnd,
-            AckAccept::SentWindow => self.snd.max_wnd.min(self.snd.una),
+            AckAccept::MaxWindow => self.snd.max_window(),
+            AckAccept::SentWindow => self.snd.max_window().min(self.snd.una()),
             AckAccept::Any => return Ok(()),
         };
-        if ack >= self.snd.una as i64 - window as i64 { Ok(()) } else { Err(SegmentError::OldAck) }
+        if ack >= self.snd.una() as i64 - window as i64 {
+            Ok(())
+        } else {
+            Err(SegmentError::OldAck)
+        }
     }
 
     /// Schedules a challenge ACK, within the limit: only a peer that sees it can answer correctly
@@ -365,7 +362,7 @@ impl Connection {
             return Accepted::default();
         }
         if let Some(delay) = &mut self.delay
-            && seg.payload_len >= self.snd.mss
+            && seg.payload_len >= self.snd.mss()
         {
             delay.on_data(seg);
         }
@@ -392,6 +389,7 @@ impl Connection {
     fn enter_time_wait(&mut self, now: Instant) {
         self.notify_closed(CloseReason::Normal);
         self.state = State::TimeWait;
-        self.timers = Timers { time_wait: now + self.config.time_wait, ..Timers::OFF };
+        self.timers.stop_all();
+        self.timers.arm_time_wait(now + self.config.time_wait);
     }
 }

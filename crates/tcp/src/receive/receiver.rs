@@ -48,15 +48,15 @@ struct PlacedSegment {
 pub(crate) struct Receiver {
     // Fields in the order of use: first those that every segment touches.
     /// RCV.NXT.
-    pub(crate) nxt: u64,
+    pub(super) nxt: u64,
     /// The advertised right edge of the window; it never moves left.
     right_edge: u64,
     /// Last.ACK.sent of RFC 7323 §4.3.
-    pub(crate) last_ack_sent: u64,
+    pub(super) last_ack_sent: u64,
     consumed: u64,
     buffer: u64,
     /// Payload bytes received, duplicates included.
-    pub(crate) received_bytes: u64,
+    received_bytes: u64,
     policy: Option<Box<dyn AckPolicy>>,
     ack_deadline: Instant,
     /// Arrival time of the data whose ACK is delayed.
@@ -77,12 +77,12 @@ pub(crate) struct Receiver {
     split: Option<SplitAck>,
     reassembly: Reassembly,
     /// Payload bytes received with CE.
-    pub(crate) received_ce_bytes: u64,
+    received_ce_bytes: u64,
     dsack: Option<(u64, u64)>,
     /// ACKs sent by the delayed-ACK timer.
-    pub(crate) delack_timeouts: u32,
+    delack_timeouts: u32,
     /// Sum of the delays of these ACKs.
-    pub(crate) delack_time: Duration,
+    delack_time: Duration,
 }
 
 impl Receiver {
@@ -140,6 +140,38 @@ impl Receiver {
     /// Sequence number of a payload offset.
     pub(crate) const fn seq(&self, offset: u64) -> SeqNum {
         self.irs.add(1).add(offset)
+    }
+
+    /// RCV.NXT.
+    #[inline]
+    pub(crate) const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Sequence number of RCV.NXT, which an ACK of everything received carries.
+    #[inline]
+    pub(crate) const fn next_seq(&self) -> SeqNum {
+        self.seq(self.nxt)
+    }
+
+    /// Payload bytes received, duplicates included.
+    pub(crate) const fn received_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    /// Payload bytes received with CE.
+    pub(crate) const fn received_ce_bytes(&self) -> u64 {
+        self.received_ce_bytes
+    }
+
+    /// ACKs sent by the delayed-ACK timer.
+    pub(crate) const fn delack_timeouts(&self) -> u32 {
+        self.delack_timeouts
+    }
+
+    /// Sum of the delays of the ACKs sent by the delayed-ACK timer.
+    pub(crate) const fn delack_time(&self) -> Duration {
+        self.delack_time
     }
 
     /// Payload offset of a sequence number, the one nearest to RCV.NXT; negative before the stream.

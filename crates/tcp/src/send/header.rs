@@ -65,7 +65,7 @@ impl Connection {
             src_port: self.local_port,
             dst_port: self.remote_port,
             seq,
-            ack: self.rcv.seq(self.rcv.nxt),
+            ack: self.rcv.next_seq(),
             flags,
             window,
             ecn: self.ecn.codepoint(class),
@@ -149,8 +149,8 @@ impl Connection {
             ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };
-        if self.rcv.nxt > 0 || self.cc.is_some() {
-            header.ack = self.rcv.seq(self.rcv.nxt);
+        if self.rcv.nxt() > 0 || self.cc.is_some() {
+            header.ack = self.rcv.next_seq();
             header.flags |= Flags::ACK;
             header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
         }

@@ -1,8 +1,7 @@
 //! Fast check for the common case of nothing to send.
 
-use lowtide_units::Instant;
-
-use super::sender::{LimitedBy, QuotaCheck};
+use super::quota::QuotaCheck;
+use super::sender::LimitedBy;
 use crate::connection::Connection;
 
 impl Connection {
@@ -13,7 +12,7 @@ impl Connection {
         let silent = self.state.can_send()
             && self.pending_rst.is_none()
             && !self.rcv.must_ack_now()
-            && !self.liveness.probe_due;
+            && !self.liveness.probe_is_due();
         if !silent {
             return false;
         }
@@ -31,11 +30,11 @@ impl Connection {
 
     pub(crate) fn set_cwnd_limited(&mut self) {
         self.snd.limited_by = LimitedBy::Cwnd;
-        self.timers.persist = Instant::FAR_FUTURE;
+        self.timers.stop_persist();
     }
 
     pub(crate) fn set_app_limited(&mut self) {
         self.snd.limited_by = LimitedBy::Application;
-        self.timers.persist = Instant::FAR_FUTURE;
+        self.timers.stop_persist();
     }
 }

@@ -5,5 +5,6 @@ mod header;
 mod idle;
 mod output;
 mod pacing;
+mod quota;
 pub(crate) mod sender;
 mod tso_defer;

@@ -6,14 +6,15 @@ use core::hint::cold_path;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Flags;
 
-use super::sender::{LimitedBy, QuotaCheck, SendQuota, Sender};
+use super::quota::{QuotaCheck, SendQuota};
+use super::sender::{LimitedBy, Sender};
 use super::tso_defer::SendOpportunity;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
 use crate::loss::detection::LossDetector;
 use crate::loss::probe::LossProbe;
-use crate::loss::recovery::{RecoveryPhase, TxSegment};
+use crate::loss::recovery::TxSegment;
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -59,7 +60,7 @@ impl Connection {
         let next = self.snd.quota.check(self.snd.mss);
         if next == QuotaCheck::FullSegment && self.state.can_send() {
             self.snd.quota.consume(self.snd.mss);
-            self.timers.persist = Instant::FAR_FUTURE;
+            self.timers.stop_persist();
             self.new_data(now, u64::from(self.snd.mss), 1, false, out);
             return true;
         }
@@ -78,7 +79,7 @@ impl Connection {
             self.pure_ack(now, out);
             return true;
         }
-        let due = core::mem::take(&mut self.liveness.probe_due);
+        let due = self.liveness.take_probe();
         if due {
             *out = self.keep_alive_probe(now);
         }
@@ -122,7 +123,7 @@ impl Connection {
             }
             Plan::Rescue(sent) => {
                 // HighRxt is unchanged: segments below may still be missing.
-                self.snd.episode.rescued = true;
+                self.snd.episode.on_rescue();
                 self.retransmission(now, sent)
             }
             Plan::TailLossProbe(tail) => self.send_loss_probe(now, tail),
@@ -141,7 +142,7 @@ impl Connection {
         // With nothing in flight no probe is due, so its state is not read.
         if !self.snd.board.is_empty()
             && let Some(ext) = &mut self.snd.recovery_ext
-            && core::mem::take(&mut ext.tlp.due)
+            && ext.take_probe()
             && let Some(tail) = self.plan_loss_probe()
         {
             return Some(Plan::TailLossProbe(tail));
@@ -160,11 +161,7 @@ impl Connection {
         let (cwnd, in_flight) = if ca_open {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
         } else {
-            let inflated = self.snd.prr().is_none()
-                && matches!(
-                    self.snd.episode.phase,
-                    RecoveryPhase::FastRecovery { sack: false, .. }
-                );
+            let inflated = self.snd.prr().is_none() && self.snd.episode.in_newreno_recovery();
             let board = &self.snd.board;
             let in_flight = if inflated { board.flight_size() } else { board.pipe() };
             (self.send_window(in_flight), in_flight)
@@ -172,7 +169,7 @@ impl Connection {
         if self.snd.episode.in_recovery()
             && let Some(lost) = self.snd.board.next_lost()
         {
-            if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
+            if self.snd.episode.must_send_one() || in_flight + u64::from(lost.len) <= cwnd {
                 return Some(Plan::Retransmit(lost));
             }
             self.snd.limited_by = LimitedBy::Cwnd;
@@ -199,7 +196,7 @@ impl Connection {
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
             return Some(Plan::Retransmit(hole));
         }
-        if self.snd.episode.rescued {
+        if self.snd.episode.is_rescued() {
             return None;
         }
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
@@ -208,8 +205,7 @@ impl Connection {
     fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, ca_open: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
-        let buffer_edge = self.snd.una.saturating_add(self.snd.buffer);
-        let available = self.snd.write_seq.min(buffer_edge).saturating_sub(self.snd.nxt);
+        let available = self.snd.available();
         let fin_alone = self.snd.nxt == self.snd.write_seq && self.snd.fin_queued;
         if available == 0 && !fin_alone {
             let waiting = self.snd.nxt < self.snd.write_seq;
@@ -217,7 +213,7 @@ impl Connection {
                 if waiting { LimitedBy::SendBuffer } else { LimitedBy::Application };
             return None;
         }
-        let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
+        let window = self.snd.usable_window();
         if fin_alone {
             cold_path();
             if window == 0 {
@@ -294,13 +290,13 @@ impl Connection {
     /// window is that of the congestion control.
     fn in_ca_open(&self) -> bool {
         !self.snd.episode.in_recovery()
-            && self.snd.episode.dup_acks == 0
+            && self.snd.episode.dup_acks() == 0
             && self.snd.prr().is_none()
     }
 
     /// Bytes of new data that the congestion window permits.
     fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
-        let duplicates = self.snd.episode.dup_acks;
+        let duplicates = self.snd.episode.dup_acks();
         let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.in_recovery() {
             (cwnd, in_flight)
         } else if !self.config.limited_transmit {
@@ -337,10 +333,10 @@ impl Connection {
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
             && self.snd.limited_by == LimitedBy::ReceiveWindow;
-        if !stuck {
-            self.timers.persist = Instant::FAR_FUTURE;
-        } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
+        if stuck {
+            self.timers.start_persist(now + self.rtt.rto_backed_off(self.snd.window_probes));
+        } else {
+            self.timers.stop_persist();
         }
     }
 
@@ -348,7 +344,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn plan_window_probe(&self) -> Plan {
-        let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
+        let window = self.snd.usable_window();
         let len = window
             .min(self.snd.write_seq - self.snd.nxt.min(self.snd.write_seq))
             .min(u64::from(self.snd.mss));
@@ -398,7 +394,7 @@ impl Connection {
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
-        if self.snd.episode.dup_acks > 0 && !self.snd.episode.in_recovery() {
+        if self.snd.episode.dup_acks() > 0 && !self.snd.episode.in_recovery() {
             cold_path();
             self.snd.limited_transmit_bytes += len;
         }
@@ -460,7 +456,7 @@ impl Connection {
         if let Some(stamps) = header.options.timestamps {
             self.snd.eifel.on_retransmit(stamps.value);
         }
-        self.snd.episode.force_one = false;
+        self.snd.episode.on_retransmit();
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;
         self.sent_data(now, header.payload_len);
@@ -478,8 +474,7 @@ impl Connection {
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
         if start >= self.snd.write_seq {
-            let old = self.snd.isn.add(start);
-            let header = self.segment(now, old, PacketClass::Control);
+            let header = self.segment(now, self.snd.old_seq(), PacketClass::Control);
             return self.control_segment(header);
         }
         let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control);
@@ -498,9 +493,7 @@ impl Connection {
         if let Some(prr) = self.snd.prr_mut() {
             prr.on_sent(u64::from(payload));
         }
-        if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
-        }
+        self.timers.start_rto(now, &self.rtt);
         if !self.snd.quota.unpaced {
             self.advance_pacer(now, payload);
         }

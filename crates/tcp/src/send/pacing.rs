@@ -11,7 +11,7 @@
 
 use lowtide_units::{Bytes, Instant, Rate};
 
-use super::sender::{LimitedBy, SendQuota};
+use super::sender::LimitedBy;
 use crate::cc::per_round_trip;
 use crate::connection::Connection;
 use crate::settings::config::PacingRule;
@@ -62,12 +62,19 @@ impl Connection {
     pub fn hold_data_until(&mut self, at: Instant) {
         self.snd.tsq_throttled = true;
         self.snd.pace_at = self.snd.pace_at.max(at);
-        self.snd.quota = SendQuota::UNKNOWN;
+        self.snd.reset_quota();
     }
 
-    /// Pacing delays a sender that may otherwise send.
-    pub(crate) const fn pacing_blocks(&self) -> bool {
-        self.snd.pacing_blocked
+    /// Time at which pacing releases waiting data. [`Self::handle_timeout`] need not be called for
+    /// it.
+    #[inline]
+    pub fn poll_pacer(&self) -> Option<Instant> {
+        self.snd.pacing_blocked.then_some(self.snd.pace_at)
+    }
+
+    /// The connection has ended: nothing waits for pacing.
+    pub(crate) const fn end_pacing(&mut self) {
+        self.snd.pacing_blocked = false;
     }
 
     /// Data was sent: computes the departure time of the next segment.

@@ -3,10 +3,11 @@
 use alloc::boxed::Box;
 
 use lowtide_units::Instant;
-use lowtide_wire::SeqNum;
+use lowtide_wire::{Segment, SeqNum};
 
-use crate::loss::recovery::{Eifel, Episode, Prr, Rack, Scoreboard, Tlp};
-use crate::settings::config::{Config, RecoveryRule, Reduction};
+use super::quota::SendQuota;
+use crate::loss::recovery::{Eifel, Episode, Prr, RecoveryExt, Scoreboard};
+use crate::settings::config::Config;
 
 /// Reason why the sender stopped at its last attempt to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,148 +32,66 @@ const SEGMENT_COST: u64 = 512;
 /// Short segments that may be in flight even with a small send buffer.
 const MIN_SEGMENTS: u64 = 1024;
 
-/// State of PRR, RACK and tail loss probes, allocated only if one of them is enabled.
-#[derive(Clone, Debug)]
-pub(crate) struct RecoveryExt {
-    /// The reduction by PRR in progress.
-    pub(crate) prr: Option<Prr>,
-    pub(crate) rack: Rack,
-    pub(crate) tlp: Tlp,
-    /// Time of the last loss reaction, by fast recovery or by a timeout.
-    pub(crate) last_reaction_at: Instant,
-}
-
-impl RecoveryExt {
-    fn from_config(config: &Config) -> Option<Box<Self>> {
-        let asked = config.recovery == RecoveryRule::Rack
-            || config.reduction == Reduction::Prr
-            || config.tail_loss_probe;
-        asked.then(|| {
-            Box::new(Self {
-                prr: None,
-                rack: Rack::new(),
-                tlp: Tlp::default(),
-                last_reaction_at: Instant::ZERO,
-            })
-        })
-    }
-}
-
-/// Data and congestion window left after the last send decision. Valid until a segment arrives, a
-/// timer fires or the application calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SendQuota {
-    /// Unsent bytes that fit the peer's window, less one: the last byte is excluded.
-    data: u32,
-    /// Bytes left in the congestion window.
-    room: u32,
-    /// Sending is not paced.
-    pub(crate) unpaced: bool,
-}
-
-/// Result of [`SendQuota::check`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum QuotaCheck {
-    /// A full segment may be sent, and more data follows it.
-    FullSegment,
-    /// The congestion window has no room for a segment.
-    CwndLimited,
-    /// The quota does not decide; the full checks must run.
-    Unknown,
-}
-
-impl SendQuota {
-    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
-
-    /// The quota after one unpaced full segment of `mss` bytes, from `data` unsent bytes and `room`
-    /// bytes of congestion window.
-    pub(crate) fn after(mss: u64, data: u64, room: u64) -> Self {
-        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
-        // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
-        // again.
-        let most = u64::from(u32::MAX);
-        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
-    }
-
-    #[inline]
-    pub(crate) const fn check(&self, mss: u32) -> QuotaCheck {
-        if self.data < mss {
-            QuotaCheck::Unknown
-        } else if self.room < mss {
-            QuotaCheck::CwndLimited
-        } else {
-            QuotaCheck::FullSegment
-        }
-    }
-
-    /// Uses the quota for one full segment.
-    #[inline]
-    pub(crate) const fn consume(&mut self, mss: u32) {
-        self.data -= mss;
-        self.room -= mss;
-    }
-}
-
 /// Send state. Offsets count payload bytes from zero; a FIN counts one.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
     // Ordered by use: the fields that every segment touches share cache lines; rare ones come last.
     /// SND.UNA.
-    pub(crate) una: u64,
+    pub(super) una: u64,
     /// SND.NXT: the highest offset ever sent. Retransmission does not move it back.
-    pub(crate) nxt: u64,
+    pub(super) nxt: u64,
     /// Stream offset up to which the application has written.
-    pub(crate) write_seq: u64,
+    pub(super) write_seq: u64,
     /// SND.WND, bytes.
-    pub(crate) wnd: u64,
+    pub(super) wnd: u64,
     /// The largest window that the peer ever offered (RFC 9293 §3.8.6.2.1).
-    pub(crate) max_wnd: u64,
-    pub(crate) isn: SeqNum,
+    pub(super) max_wnd: u64,
+    pub(super) isn: SeqNum,
     /// Payload bytes of a full segment.
-    pub(crate) mss: u32,
+    pub(super) mss: u32,
     /// Limit on unacknowledged plus unsent bytes: the send buffer, or less when segments are short.
-    pub(crate) buffer: u64,
+    pub(super) buffer: u64,
     /// SND.WL1 and SND.WL2.
-    pub(crate) wl1: SeqNum,
-    pub(crate) wl2: SeqNum,
+    pub(super) wl1: SeqNum,
+    pub(super) wl2: SeqNum,
     /// The peer's window shift.
-    pub(crate) snd_wscale: u8,
+    pub(super) snd_wscale: u8,
     /// The application closed: FIN follows the last byte.
-    pub(crate) fin_queued: bool,
-    pub(crate) fin_sent: bool,
-    pub(crate) limited_by: LimitedBy,
+    pub(super) fin_queued: bool,
+    pub(super) fin_sent: bool,
+    pub(super) limited_by: LimitedBy,
     /// The next transmission ignores the peer's window (persist timer fired).
-    pub(crate) window_probe_due: bool,
+    pub(super) window_probe_due: bool,
     /// Pacing alone stopped the last attempt to send.
-    pub(crate) pacing_blocked: bool,
+    pub(super) pacing_blocked: bool,
     /// The driver accepts no data before `pace_at`.
-    pub(crate) tsq_throttled: bool,
+    pub(super) tsq_throttled: bool,
     /// ECE flag of the last ACK.
-    pub(crate) last_ece: bool,
+    pub(super) last_ece: bool,
     /// The application was notified that the buffer is full.
-    pub(crate) nospace: bool,
+    pub(super) nospace: bool,
     /// ICMP reports so far that would lower the path MTU.
-    pub(crate) pmtu_reductions: u8,
-    pub(crate) quota: SendQuota,
+    pub(super) pmtu_reductions: u8,
+    pub(super) quota: SendQuota,
     /// One past the byte of an unanswered window probe.
-    pub(crate) window_probe_end: Option<u64>,
+    pub(super) window_probe_end: Option<u64>,
     pub(crate) board: Scoreboard,
     /// Present if a switch requires it.
     pub(crate) recovery_ext: Option<Box<RecoveryExt>>,
     pub(crate) episode: Episode,
     /// New data sent by limited transmit in this run of duplicate ACKs; not part of FlightSize.
-    pub(crate) limited_transmit_bytes: u64,
+    pub(super) limited_transmit_bytes: u64,
     /// Bytes delivered so far, and the time of the last delivery.
-    pub(crate) delivered: u64,
-    pub(crate) delivered_at: Instant,
+    pub(super) delivered: u64,
+    pub(super) delivered_at: Instant,
     /// End of the current round trip.
-    pub(crate) round_end: u64,
-    pub(crate) last_sent_at: Option<Instant>,
+    pub(super) round_end: u64,
+    pub(super) last_sent_at: Option<Instant>,
     pub(crate) eifel: Eifel,
     /// Window probes since data was sent, for their backoff.
-    pub(crate) window_probes: u32,
-    pub(crate) pace_at: Instant,
+    pub(super) window_probes: u32,
+    pub(super) pace_at: Instant,
 }
 
 impl Sender {
@@ -230,16 +149,16 @@ impl Sender {
 
     /// The reduction by PRR in progress.
     pub(crate) fn prr(&self) -> Option<&Prr> {
-        self.recovery_ext.as_ref()?.prr.as_ref()
+        self.recovery_ext.as_ref()?.prr()
     }
 
     pub(crate) fn prr_mut(&mut self) -> Option<&mut Prr> {
-        self.recovery_ext.as_mut()?.prr.as_mut()
+        self.recovery_ext.as_mut()?.prr_mut()
     }
 
     /// End of a tail loss probe whose outcome is not yet known.
     pub(crate) fn loss_probe_end(&self) -> Option<u64> {
-        self.recovery_ext.as_ref()?.tlp.end_seq()
+        self.recovery_ext.as_ref()?.probe_end()
     }
 
     /// Heap bytes held outside this struct.
@@ -267,11 +186,227 @@ impl Sender {
         self.fin_sent && self.una > self.write_seq
     }
 
-    /// Stores the peer's scaled window field, with SND.WL1 and SND.WL2.
-    pub(crate) fn set_window(&mut self, wnd: u64, seq: SeqNum, ack: SeqNum) {
-        self.wnd = wnd;
-        self.wl1 = seq;
-        self.wl2 = ack;
-        self.max_wnd = self.max_wnd.max(wnd);
+    /// SND.UNA.
+    #[inline]
+    pub(crate) const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// SND.NXT.
+    #[inline]
+    pub(crate) const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub(crate) const fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// ISS: the sequence number of our SYN.
+    pub(crate) const fn isn(&self) -> SeqNum {
+        self.isn
+    }
+
+    /// Sequence number of the next new byte, SND.NXT.
+    pub(crate) const fn next_seq(&self) -> SeqNum {
+        self.seq(self.nxt)
+    }
+
+    /// Sequence number below SND.NXT: a segment without data at it is old, so the peer answers it.
+    pub(crate) const fn old_seq(&self) -> SeqNum {
+        self.isn.add(self.nxt)
+    }
+
+    /// The limit of the sender at its last attempt to send.
+    pub(crate) const fn limited_by(&self) -> LimitedBy {
+        self.limited_by
+    }
+
+    /// Makes the next send decision run all checks.
+    #[inline]
+    pub(crate) const fn reset_quota(&mut self) {
+        self.quota = SendQuota::UNKNOWN;
+    }
+
+    /// The application wrote `n` bytes; ignored after its close.
+    pub(crate) const fn write(&mut self, n: u64) {
+        self.reset_quota();
+        if !self.fin_queued {
+            self.write_seq = self.write_seq.saturating_add(n);
+        }
+    }
+
+    /// Discards data that was never sent and is beyond the send buffer. Returns its bytes.
+    pub(crate) fn discard_unsent(&mut self) -> u64 {
+        self.reset_quota();
+        let edge = self.una.saturating_add(self.buffer);
+        let kept = self.write_seq.min(edge.max(self.nxt));
+        let back = if self.fin_queued { 0 } else { self.write_seq - kept };
+        self.write_seq -= back;
+        back
+    }
+
+    /// Free bytes of the send buffer; after a zero the application is notified of space.
+    pub(crate) const fn space(&mut self) -> u64 {
+        let used = self.write_seq.saturating_sub(self.una);
+        let space = self.buffer.saturating_sub(used);
+        self.nospace |= space == 0;
+        space
+    }
+
+    /// Queues a FIN behind the data. Returns false if one was queued before.
+    pub(crate) const fn queue_fin(&mut self) -> bool {
+        if self.fin_queued {
+            return false;
+        }
+        self.reset_quota();
+        self.fin_queued = true;
+        true
+    }
+
+    /// The application closed: FIN follows the last byte.
+    pub(crate) const fn fin_is_queued(&self) -> bool {
+        self.fin_queued
+    }
+
+    /// Our FIN is not sent yet, and follows the next `len` bytes.
+    pub(crate) const fn fin_follows(&self, len: u64) -> bool {
+        self.fin_queued && !self.fin_sent && self.nxt + len == self.write_seq
+    }
+
+    /// Our FIN was sent.
+    pub(crate) const fn fin_is_sent(&self) -> bool {
+        self.fin_sent
+    }
+
+    /// The application has written nothing.
+    pub(crate) const fn nothing_written(&self) -> bool {
+        self.write_seq == 0
+    }
+
+    /// All payload is acknowledged; a FIN may not be.
+    pub(crate) const fn all_data_acked(&self) -> bool {
+        self.una >= self.write_seq
+    }
+
+    /// Payload below this offset is acknowledged.
+    pub(crate) fn acked_upto(&self) -> u64 {
+        self.una.min(self.write_seq)
+    }
+
+    /// Payload from this offset on was never sent, not even as a window probe.
+    pub(crate) fn sent_upto(&self) -> u64 {
+        self.highest_ackable().min(self.write_seq)
+    }
+
+    /// The highest offset that the peer may acknowledge: it may have accepted a window probe.
+    pub(crate) fn highest_ackable(&self) -> u64 {
+        self.window_probe_end.map_or(self.nxt, |end| end.max(self.nxt))
+    }
+
+    /// Neither data nor a window probe was sent.
+    #[inline]
+    pub(crate) const fn sent_nothing(&self) -> bool {
+        self.nxt == 0 && self.window_probe_end.is_none()
+    }
+
+    /// Unsent bytes that the send buffer permits.
+    pub(crate) fn available(&self) -> u64 {
+        let edge = self.una.saturating_add(self.buffer);
+        self.write_seq.min(edge).saturating_sub(self.nxt)
+    }
+
+    /// Bytes beyond SND.NXT that the peer's window permits.
+    pub(crate) const fn usable_window(&self) -> u64 {
+        (self.una + self.wnd).saturating_sub(self.nxt)
+    }
+
+    /// SND.WND, bytes.
+    pub(crate) const fn window(&self) -> u64 {
+        self.wnd
+    }
+
+    /// The largest window that the peer ever offered, bytes.
+    pub(crate) const fn max_window(&self) -> u64 {
+        self.max_wnd
+    }
+
+    /// Sets the peer's window shift.
+    pub(crate) const fn set_window_shift(&mut self, shift: u8) {
+        self.snd_wscale = shift;
+    }
+
+    /// The peer's window shift.
+    #[cfg(test)]
+    pub(crate) const fn window_shift(&self) -> u8 {
+        self.snd_wscale
+    }
+
+    /// Stores the window of a segment, with SND.WL1 and SND.WL2. Returns whether it changed.
+    #[inline]
+    pub(crate) fn on_window(&mut self, seg: &Segment) -> bool {
+        self.set_window(seg, self.snd_wscale)
+    }
+
+    /// Stores the window of a SYN or SYN-ACK, which is not scaled (RFC 7323 §2.2).
+    pub(crate) fn on_syn_window(&mut self, seg: &Segment) {
+        self.set_window(seg, 0);
+    }
+
+    #[inline]
+    fn set_window(&mut self, seg: &Segment, shift: u8) -> bool {
+        let window = u64::from(seg.window) << shift;
+        let changed = window != self.wnd;
+        self.wnd = window;
+        self.wl1 = seg.seq;
+        self.wl2 = seg.ack;
+        self.max_wnd = self.max_wnd.max(window);
+        changed
+    }
+
+    /// Returns whether the window of a segment is newer than the one in use, by SND.WL1 and SND.WL2
+    /// (RFC 9293 §3.10.7.4).
+    #[inline]
+    pub(crate) fn window_is_newer(&self, seg: &Segment) -> bool {
+        self.wl1.before(seg.seq) || (self.wl1 == seg.seq && !seg.ack.before(self.wl2))
+    }
+
+    /// The connection is established: the delivery rate counts from now on.
+    pub(crate) const fn establish(&mut self, now: Instant) {
+        self.delivered_at = now;
+    }
+
+    /// A segment without ECE arrived.
+    #[inline]
+    pub(crate) const fn on_no_ece(&mut self) {
+        self.last_ece = false;
+    }
+
+    /// The persist timer fired: a window probe is due. Returns the number of probes since data was
+    /// sent.
+    pub(crate) const fn schedule_window_probe(&mut self) -> u32 {
+        self.window_probes += 1;
+        self.window_probe_due = true;
+        self.window_probes
+    }
+
+    /// Ends a run of duplicate ACKs. Returns the bytes that limited transmit sent in it.
+    #[inline]
+    pub(crate) const fn end_limited_transmit(&mut self) -> u64 {
+        core::mem::replace(&mut self.limited_transmit_bytes, 0)
+    }
+
+    /// Time when data was last sent or first acknowledged; before that, the start.
+    pub(crate) fn last_progress(&self) -> Instant {
+        self.last_sent_at.unwrap_or_default().max(self.delivered_at)
+    }
+
+    /// Counts an ICMP report that lowers the path MTU. Returns false beyond `most`.
+    pub(crate) const fn count_pmtu_reduction(&mut self, most: u8) -> bool {
+        let allowed = self.pmtu_reductions < most;
+        self.pmtu_reductions += allowed as u8;
+        allowed
     }
 }

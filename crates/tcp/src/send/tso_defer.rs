@@ -13,7 +13,6 @@
 use lowtide_units::Instant;
 
 use crate::connection::Connection;
-use crate::loss::recovery::RecoveryPhase;
 
 /// New data that may be sent now.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +32,7 @@ impl Connection {
     pub(crate) fn tso_should_defer(&self, now: Instant, opportunity: SendOpportunity) -> bool {
         let burst = u64::from(self.config.tso_segments) * u64::from(self.snd.mss);
         let share = opportunity.cwnd / u64::from(self.config.tso_defer.max(1));
-        let repairing =
-            self.snd.episode.phase != RecoveryPhase::Open || self.snd.episode.dup_acks > 0;
+        let repairing = self.snd.episode.in_recovery() || self.snd.episode.dup_acks() > 0;
         opportunity.room < opportunity.available
             && opportunity.room < burst.min(share)
             && self.config.tso_segments > 1

@@ -38,16 +38,15 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn syn_timeout(&mut self, now: Instant) {
-        if self.handshake.retransmissions >= self.config.syn_retries {
+        if self.handshake.retransmissions() >= self.config.syn_retries {
             self.end(CloseReason::TimedOut);
             return;
         }
-        self.handshake.retransmissions += 1;
+        self.handshake.on_syn_timeout();
         self.counters.rto_count += 1;
-        self.handshake.syn_due = true;
         self.ecn.syn_lost();
         self.rtt.back_off();
-        self.timers.retransmit = now + self.rtt.rto();
+        self.timers.arm_rto(now, &self.rtt);
     }
 
     /// Handles a retransmission timeout (RFC 6298 §5.4 to §5.6, RFC 5681 §3.1).
@@ -55,18 +54,19 @@ impl Connection {
     #[inline(never)]
     fn retransmission_timeout(&mut self, now: Instant) {
         if self.snd.board.is_empty() {
-            self.timers.retransmit = Instant::FAR_FUTURE;
+            self.timers.stop_rto();
             return;
         }
         // After the peer closed the window over data in flight, retransmissions may go on as long
         // as the peer answers (RFC 9293 §3.8.6, SHLD-17): then only unanswered timeouts count.
-        let attempts = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        let retries = &self.retries;
+        let attempts =
+            if self.snd.window() == 0 { retries.unanswered() } else { retries.timeouts() };
         if attempts >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
-        self.timeouts += 1;
-        self.unanswered += 1;
+        let first = self.retries.on_rto();
         self.counters.rto_count += 1;
         // During recovery FlightSize (RFC 5681 §2) includes SACKed bytes that left the network.
         // Half of it may exceed cwnd, and ssthresh would rise. Deviation, as in FreeBSD: FlightSize
@@ -75,7 +75,6 @@ impl Connection {
         let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
         let limit = if counts_sacked { cwnd } else { u64::MAX };
         let in_flight = self.snd.board.flight_size().min(limit);
-        let first = self.timeouts == 1;
         self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
         if self.loss_detector() == LossDetector::Rack {
             let loss_delay = self.loss_delay();
@@ -83,33 +82,30 @@ impl Connection {
         } else {
             self.snd.board.mark_all_lost();
         }
-        self.snd.episode.on_rto(self.snd.nxt);
+        self.snd.episode.on_rto(self.snd.nxt());
         if first {
             self.snd.eifel.arm();
         }
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.prr = None;
-            ext.tlp.reset();
-            ext.last_reaction_at = now;
+            ext.on_rto(now);
         }
-        self.timers.loss_probe = Instant::FAR_FUTURE;
-        self.timers.reorder = Instant::FAR_FUTURE;
-        self.ecn.on_reduced(self.snd.nxt);
+        self.timers.stop_loss_probe();
+        self.timers.stop_reorder();
+        self.ecn.on_reduced(self.snd.nxt());
         self.rtt.back_off();
-        self.timers.retransmit = now + self.rtt.rto();
+        self.timers.arm_rto(now, &self.rtt);
     }
 
     /// Sends window probes with backoff as long as the peer answers (RFC 9293 §3.8.6.1).
     #[cold]
     #[inline(never)]
     fn persist_timeout(&mut self, now: Instant) {
-        if self.unanswered > self.config.retries {
+        if self.retries.unanswered() > self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
-        self.unanswered += 1;
-        self.snd.window_probes += 1;
-        self.snd.window_probe_due = true;
-        self.timers.persist = now + self.rtt.rto_backed_off(self.snd.window_probes);
+        self.retries.on_window_probe();
+        let probes = self.snd.schedule_window_probe();
+        self.timers.persist = now + self.rtt.rto_backed_off(probes);
     }
 }

@@ -40,7 +40,7 @@ impl Connection {
             return Instant::FAR_FUTURE;
         }
         let since = match self.state {
-            State::SynSent | State::SynReceived => self.handshake.opened_at,
+            State::SynSent | State::SynReceived => self.handshake.opened_at(),
             State::Closed => None,
             _ => self.liveness.waiting_since,
         };
@@ -78,7 +78,7 @@ impl Connection {
             self.liveness.probes > 0 && silence >= timeout
         };
         if timed_out {
-            self.pending_rst = Some(self.snd.seq(self.snd.nxt));
+            self.pending_rst = Some(self.snd.next_seq());
             self.end(CloseReason::KeepAlive);
             return;
         }
@@ -103,8 +103,8 @@ impl Connection {
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;
-        if !waits || liveness.una != self.snd.una {
-            liveness.una = self.snd.una;
+        if !waits || liveness.una != self.snd.una() {
+            liveness.una = self.snd.una();
             liveness.waiting_since = None;
         }
         if waits {
@@ -117,8 +117,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Transmit {
-        let old = self.snd.isn.add(self.snd.nxt);
-        let header = self.segment(now, old, PacketClass::Control);
+        let header = self.segment(now, self.snd.old_seq(), PacketClass::Control);
         self.control_segment(header)
     }
 }

@@ -3,5 +3,6 @@
 pub(crate) mod deadlines;
 mod expiry;
 pub(crate) mod liveness;
+pub(crate) mod retries;
 pub(crate) mod rtt;
 pub(crate) mod timestamps;

@@ -50,7 +50,8 @@ pub(crate) struct End {
 impl End {
     pub(crate) fn new(
         now: Instant,
-        (pair, side): (usize, usize),
+        pair: usize,
+        side: usize,
         id: ConnId,
         plan: EndPlan,
         patterns: [Pattern; 2],

@@ -204,7 +204,7 @@ impl World {
         let patterns = [0, 1].map(|side| Pattern::new(self.case.seed, pair, side));
         let plan = self.case.pairs[pair].ends[side].clone();
         let honest = self.case.attacker != Attacker::LyingPeer;
-        let mut end = End::new(self.now, (pair, side), id, plan, patterns, honest);
+        let mut end = End::new(self.now, pair, side, id, plan, patterns, honest);
         if let Some(syn) = syn {
             end.invariants.arrived(syn, true);
         }

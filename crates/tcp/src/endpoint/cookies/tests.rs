@@ -88,13 +88,13 @@ fn with_timestamps_the_options_survive_and_without_them_they_do_not() {
         };
         let (mut client_end, mut server_end, id, own) = opened(&side(0), &side(2));
         let (client, server) = (client_end.conn(id).unwrap(), server_end.conn(own).unwrap());
-        let facts = |c: &Connection| (c.ts.is_some(), c.sack_ok, c.ecn.mode(), c.snd.mss);
+        let facts = |c: &Connection| (c.ts.is_some(), c.sack_ok, c.ecn.mode(), c.snd.mss());
         assert_eq!(facts(client), facts(server), "{bits:b}");
-        assert_eq!(client.snd.snd_wscale > 0, server.snd.snd_wscale > 0, "{bits:b}");
+        assert_eq!(client.snd.window_shift() > 0, server.snd.window_shift() > 0, "{bits:b}");
         if !has(0) {
             assert_eq!(facts(server), (false, false, EcnMode::Off, 1460));
         }
-        seen.insert((has(0), server.sack_ok, server.snd.snd_wscale > 0, server.ecn.is_on()));
+        seen.insert((has(0), server.sack_ok, server.snd.window_shift() > 0, server.ecn.is_on()));
         // There is no RTT sample, so the first timeout is the initial RTO.
         assert_eq!(server.info().srtt, None);
     }

@@ -24,21 +24,21 @@ pub(crate) enum RecoveryPhase {
 /// The state of loss recovery outside of the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Episode {
-    pub(crate) phase: RecoveryPhase,
+    pub(in crate::loss) phase: RecoveryPhase,
     /// Consecutive duplicate ACKs (RFC 5681 §2); with SACK, ACKs that newly SACK data (RFC 6675
     /// §2).
-    pub(crate) dup_acks: u32,
+    pub(in crate::loss) dup_acks: u32,
     /// RFC 6582 `recover`: a new fast recovery needs an ACK beyond it. `None` before the first.
-    pub(crate) recover: Option<u64>,
+    pub(in crate::loss) recover: Option<u64>,
     /// RFC 6582 window inflation, bytes.
-    pub(crate) inflation: u64,
+    pub(in crate::loss) inflation: u64,
     /// Bytes by which duplicate ACKs may still inflate the window in this episode. They cannot
     /// represent more segments than were outstanding at its start (RFC 5681 §3.2, after step 6).
-    pub(crate) inflation_left: u64,
+    pub(in crate::loss) inflation_left: u64,
     /// The next segment is sent even if the window is full (RFC 6675 step 4.3, RFC 6582 §3.2).
-    pub(crate) force_one: bool,
+    pub(in crate::loss) force_one: bool,
     /// RescueRxt of RFC 6675 was used in this episode.
-    pub(crate) rescued: bool,
+    pub(in crate::loss) rescued: bool,
 }
 
 impl Episode {
@@ -46,12 +46,51 @@ impl Episode {
     pub(crate) const fn in_recovery(&self) -> bool {
         !matches!(self.phase, RecoveryPhase::Open)
     }
+
     pub(crate) const fn in_fast_recovery(&self) -> bool {
         matches!(self.phase, RecoveryPhase::FastRecovery { .. })
     }
+
     pub(crate) const fn after_timeout(&self) -> bool {
         matches!(self.phase, RecoveryPhase::Timeout { .. })
     }
+
+    /// Returns whether fast recovery counts duplicate ACKs (RFC 6582).
+    pub(crate) const fn in_newreno_recovery(&self) -> bool {
+        matches!(self.phase, RecoveryPhase::FastRecovery { sack: false, .. })
+    }
+
+    /// Consecutive duplicate ACKs; with SACK, ACKs that newly SACK data.
+    pub(crate) const fn dup_acks(&self) -> u32 {
+        self.dup_acks
+    }
+
+    /// Ends a run of duplicate ACKs: SND.UNA advanced.
+    #[inline]
+    pub(crate) const fn end_duplicates(&mut self) {
+        self.dup_acks = 0;
+    }
+
+    /// Returns whether a segment is sent even if the window is full.
+    pub(crate) const fn must_send_one(&self) -> bool {
+        self.force_one
+    }
+
+    /// A segment was retransmitted.
+    pub(crate) const fn on_retransmit(&mut self) {
+        self.force_one = false;
+    }
+
+    /// Returns whether RescueRxt was used in this episode (RFC 6675 NextSeg rule 4).
+    pub(crate) const fn is_rescued(&self) -> bool {
+        self.rescued
+    }
+
+    /// RescueRxt is used.
+    pub(crate) const fn on_rescue(&mut self) {
+        self.rescued = true;
+    }
+
     /// Returns whether a new fast recovery may begin: not after a timeout, and only if SND.UNA has
     /// reached the end of the last episode (RFC 6675 §5.1). Without SACK it must be beyond that end
     /// (RFC 6582 §3.2 step 2): at the end itself, the duplicates may result from unneeded
@@ -60,6 +99,7 @@ impl Episode {
         let over = |r| if sack { snd_una >= r } else { snd_una > r };
         matches!(self.phase, RecoveryPhase::Open) && self.recover.is_none_or(over)
     }
+
     /// Begins fast recovery with SND.NXT at `recovery_point`.
     pub(crate) fn begin(&mut self, recovery_point: u64, sack: bool) {
         self.phase = RecoveryPhase::FastRecovery { recovery_point, sack };
@@ -68,6 +108,7 @@ impl Episode {
         self.rescued = false;
         self.inflation = 0;
     }
+
     /// Begins recovery after a retransmission timeout with SND.NXT at `recovery_point`.
     pub(crate) fn on_rto(&mut self, recovery_point: u64) {
         self.phase = RecoveryPhase::Timeout { recovery_point };
@@ -76,6 +117,7 @@ impl Episode {
         self.inflation = 0;
         self.force_one = true;
     }
+
     /// Ends an episode that was spurious. With SACK the next one may begin at once. Without SACK,
     /// the duplicates that the retransmissions cause must not begin one.
     pub(crate) fn undo(&mut self, sack: bool) {
@@ -84,6 +126,7 @@ impl Episode {
             self.recover = None;
         }
     }
+
     /// Ends the episode.
     pub(crate) fn end(&mut self) {
         self.phase = RecoveryPhase::Open;

@@ -2,6 +2,7 @@
 
 mod dsack;
 mod episode;
+mod ext;
 mod prr;
 mod rack;
 mod scoreboard;
@@ -10,11 +11,12 @@ mod undo;
 
 pub(crate) use dsack::is_dsack;
 pub(crate) use episode::{Episode, RecoveryPhase};
+pub(crate) use ext::RecoveryExt;
 pub(crate) use prr::{Prr, PrrAck};
 pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
 #[cfg(test)]
 pub(crate) use scoreboard::take_visits;
-pub(crate) use scoreboard::{Acked, InOrderAck, Scoreboard, TxSegment};
+pub(crate) use scoreboard::{Acked, InOrderAck, Lost, Scoreboard, TxSegment};
 pub(crate) use tlp::{ProbeAck, Tlp};
 #[cfg(test)]
 pub(crate) use undo::MAX_VISITED;

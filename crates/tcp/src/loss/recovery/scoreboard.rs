@@ -90,6 +90,17 @@ pub(crate) struct Acked {
     pub(crate) filled_hole: bool,
 }
 
+/// Data newly marked lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Lost {
+    pub(crate) bytes: u64,
+    pub(crate) segments: u32,
+}
+
+impl Lost {
+    pub(crate) const NONE: Self = Self { bytes: 0, segments: 0 };
+}
+
 /// The segment that gives the RTT and delivery-rate samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewestDelivered {
@@ -292,9 +303,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the oldest segment lost (third duplicate ACK, or partial ACK without SACK). Returns
-    /// bytes and segments newly lost.
-    pub(crate) fn mark_front_lost(&mut self) -> (u64, u32) {
+    /// Marks the oldest segment lost (third duplicate ACK, or partial ACK without SACK).
+    pub(crate) fn mark_front_lost(&mut self) -> Lost {
         let end = self.sent.len().min(1);
         if let Some(front) = self.sent.front_mut() {
             // A partial ACK shows that this segment never arrived, retransmitted or not.
@@ -355,8 +365,8 @@ impl Scoreboard {
         }
     }
 
-    fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
-        let (mut bytes, mut segments) = (0, 0);
+    fn mark_lost(&mut self, from: usize, to: usize) -> Lost {
+        let mut lost = Lost::NONE;
         if from < to {
             let waiting = &mut self.index.get_or_insert_with(Box::default).to_retransmit;
             let mut run = (0, 0);
@@ -364,8 +374,8 @@ impl Scoreboard {
                 count_visit();
                 if sent.flags & (SACKED | LOST) == 0 {
                     sent.flags |= LOST;
-                    bytes += u64::from(sent.len);
-                    segments += 1;
+                    lost.bytes += u64::from(sent.len);
+                    lost.segments += 1;
                     if run.1 < sent.start {
                         waiting.insert(run.0, run.1);
                         run.0 = sent.start;
@@ -375,8 +385,8 @@ impl Scoreboard {
             }
             waiting.insert(run.0, run.1);
         }
-        self.lost_bytes += bytes;
-        (bytes, segments)
+        self.lost_bytes += lost.bytes;
+        lost
     }
 
     /// The lowest lost segment that was not retransmitted yet (RFC 6675 NextSeg rule 1).

@@ -14,7 +14,7 @@ pub(crate) struct Tlp {
     /// A probe was sent, and the RTT was not measured since.
     unmeasured: bool,
     /// The timer fired: the next segment is a probe.
-    pub(crate) due: bool,
+    due: bool,
 }
 
 /// The fields of an ACK that show the outcome of a probe.
@@ -41,6 +41,21 @@ impl Tlp {
         self.flight_size = flight_size;
         self.is_retrans = is_retrans;
         self.unmeasured = true;
+    }
+
+    /// The timer fired: a probe is due if one may be sent.
+    pub(crate) const fn on_timer(&mut self) {
+        self.due = self.may_probe();
+    }
+
+    /// A probe is no longer due: data was sent or acknowledged.
+    pub(crate) const fn cancel_due(&mut self) {
+        self.due = false;
+    }
+
+    /// Takes the probe that is due. Returns whether there is one.
+    pub(crate) const fn take_due(&mut self) -> bool {
+        core::mem::replace(&mut self.due, false)
     }
 
     /// Records an RTT measurement.

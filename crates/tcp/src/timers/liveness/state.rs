@@ -8,15 +8,15 @@ use lowtide_units::Instant;
 pub(crate) struct Liveness {
     // Fields in the order of use: first those that every segment touches.
     /// Arrival time of the last acceptable segment.
-    pub(crate) last_received_at: Instant,
+    pub(super) last_received_at: Instant,
     /// Keep-alive probes sent since then.
-    pub(crate) probes: u32,
-    pub(crate) probe_due: bool,
-    pub(crate) probed_at: Instant,
+    pub(super) probes: u32,
+    pub(super) probe_due: bool,
+    pub(super) probed_at: Instant,
     /// Start of the wait for an ACK without progress.
-    pub(crate) waiting_since: Option<Instant>,
+    pub(super) waiting_since: Option<Instant>,
     /// SND.UNA at that time.
-    pub(crate) una: u64,
+    pub(super) una: u64,
 }
 
 impl Liveness {
@@ -33,5 +33,16 @@ impl Liveness {
     pub(crate) const fn on_segment(&mut self, now: Instant) {
         self.last_received_at = now;
         self.probes = 0;
+    }
+
+    /// Returns whether a keep-alive probe must be sent.
+    #[inline]
+    pub(crate) const fn probe_is_due(&self) -> bool {
+        self.probe_due
+    }
+
+    /// Takes the keep-alive probe that is due. Returns whether there is one.
+    pub(crate) const fn take_probe(&mut self) -> bool {
+        core::mem::replace(&mut self.probe_due, false)
     }
 }

@@ -56,7 +56,7 @@ fn walk_overdue_lost(
 }
 
 /// RFC 6675 §4 IsLost from the highest segment down. `b` is a copy.
-fn walk_detect_losses(b: &mut Scoreboard) -> (u64, u32) {
+fn walk_detect_losses(b: &mut Scoreboard) -> Lost {
     let (mut bytes, mut runs, mut in_run, mut edge) = (0, 0, false, None);
     for sent in b.sent.iter().rev() {
         if sent.has(SACKED) {
@@ -71,7 +71,7 @@ fn walk_detect_losses(b: &mut Scoreboard) -> (u64, u32) {
             }
         }
     }
-    let Some(edge) = edge.filter(|edge| *edge > b.loss_edge) else { return (0, 0) };
+    let Some(edge) = edge.filter(|edge| *edge > b.loss_edge) else { return Lost::NONE };
     let (mut bytes, mut segments) = (0, 0);
     for sent in b.sent.iter_mut().filter(|s| b.loss_edge < s.end() && s.end() <= edge) {
         if sent.flags & (SACKED | LOST) == 0 {
@@ -82,7 +82,7 @@ fn walk_detect_losses(b: &mut Scoreboard) -> (u64, u32) {
     }
     b.loss_edge = edge;
     b.lost_bytes += bytes;
-    (bytes, segments)
+    Lost { bytes, segments }
 }
 
 fn walk_next_hole(b: &Scoreboard) -> Option<u64> {

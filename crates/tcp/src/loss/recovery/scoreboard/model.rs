@@ -111,14 +111,15 @@ impl Model {
         starts >= 3 || bytes > 2 * u64::from(MSS)
     }
 
-    fn detect(&mut self) -> (u64, u32) {
+    fn detect(&mut self) -> Lost {
         let found: Vec<usize> = (0..self.segs.len())
             .filter(|&i| !self.segs[i].sacked && !self.segs[i].lost && self.is_lost(i))
             .collect();
         for &i in &found {
             self.segs[i].lost = true;
         }
-        (found.iter().map(|&i| self.segs[i].len()).sum(), found.len() as u32)
+        let bytes = found.iter().map(|&i| self.segs[i].len()).sum();
+        Lost { bytes, segments: found.len() as u32 }
     }
 
     fn pipe(&self) -> u64 {
@@ -280,7 +281,7 @@ proptest! {
                     resend(&mut b, &mut m, last.filter(|_| !waits), now);
                 }
                 Step::FrontLost => {
-                    let (bytes, segments) = b.mark_front_lost();
+                    let Lost { bytes, segments } = b.mark_front_lost();
                     let mut expected = (0, 0);
                     if let Some(first) = m.segs.first_mut() {
                         first.resent = false;

@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 
 use super::visits::count_visit;
-use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
+use super::{Acked, LOST, Lost, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
     /// Marks `[start, end)` beyond SND.UNA as SACKed. Returns whether any segment was newly SACKed.
@@ -47,10 +47,9 @@ impl Scoreboard {
     }
 
     /// Marks the segments lost for which RFC 6675 IsLost holds: those below three separate SACKed
-    /// runs, or below more than two segments' worth of SACKed bytes. Returns bytes and segments
-    /// newly lost.
-    pub(crate) fn detect_losses(&mut self, mss: u32) -> (u64, u32) {
-        let Some(index) = &self.index else { return (0, 0) };
+    /// runs, or below more than two segments' worth of SACKed bytes.
+    pub(crate) fn detect_losses(&mut self, mss: u32) -> Lost {
+        let Some(index) = &self.index else { return Lost::NONE };
         let (mut bytes, mut runs, mut edge) = (0, 0, None);
         for (start, end) in index.sacked.descending() {
             count_visit();
@@ -64,7 +63,7 @@ impl Scoreboard {
         let una = self.sent.front().map_or(u64::MAX, |s| s.start);
         // The segment below the run ends at the start of the run.
         let Some(end) = edge.filter(|end| *end > una && *end > self.loss_edge) else {
-            return (0, 0);
+            return Lost::NONE;
         };
         let from = self.sent.partition_point(|s| s.end() <= self.loss_edge);
         let to = self.sent.partition_point(|s| s.end() <= end);

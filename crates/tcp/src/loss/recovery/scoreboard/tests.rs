@@ -51,9 +51,9 @@ fn a_much_smaller_window_frees_memory_once() {
 fn three_segments_above_make_a_loss() {
     let mut b = board(10);
     sack(&mut b, 1, 3);
-    assert_eq!(b.detect_losses(MSS), (0, 0), "two segments above are not enough");
+    assert_eq!(b.detect_losses(MSS), Lost::NONE, "two segments above are not enough");
     sack(&mut b, 3, 4);
-    assert_eq!(b.detect_losses(MSS), (1000, 1));
+    assert_eq!(b.detect_losses(MSS), Lost { bytes: 1000, segments: 1 });
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     assert_eq!(b.pipe(), 10_000 - 3000 - 1000);
 }
@@ -76,10 +76,14 @@ fn three_separate_small_runs_make_a_loss() {
     }
     for i in [1, 3] {
         b.sack(i * 10, i * 10 + 10, &mut Acked::default());
-        assert_eq!(b.detect_losses(MSS), (0, 0));
+        assert_eq!(b.detect_losses(MSS), Lost::NONE);
     }
     b.sack(50, 60, &mut Acked::default());
-    assert_eq!(b.detect_losses(MSS), (10, 1), "only the segment below all three runs");
+    assert_eq!(
+        b.detect_losses(MSS),
+        Lost { bytes: 10, segments: 1 },
+        "only the segment below all three runs"
+    );
 }
 
 #[test]

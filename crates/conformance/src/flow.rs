@@ -1,11 +1,9 @@
 //! The synthetic sender that drives a control: always full, one ACK per segment by default.
 
-use alloc::boxed::Box;
-
 use lowtide_units::{Duration, Instant};
 
 use super::Subject;
-use crate::cc::{AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, Signal};
+use lowtide_tcp::cc::{AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, Signal};
 
 /// Segment size, bytes: a full Ethernet frame with timestamps.
 pub(super) const MSS: u64 = 1448;

@@ -1,12 +1,10 @@
 //! Rules of the reaction to marks and delay.
 
-use alloc::format;
-
 use lowtide_units::Duration;
 
 use super::flow::{Lcg, MSS, RTT, SETUP, SyntheticSender, declares, near, random_event};
 use super::{RuleFailure, Subject};
-use crate::cc::{AckSample, CcSetup, Reaction, Signal};
+use lowtide_tcp::cc::{AckSample, CcSetup, Reaction, Signal};
 
 /// Rounds after which an estimate has converged.
 const SETTLE: usize = 400;

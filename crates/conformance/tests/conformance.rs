@@ -1,7 +1,7 @@
 //! The conformance kit, run on every registered control.
 
+use lowtide_conformance::{check, check_with};
 use lowtide_tcp::cc::{self, dctcp};
-use lowtide_tcp::conformance::{check, check_with};
 
 #[test]
 fn every_registered_control_does_what_it_declares() {

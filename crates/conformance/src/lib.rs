@@ -1,10 +1,10 @@
 //! The conformance kit: checks that a congestion control behaves as it declares.
 //!
 //! Contract: [`check`] drives one registered control with synthetic ACK streams and events and
-//! returns every rule that it breaks. The tests of this crate run it on all registered controls; a
+//! returns every rule that it breaks. The tests of this crate run it on all built-in controls; a
 //! control in another crate is checked likewise, with `assert_eq!(check(&ENTRY), [])`. Rules broken
 //! on purpose are listed with their source in
-//! [`DeclaredProperties::exemptions`](crate::cc::DeclaredProperties). An exemption whose rule is
+//! [`DeclaredProperties::exemptions`](lowtide_tcp::cc::DeclaredProperties). An exemption whose rule is
 //! not broken is itself a violation. Arithmetic overflow panics only in builds with overflow
 //! checks, so run the kit in such a build (the default of `cargo test`).
 
@@ -14,14 +14,10 @@ mod flow;
 mod growth;
 mod reaction;
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt;
+use std::fmt;
 
 use lowtide_schema::Values;
-
-use crate::cc::CcEntry;
+use lowtide_tcp::cc::CcEntry;
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]
@@ -179,13 +175,13 @@ pub static RULES: &[Rule] = &[
     rule(
         "limits",
         "the largest numbers neither overflow nor wrap",
-        "the boundary of this crate",
+        "the boundary of `lowtide-tcp`",
         bounds::limits,
     ),
     rule(
         "deterministic",
         "two instances with equal input behave equally",
-        "the contract of this crate",
+        "the contract of `lowtide-tcp`",
         bounds::deterministic,
     ),
 ];

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lowtide_conformance::{RULES, check};
 use lowtide_tcp::Values;
 use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal, dctcp,
 };
-use lowtide_tcp::conformance::{RULES, check};
 
 /// Fault of a control. Each is a mistake that a real implementation made or could make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -316,9 +316,7 @@ impl CongestionControl for WrongOnLoss {
     fn on_event(&mut self, event: &CongestionEvent) {
         match event {
             CongestionEvent::Loss { .. } if self.by_alpha => {
-                let mut mark = AckSample::default();
-                mark.ece = true;
-                mark.may_reduce = true;
+                let mark = AckSample { ece: true, may_reduce: true, ..AckSample::default() };
                 let _ = self.inner.on_ack(&mark);
             }
             CongestionEvent::Loss { already_reduced: true, .. } => {}

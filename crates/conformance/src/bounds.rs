@@ -1,13 +1,10 @@
 //! Rules that hold for any input.
 
-use alloc::format;
-use alloc::vec::Vec;
-
 use lowtide_units::{Duration, Instant};
 
 use super::flow::{Lcg, MSS, SETUP, SyntheticSender, random_event};
 use super::{RuleFailure, Subject};
-use crate::cc::{AckSample, CcSetup, CongestionEvent, Reaction};
+use lowtide_tcp::cc::{AckSample, CcSetup, CongestionEvent, Reaction};
 
 pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
     for segments in [1, 2] {

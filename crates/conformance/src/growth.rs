@@ -1,10 +1,8 @@
 //! Rules of growth.
 
-use alloc::format;
-
 use super::flow::{MSS, SETUP, SyntheticSender, declares};
 use super::{RuleFailure, Subject};
-use crate::cc::{AckSample, Signal};
+use lowtide_tcp::cc::{AckSample, Signal};
 
 pub(super) fn no_shrink(subject: Subject<'_>) -> RuleFailure {
     let starts = [

@@ -1,10 +1,8 @@
 //! Rules of loss, timeout, idle and undo.
 
-use alloc::format;
-
 use super::flow::{MSS, RTT, SETUP, SyntheticSender, declares, near};
 use super::{RuleFailure, Subject};
-use crate::cc::{CongestionEvent, Signal};
+use lowtide_tcp::cc::{CongestionEvent, Signal};
 
 /// A control with a window of about a hundred segments.
 fn grown(subject: Subject<'_>) -> SyntheticSender {

@@ -1,0 +1,96 @@
+//! Decode step: the statements of an ACK, before anything acts on them.
+
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment};
+
+use crate::connection::Connection;
+use crate::feedback::{AckView, CeFeedback};
+use crate::loss::recovery::Acked;
+
+/// The statements of an ACK that is not older than the last one.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DecodedAck {
+    /// Time of its arrival.
+    pub(super) at: Instant,
+    /// SND.UNA after it.
+    pub(super) upto: u64,
+    /// It acknowledges new data.
+    pub(super) advanced: bool,
+    /// It changed the peer's window.
+    pub(super) window_changed: bool,
+    /// Its timestamp is newer than all before.
+    pub(super) newer_timestamp: bool,
+    /// It carries SACK blocks.
+    pub(super) has_sack: bool,
+    /// Its ECE flag.
+    pub(super) ece: bool,
+}
+
+impl DecodedAck {
+    /// Decodes an ACK of all data below `upto`, with SND.UNA at `una` before it.
+    #[inline]
+    pub(super) fn new(
+        at: Instant,
+        seg: &Segment,
+        una: u64,
+        upto: u64,
+        newer_timestamp: bool,
+        window_changed: bool,
+    ) -> Self {
+        Self {
+            at,
+            upto,
+            advanced: upto > una,
+            window_changed,
+            newer_timestamp,
+            has_sack: !seg.options.sack.is_empty(),
+            ece: seg.flags.contains(Flags::ECE),
+        }
+    }
+}
+
+impl Connection {
+    /// Updates SND.WND from a segment that is not older than the last one used. True if it changed.
+    ///
+    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a
+    /// retransmission could acknowledge new data without updating the window. The old window would
+    /// then count from the new SND.UNA, beyond the peer's offer. Therefore an ACK of new data is
+    /// always newer, as in Linux (`tcp_may_update_window`).
+    #[expect(clippy::inline_always, reason = "every segment takes this path")]
+    #[inline(always)]
+    pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
+        if !advances && !self.snd.window_is_newer(seg) {
+            return false;
+        }
+        let moved = self.snd.on_window(seg);
+        if moved {
+            // An opened window ends probing; a window that is still closed was an answer to the
+            // probe.
+            self.timers.stop_persist();
+        }
+        self.retries.on_answer();
+        moved
+    }
+
+    /// Decodes the ECN flags of an ACK that delivered `acked`.
+    #[inline]
+    pub(super) fn decode_feedback(
+        &mut self,
+        seg: &Segment,
+        ack: DecodedAck,
+        acked: &Acked,
+    ) -> CeFeedback {
+        let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
+        // The ACK cannot have been sent before one already processed.
+        let newest = ack.advanced || ack.newer_timestamp || acked.delivered_segments > 0;
+        decoder.on_ack(&AckView {
+            ece: ack.ece,
+            ace_delta: self.ecn.ace_delta(seg.flags, newest, acked.delivered_segments),
+            delivered_bytes: acked.delivered_bytes,
+            delivered_segments: acked.delivered_segments,
+            acked_bytes: acked.acked_bytes,
+            mss: self.snd.mss,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Loss step: losses that an ACK reveals, begin and end of recovery, undo of a spurious one.
+
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment};
+
+use super::decode::DecodedAck;
+use super::scoreboard::Delivery;
+use crate::cc::CongestionEvent;
+use crate::connection::Connection;
+use crate::loss::detection::AckSummary;
+use crate::loss::recovery::{Acked, EifelAck, Lost, is_dsack};
+use crate::send::sender::LimitedBy;
+use crate::settings::config::UndoRule;
+
+/// The effect of an ACK on loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LossUpdate {
+    /// The facts by which loss recovery decided.
+    pub(super) summary: AckSummary,
+    pub(super) lost: Lost,
+    /// Fast recovery was in progress before or after it.
+    pub(super) recovering: bool,
+    /// A reduction by PRR was in progress before it.
+    pub(super) was_reducing: bool,
+    /// A timeout was being repaired before it.
+    pub(super) after_rto: bool,
+}
+
+impl Connection {
+    /// Detects losses and moves loss recovery on.
+    #[inline]
+    pub(super) fn update_loss_recovery(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: DecodedAck,
+        delivery: Delivery,
+        acked: &Acked,
+    ) -> LossUpdate {
+        let duplicate = !ack.advanced
+            && !ack.window_changed
+            && delivery.prior_flight_size > 0
+            && seg.payload_len == 0
+            && !seg.flags.intersects(Flags::SYN | Flags::FIN);
+        // Without PRR, RACK and probes their cost is avoided.
+        let has_ext = self.snd.recovery_ext.is_some();
+        let slow_path = !delivery.fast_path;
+        // The fast path may have ended the reduction, the undo of a recovery as well.
+        let was_reducing = if slow_path { self.snd.prr().is_some() } else { delivery.was_reducing };
+        let was_recovering = self.snd.episode.in_fast_recovery();
+        let after_rto = self.snd.episode.after_timeout();
+        let summary = AckSummary {
+            advanced: ack.advanced,
+            duplicate,
+            window_changed: ack.window_changed,
+            sacked: delivery.newly_sacked,
+            dsack: if has_ext && slow_path { self.dsack_of(seg) } else { None },
+        };
+        // With nothing in flight nothing can be lost, and on the fast path nothing is.
+        let lost = if slow_path && (has_ext || delivery.prior_flight_size > 0) {
+            self.advance_recovery(now, acked, &summary)
+        } else {
+            Lost::NONE
+        };
+        LossUpdate {
+            summary,
+            lost,
+            recovering: was_recovering || self.snd.episode.in_fast_recovery(),
+            was_reducing,
+            after_rto,
+        }
+    }
+
+    /// Undoes the loss reaction if this ACK shows that it was spurious.
+    #[inline]
+    pub(super) fn undo_if_spurious(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: DecodedAck,
+        marked: bool,
+    ) {
+        if self.ts.is_some() && (ack.has_sack || self.snd.episode.in_recovery()) {
+            self.undo_spurious(now, seg, ack.advanced, marked);
+        }
+    }
+
+    /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
+    ///
+    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7).
+    /// Deviations: if the decoder reports congestion (`marked`), nothing is undone, while step 8
+    /// keeps the congestion state only; cwnd is restored to its old value, as in Linux, not to the
+    /// data in flight; the round-trip estimate uses the late sample as any other.
+    #[inline(never)]
+    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
+        let Some(option) = seg.options.timestamps else { return };
+        let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
+        if dsack {
+            self.snd.eifel.on_dsack();
+        }
+        if !advanced || !self.snd.episode.in_recovery() {
+            return;
+        }
+        let answer = EifelAck { echo: option.echo, dsack, acks_all: self.snd.board.is_empty() };
+        if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
+            return;
+        }
+        let in_flight = self.snd.board.len();
+        if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
+            return;
+        }
+        self.snd.board.undo_losses();
+        if let Some(ext) = &mut self.snd.recovery_ext {
+            ext.end_reduction();
+        }
+        // The sender was limited by the reduced window, which is gone: no growth for it.
+        self.snd.limited_by = LimitedBy::Application;
+        self.snd.episode.undo(self.sack_ok);
+        self.ecn.on_undone();
+        self.counters.undos += 1;
+        self.notify_cc(&CongestionEvent::Undo { now });
+    }
+}

@@ -1,0 +1,127 @@
+//! Sample step: round-trip time, queueing delay and the facts for the congestion control.
+
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::Segment;
+
+use super::decode::DecodedAck;
+use super::loss::LossUpdate;
+use super::scoreboard::Delivery;
+use crate::cc::AckSample;
+use crate::connection::Connection;
+use crate::feedback::CeFeedback;
+use crate::loss::recovery::Acked;
+use crate::send::sender::LimitedBy;
+use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
+
+impl Connection {
+    /// Takes the measurements of an ACK and returns the sample for the congestion control.
+    #[inline]
+    pub(super) fn ack_sample(
+        &mut self,
+        seg: &Segment,
+        ack: DecodedAck,
+        delivery: Delivery,
+        acked: &Acked,
+        feedback: &CeFeedback,
+        loss: &LossUpdate,
+    ) -> AckSample {
+        let (now, advanced) = (ack.at, ack.advanced);
+        let rtt = self.measure_rtt(now, seg, acked, advanced);
+        let measured = match &mut self.delay {
+            None => None,
+            Some(delay) => delay.on_ack(now, seg),
+        };
+        self.counters.delivered_ce_bytes += feedback.ce_bytes;
+        self.counters.delivered_ce_segs += u64::from(feedback.ce_segments);
+        let round_ended = advanced && ack.upto >= self.snd.round_end;
+        if round_ended {
+            self.snd.round_end = self.snd.nxt;
+            self.snd.board.trim();
+        }
+        let may_reduce = feedback.congested && !loss.recovering && self.ecn.may_reduce(ack.upto);
+        AckSample {
+            now,
+            snd_una: ack.upto,
+            snd_nxt: self.snd.nxt,
+            acked_bytes: acked.acked_bytes,
+            acked_segments: acked.acked_segments,
+            sacked_bytes: acked.sacked_bytes,
+            sacked_segments: acked.sacked_segments,
+            delivered_bytes: acked.delivered_bytes,
+            delivered_segments: acked.delivered_segments,
+            lost_bytes: loss.lost.bytes,
+            lost_segments: loss.lost.segments,
+            ce_bytes: feedback.ce_bytes,
+            ce_segments: feedback.ce_segments,
+            ece: feedback.congested,
+            rtt,
+            queueing_delay: measured.map(|m| m.queueing),
+            base_rtt: measured.map(|m| m.base_rtt),
+            in_flight: self.snd.board.pipe(),
+            prior_in_flight: delivery.prior_in_flight,
+            rate_sample: self.rate_sample(now, acked),
+            app_limited: self.snd.limited_by != LimitedBy::Cwnd,
+            round_ended,
+            may_reduce,
+            may_grow: advanced
+                && !loss.recovering
+                && !loss.was_reducing
+                && self.snd.limited_by == LimitedBy::Cwnd
+                && !self.ecn.frozen(ack.upto, feedback.congested),
+            after_rto: loss.after_rto,
+            delack_suspected: self.delack_suspected(ack, acked, rtt),
+            delack_timeout: seg.rx.delack_timeout,
+        }
+    }
+
+    /// Takes one sample per ACK: from the newest segment sent only once, unless it waited for a
+    /// retransmission. Otherwise from the timestamps (RFC 7323 §4), which also time
+    /// retransmissions.
+    fn measure_rtt(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        acked: &Acked,
+        advanced: bool,
+    ) -> Option<Duration> {
+        let clean = acked.newest.as_ref().filter(|_| !acked.filled_hole);
+        let sample = match (clean, &self.ts, seg.options.timestamps) {
+            (Some(newest), _, _) => {
+                Some(elapsed_ticks(newest.at, now, self.config.rtt_granularity))
+            }
+            (None, Some(ts), Some(option)) if advanced => {
+                let tick = self.config.rtt_granularity;
+                ts.rtt(now, option.echo).map(|rtt| round_to_ticks(rtt, tick))
+            }
+            _ => None,
+        };
+        match sample {
+            Some(rtt) => {
+                self.rtt.sample(&self.config, rtt);
+                if let Some(ext) = &mut self.snd.recovery_ext {
+                    ext.on_rtt_sample();
+                }
+            }
+            None if advanced => self.rtt.reset_backoff(),
+            None => {}
+        }
+        sample
+    }
+
+    /// Computes [`AckSample::delack_suspected`].
+    fn delack_suspected(&self, ack: DecodedAck, acked: &Acked, rtt: Option<Duration>) -> bool {
+        (1..self.config.delack_segments).contains(&acked.acked_segments)
+            && self.snd.board.is_empty()
+            && self.snd.last_ece == ack.ece
+            && rtt
+                .zip(self.rtt.min())
+                .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
+    }
+
+    /// Computes [`AckSample::rate_sample`].
+    fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
+        let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
+        let bytes = self.snd.delivered.saturating_sub(newest.delivered);
+        Some((bytes, now.saturating_since(newest.delivered_at)))
+    }
+}

@@ -1,0 +1,56 @@
+//! Permission for full segments, from the last send decision.
+
+/// Data and congestion window left after the last send decision. Valid until a segment arrives, a
+/// timer fires or the application calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendQuota {
+    /// Unsent bytes that fit the peer's window, less one: the last byte is excluded.
+    data: u32,
+    /// Bytes left in the congestion window.
+    room: u32,
+    /// Sending is not paced.
+    pub(super) unpaced: bool,
+}
+
+/// Result of [`SendQuota::check`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum QuotaCheck {
+    /// A full segment may be sent, and more data follows it.
+    FullSegment,
+    /// The congestion window has no room for a segment.
+    CwndLimited,
+    /// The quota does not decide; the full checks must run.
+    Unknown,
+}
+
+impl SendQuota {
+    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
+
+    /// The quota after one unpaced full segment of `mss` bytes, from `data` unsent bytes and `room`
+    /// bytes of congestion window.
+    pub(super) fn after(mss: u64, data: u64, room: u64) -> Self {
+        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
+        // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
+        // again.
+        let most = u64::from(u32::MAX);
+        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
+    }
+
+    #[inline]
+    pub(super) const fn check(&self, mss: u32) -> QuotaCheck {
+        if self.data < mss {
+            QuotaCheck::Unknown
+        } else if self.room < mss {
+            QuotaCheck::CwndLimited
+        } else {
+            QuotaCheck::FullSegment
+        }
+    }
+
+    /// Uses the quota for one full segment.
+    #[inline]
+    pub(super) const fn consume(&mut self, mss: u32) {
+        self.data -= mss;
+        self.room -= mss;
+    }
+}
