@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::mem::size_of;
 
-use lowtide_host::{ProbeRow, QueueSample, Setup};
+use lowtide_host::Setup;
 use lowtide_net::NodeId;
+use lowtide_rows::{ProbeRow, QueueSampleRow};
 use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
@@ -66,7 +67,7 @@ fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
     let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
     let ports = if setup.probes.queues { ports } else { 0 };
     let row = |probe: u64, queue: u64| senders.saturating_mul(probe).saturating_add(ports * queue);
-    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSample>() as u64);
+    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSampleRow>() as u64);
     RowBytes {
         memory: samples.saturating_mul(memory).saturating_mul(MEMORY_HALF_ROWS) / 2,
         disk: samples.saturating_mul(row(PROBE_DISK_BYTES, QUEUE_DISK_BYTES)),

@@ -6,9 +6,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "lowtide-units",
     "lowtide-schema",
+    "lowtide-rows",
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-charts",
