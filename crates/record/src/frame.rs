@@ -68,11 +68,7 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
             })?;
             let cells = (0..array.len()).map(|row| reader.cell(row));
             match &mut column.values {
-                FrameValues::Texts(texts) => {
-                    texts.extend(cells.map(|c| {
-                        if let Cell::Text(text) = c { Some(text.to_owned()) } else { None }
-                    }))
-                }
+                FrameValues::Texts(texts) => texts.extend(cells.map(text)),
                 FrameValues::Numbers(all) => all.extend(cells.map(number)),
             }
         }
@@ -80,7 +76,12 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
     Ok(frame)
 }
 
-/// Returns the values of a cell in a column of numbers.
+/// Returns the value of a cell in a column of texts.
+fn text(cell: Cell<'_>) -> Option<String> {
+    if let Cell::Text(text) = cell { Some(text.to_owned()) } else { None }
+}
+
+/// Returns the value of a cell in a column of numbers.
 fn number(cell: Cell<'_>) -> Option<f64> {
     match cell {
         Cell::Null | Cell::Text(_) => None,

@@ -34,12 +34,18 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     let names: Vec<Arc<str>> = (0..groups).map(|g| world.setup.group_name(g).into()).collect();
     let group = |flow: u32| Arc::clone(&names[world.flows.row(flow as usize).group as usize]);
     let mut probes = world.sampler.rows;
-    probes.iter_mut().for_each(|row| row.group = group(row.flow));
+    for row in &mut probes {
+        row.group = group(row.flow);
+    }
     let mut delays = world.delays.rows();
-    delays.iter_mut().for_each(|row| row.group = group(row.flow));
+    for row in &mut delays {
+        row.group = group(row.flow);
+    }
     let names: Vec<Arc<str>> = queues.iter().map(|q| q.name.as_str().into()).collect();
     let mut queue_samples = world.sampler.queues;
-    queue_samples.iter_mut().for_each(|row| row.name = Arc::clone(&names[row.queue as usize]));
+    for row in &mut queue_samples {
+        row.name = Arc::clone(&names[row.queue as usize]);
+    }
     Outcome {
         digest,
         ended,

@@ -44,6 +44,9 @@ fn a_single_query_takes_exactly_the_delay_of_its_links() {
     let one = crossing(HEADERS + 200) + crossing(HEADERS + 1_000);
     let times: Vec<Duration> = result.queries.iter().map(took).collect();
     assert_eq!(times, [crossing(SYN) * 2 + one, one, one]);
+    let first = &result.queries[0];
+    assert_eq!((first.client.as_str(), first.group.as_str()), ("h1", "flows"));
+    assert_eq!(first.qct_ps, Some(times[0].as_ps()));
     assert_eq!(
         (result.reason, result.ended.as_ps()),
         (EndReason::Done, result.queries[2].end_ps.unwrap())

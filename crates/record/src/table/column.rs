@@ -24,16 +24,17 @@ pub(crate) const fn data_type(kind: ColumnType) -> DataType {
 }
 
 macro_rules! columns {
-    ($($kind:ident, $builder:ty, $array:ty;)*) => {
+    ($($kind:ident, $builder:ty, $array:ty, $new:expr;)*) => {
         /// A column that grows by one cell per row.
         pub(crate) enum ColumnBuilder {
             $($kind($builder),)*
         }
 
         impl ColumnBuilder {
-            pub(crate) fn new(kind: ColumnType) -> Self {
+            /// Returns an empty column with room for `rows` cells.
+            pub(crate) fn new(kind: ColumnType, rows: usize) -> Self {
                 match kind {
-                    $(ColumnType::$kind => Self::$kind(<$builder>::new()),)*
+                    $(ColumnType::$kind => Self::$kind($new(rows)),)*
                 }
             }
 
@@ -89,17 +90,20 @@ macro_rules! columns {
 }
 
 columns! {
-    U16, UInt16Builder, UInt16Array;
-    U32, UInt32Builder, UInt32Array;
-    U64, UInt64Builder, UInt64Array;
-    F64, Float64Builder, Float64Array;
-    Bool, BooleanBuilder, BooleanArray;
-    Text, StringBuilder, StringArray;
+    U16, UInt16Builder, UInt16Array, UInt16Builder::with_capacity;
+    U32, UInt32Builder, UInt32Array, UInt32Builder::with_capacity;
+    U64, UInt64Builder, UInt64Array, UInt64Builder::with_capacity;
+    F64, Float64Builder, Float64Array, Float64Builder::with_capacity;
+    Bool, BooleanBuilder, BooleanArray, BooleanBuilder::with_capacity;
+    Text, StringBuilder, StringArray, |rows| StringBuilder::with_capacity(rows, 0);
 }
 
 /// Builds a column of `kind` from cells.
-pub(crate) fn build<'a>(kind: ColumnType, cells: impl Iterator<Item = Cell<'a>>) -> ArrayRef {
-    let mut column = ColumnBuilder::new(kind);
+pub(crate) fn build<'a>(
+    kind: ColumnType,
+    cells: impl ExactSizeIterator<Item = Cell<'a>>,
+) -> ArrayRef {
+    let mut column = ColumnBuilder::new(kind, cells.len());
     cells.for_each(|cell| column.push(cell));
     column.finish()
 }

@@ -59,7 +59,8 @@ pub(crate) fn batch<R: Row>(
     let mut columns = vec![repeat(ColumnType::U32, Cell::U32(key.run)), text(&key.scheme)];
     columns.extend(key.point.0.iter().map(|(_, value)| text(value)));
     columns.push(repeat(ColumnType::U64, Cell::U64(key.seed)));
-    let mut own: Vec<_> = R::COLUMNS.iter().map(|c| ColumnBuilder::new(c.kind)).collect();
+    let mut own: Vec<_> =
+        R::COLUMNS.iter().map(|c| ColumnBuilder::new(c.kind, rows.len())).collect();
     let mut cells = Vec::with_capacity(own.len());
     for row in rows {
         row.cells(&mut cells);
