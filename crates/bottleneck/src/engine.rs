@@ -5,7 +5,10 @@
 //! have reached their host. All port decisions are made by `net`: equal calls at equal instants
 //! give the simulator's results.
 
-use lowtide_net::{Blueprint, HostId, Network, Packet, PortView};
+use std::sync::Arc;
+
+use lowtide_net::{Blueprint, HostId, Network, Packet};
+use lowtide_rows::{Queue, QueueSampleRow};
 use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Segment};
@@ -58,19 +61,6 @@ pub struct IngressDrops {
     pub no_buffer: u64,
 }
 
-/// A sample of a port's queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortQueueSample {
-    /// Time since the start.
-    pub at: Instant,
-    /// Index of the port in [`Network::ports`].
-    pub port: u32,
-    /// Packets, as the port counts them.
-    pub packets: u32,
-    /// IP bytes, as the port counts them.
-    pub bytes: u64,
-}
-
 /// Packets sent and received by a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostCounters {
@@ -94,10 +84,10 @@ pub(crate) struct Engine {
     ingress_drops: IngressDrops,
     /// Packets delayed by a fault, by key.
     delayed: Vec<Option<Packet>>,
-    /// Ports whose queues are sampled.
-    sampled: Vec<u32>,
+    /// Number and name of the ports whose queues are sampled.
+    sampled: Vec<(u32, Arc<str>)>,
     sample_interval: Duration,
-    samples: Vec<PortQueueSample>,
+    samples: Vec<QueueSampleRow>,
 }
 
 impl Engine {
@@ -130,7 +120,8 @@ impl Engine {
         let mut sampled = Vec::new();
         if config.sample_interval > Duration::ZERO {
             let ports = network.ports().zip(0..);
-            sampled.extend(ports.filter(|(port, _)| port.at_switch).map(|(_, i)| i));
+            let at_switches = ports.filter(|(port, _)| port.at_switch);
+            sampled.extend(at_switches.map(|(port, i)| (i, port.name.into())));
             sched.at(Instant::ZERO + config.sample_interval, Entity::new(SAMPLE_KIND, 0));
         }
         Ok(Self {
@@ -275,9 +266,9 @@ impl Engine {
 
     fn sample_queues(&mut self, at: Instant) {
         for i in 0..self.sampled.len() {
-            let port = self.sampled[i];
-            let (packets, bytes) = self.network.queue_now(at, port);
-            self.samples.push(PortQueueSample { at, port, packets, bytes });
+            let (queue, name) = self.sampled[i].clone();
+            let (packets, bytes) = self.network.queue_now(at, queue);
+            self.samples.push(QueueSampleRow { time_ps: at.as_ps(), queue, name, packets, bytes });
         }
         self.sched.at(at + self.sample_interval, Entity::new(SAMPLE_KIND, 0));
     }
@@ -306,7 +297,7 @@ impl Engine {
             .map(|f| f.as_ref().map_or_else(FaultCounts::default, |f| f.counts))
     }
 
-    pub(crate) fn samples(&self) -> &[PortQueueSample] {
+    pub(crate) fn samples(&self) -> &[QueueSampleRow] {
         &self.samples
     }
 
@@ -322,7 +313,7 @@ impl Engine {
 pub(crate) struct NetworkSnapshot(Network);
 
 impl NetworkSnapshot {
-    pub(crate) fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
+    pub(crate) fn ports(&self) -> impl Iterator<Item = Queue> {
         self.0.ports()
     }
 

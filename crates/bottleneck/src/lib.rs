@@ -55,9 +55,9 @@ mod scheduling;
 mod slab;
 
 pub use driver::{Bottleneck, BottleneckSettings, HostPort, PreparedBottleneck};
-pub use engine::{IngressDrops, PortQueueSample};
+pub use engine::IngressDrops;
 pub use error::BottleneckError;
 pub use faults::{FaultCounts, Faults};
 pub use fidelity::Fidelity;
 pub use histogram::Histogram;
-pub use report::{BottleneckReport, HostReport, PortReport};
+pub use report::{BottleneckReport, HostReport};

@@ -1,9 +1,9 @@
 //! Reports of a bottleneck.
 
-use lowtide_net::PortStats;
-use lowtide_units::{Duration, Rate};
+use lowtide_rows::{Queue, QueueSampleRow};
+use lowtide_units::Duration;
 
-use crate::engine::{IngressDrops, PortQueueSample};
+use crate::engine::IngressDrops;
 use crate::faults::FaultCounts;
 use crate::fidelity::Fidelity;
 use crate::forwarder::Forwarder;
@@ -34,34 +34,6 @@ pub struct HostReport {
     pub faults: FaultCounts,
 }
 
-/// Report of an output port.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PortReport {
-    /// Name as in the simulator, for example `switch0->b`.
-    pub name: String,
-    /// Whether it belongs to a switch; otherwise to a host.
-    pub at_switch: bool,
-    /// Rate of its link.
-    pub rate: Rate,
-    /// Statistics since the warm-up.
-    pub stats: PortStats,
-}
-
-impl PortReport {
-    /// Time-weighted mean queue length, packets.
-    pub fn queue_mean(&self) -> f64 {
-        let levels = &self.stats.levels;
-        let time: u128 = levels.iter().map(|l| u128::from(l.time.as_ps())).sum();
-        let area = levels.iter().map(|l| u128::from(l.time.as_ps()) * u128::from(l.packets));
-        area.sum::<u128>() as f64 / (time.max(1) as f64)
-    }
-
-    /// Maximum queue length, packets.
-    pub fn queue_max(&self) -> u32 {
-        self.stats.levels.last().map_or(0, |l| l.packets)
-    }
-}
-
 /// Report of a bottleneck.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BottleneckReport {
@@ -69,10 +41,10 @@ pub struct BottleneckReport {
     pub took: Duration,
     /// Hosts by number.
     pub hosts: Vec<HostReport>,
-    /// Ports by number.
-    pub ports: Vec<PortReport>,
+    /// Queues of the output ports by number, since the warm-up.
+    pub ports: Vec<Queue>,
     /// Samples of switch queues, if enabled.
-    pub samples: Vec<PortQueueSample>,
+    pub samples: Vec<QueueSampleRow>,
     /// Packets dropped before they entered the network.
     pub ingress_drops: IngressDrops,
     /// Packets to hosts without a working device.
@@ -96,7 +68,7 @@ impl BottleneckReport {
     }
 
     /// The port with this name.
-    pub fn port(&self, name: &str) -> Option<&PortReport> {
+    pub fn port(&self, name: &str) -> Option<&Queue> {
         self.ports.iter().find(|p| p.name == name)
     }
 
@@ -144,16 +116,10 @@ impl Forwarder {
             }
         };
         let hosts = names.iter().zip(counters).zip(self.by_host.iter().copied()).map(host);
-        let ports = snapshot.ports().map(|p| PortReport {
-            name: p.name.to_owned(),
-            at_switch: p.at_switch,
-            rate: p.rate,
-            stats: p.stats,
-        });
         BottleneckReport {
             took: now.since_start(),
             hosts: hosts.collect(),
-            ports: ports.collect(),
+            ports: snapshot.ports().collect(),
             samples: engine.samples().to_vec(),
             ingress_drops: engine.ingress_drops(),
             no_device_drops: self.no_device_drops,

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{ProbeRow, RunDir};
+use lowtide_record::RunDir;
+use lowtide_rows::ProbeRow;
 use serde::Serialize;
 
 use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts};
@@ -99,7 +100,7 @@ pub(crate) fn cwnd_samples(
         for (run, row) in dir.series(&numbers)?.probes {
             let ProbeRow { time_ps, group, cwnd_bytes, .. } = row;
             if time_ps >= warmup_ps {
-                out.entry((run, group)).or_default().push(cwnd_bytes);
+                out.entry((run, group.to_string())).or_default().push(cwnd_bytes);
             }
         }
     }

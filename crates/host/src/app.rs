@@ -7,11 +7,11 @@
 
 use std::hint::cold_path;
 
+use lowtide_rows::EcnCounters;
 use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
 use crate::datapath::tsq::Tsq;
-use crate::results::ecn_counters::EcnCounters;
 use crate::tables::Row;
 
 /// The port on which every host listens.

@@ -30,11 +30,8 @@ pub use datapath::bucket::BucketSpec;
 pub use datapath::nic::{AggregationSpec, NicSpec};
 pub use datapath::stack::{StackDelay, StackJitter, StackSpec};
 pub use error::RunError;
-pub use results::ecn_counters::EcnCounters;
-pub use results::outcome::{
-    BufferPoolRecord, ClassRecord, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow,
-    QueryRecord, QueueLevel, QueueRecord, QueueSample, RunCounts, StallReason,
-};
+pub use results::outcome::{MemoryCounts, Outcome};
+pub use results::tcp_counters::tcp_counters;
 pub use results::trace::{
     SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };

@@ -1,11 +1,12 @@
 //! The run loop.
 
+use lowtide_rows::EndReason;
 use lowtide_sim::{Scheduler, Seed, Stop};
 use lowtide_units::Instant;
 
 use crate::error::RunError;
 use crate::results;
-use crate::results::outcome::{EndReason, Outcome};
+use crate::results::outcome::Outcome;
 use crate::setup::Setup;
 use crate::world::World;
 

@@ -36,6 +36,18 @@ pub struct Disturbance {
 }
 
 impl Setup {
+    /// Returns the name of a traffic group; `group 3` if it has none.
+    pub fn group_name(&self, group: u16) -> String {
+        let name = self.traffic_groups.get(group as usize).cloned();
+        name.unwrap_or_else(|| format!("group {group}"))
+    }
+
+    /// Returns the name of a host; `host 7` if it has none.
+    pub fn host_name(&self, host: u32) -> String {
+        let name = self.network.hosts.get(host as usize).cloned();
+        name.unwrap_or_else(|| format!("host {host}"))
+    }
+
     /// Returns the start of the flow with that number, jitter included; `None` if there is no such
     /// flow.
     pub fn flow_start(&self, number: u32) -> Option<Instant> {

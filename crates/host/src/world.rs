@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lowtide_net::{HostId, Network, Packet};
+use lowtide_rows::RunCounts;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
@@ -13,7 +14,6 @@ use crate::applications::writer::Writer;
 use crate::error::RunError;
 use crate::node::{Node, address, connection};
 use crate::results::delay_comparison::DelayComparison;
-use crate::results::outcome::RunCounts;
 use crate::results::probe::Sampler;
 use crate::results::trace::Tracer;
 use crate::setup::{HostSetup, Setup};

@@ -55,7 +55,7 @@ pub struct CompletedRun {
 }
 
 impl CompletedRun {
-    pub(crate) fn simulated(setup: &Setup, outcome: &Outcome, threads: usize) -> Self {
+    pub(crate) fn simulated(setup: &Setup, outcome: Outcome, threads: usize) -> Self {
         let tables = with_ideals(RunTables::new(setup, outcome), setup);
         Self { tables, measured: None, threads: Some(threads as u32) }
     }

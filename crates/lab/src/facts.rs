@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{FlowRow, RunKey, RunTables};
+use lowtide_record::{RunKey, RunTables};
+use lowtide_rows::{FlowRow, FlowStatus, StallReason};
 use serde::Serialize;
 
 use crate::queries::{self, QueryFacts};
@@ -103,15 +104,15 @@ impl RunFacts {
         Self {
             key: key.clone(),
             digest: run.digest.clone(),
-            reason: run.reason.clone(),
+            reason: run.reason.name().to_owned(),
             ended_ms: ms(run.ended_ps),
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
             buffer_pools: tables.buffer_pools.iter().map(BufferPoolFacts::new).collect(),
-            link_down_drops: run.link_down_drops,
-            no_route_drops: run.no_route_drops,
-            hops: run.hops,
+            link_down_drops: run.counts.link_down_drops,
+            no_route_drops: run.counts.no_route_drops,
+            hops: run.counts.hops,
         }
     }
 
@@ -143,7 +144,7 @@ impl GroupFacts {
     }
 
     fn new(name: &str, flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Self {
-        let count = |status: &str| {
+        let count = |status: FlowStatus| {
             flows.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()
         };
         let first_size = flows.first().and_then(|f| f.size_bytes);
@@ -155,17 +156,17 @@ impl GroupFacts {
             name: name.to_owned(),
             flows: flows.len(),
             size_bytes: first_size.filter(|_| flows.iter().all(|f| f.size_bytes == first_size)),
-            unfinished: count("unfinished"),
+            unfinished: count(FlowStatus::Unfinished),
             blocked_on: blocked_on(flows),
-            failed: flows.iter().filter(|f| f.status == "failed").count(),
+            failed: flows.iter().filter(|f| f.status == FlowStatus::Failed).count(),
             fct_ms: CompletionTimes::new(flows, ended_ps),
             slowdown: Slowdown::new(flows, ended_ps),
             classes: Vec::new(),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
             srtt_ms: Srtt::new(flows),
-            rto_count: sum(|f| f.rto_count),
-            retx_bytes: sum(|f| f.bytes_retrans),
+            rto_count: sum(|f| f.tcp.rto_count),
+            retx_bytes: sum(|f| f.tcp.bytes_retrans),
             marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
             transports: TransportFacts::of(flows),
             signals: SignalFacts::new(flows),
@@ -176,9 +177,11 @@ impl GroupFacts {
 /// Counts the flows with a size that were censored, by what they waited for.
 fn blocked_on(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
-    for flow in flows.iter().filter(|f| f.status == "unfinished" && f.size_bytes.is_some()) {
-        let what = flow.blocked_on.clone().unwrap_or_else(|| "unknown".to_owned());
-        *out.entry(what).or_default() += 1;
+    for flow in
+        flows.iter().filter(|f| f.status == FlowStatus::Unfinished && f.size_bytes.is_some())
+    {
+        let what = flow.blocked_on.map_or("unknown", StallReason::name);
+        *out.entry(what.to_owned()).or_default() += 1;
     }
     out
 }
@@ -225,7 +228,8 @@ mod tests {
 
     #[test]
     fn goodput_counts_from_the_first_open_to_the_last_delivery() {
-        let flows = [flow(10, Some(10), "complete"), flow(10, Some(30), "complete")];
+        let flows =
+            [flow(10, Some(10), FlowStatus::Complete), flow(10, Some(30), FlowStatus::Complete)];
         let flows: Vec<_> = flows.iter().collect();
         let facts = GroupFacts::new("short", &flows, 0, 1_000_000_000_000);
         assert_eq!(facts.goodput_mbps, Some(2_000_000.0 * 8.0 / 0.030 / 1e6));
@@ -238,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_endless_flow_is_measured_from_the_warmup_to_the_end() {
-        let endless = FlowRow { size_bytes: None, ..flow(0, None, "unfinished") };
+        let endless = FlowRow { size_bytes: None, ..flow(0, None, FlowStatus::Unfinished) };
         let facts = GroupFacts::new("long", &[&endless], 20_000_000_000, 100_000_000_000);
         assert_eq!(facts.goodput_mbps, Some(100.0));
         assert_eq!((facts.unfinished, facts.jain, facts.size_bytes), (0, None, None));
@@ -247,19 +251,19 @@ mod tests {
 
     #[test]
     fn censored_flows_report_what_they_waited_for() {
-        let unfinished = |blocked_on: Option<&str>| FlowRow {
-            blocked_on: blocked_on.map(str::to_owned),
-            ..flow(0, None, "unfinished")
+        let unfinished = |blocked_on: Option<StallReason>| FlowRow {
+            blocked_on,
+            ..flow(0, None, FlowStatus::Unfinished)
         };
-        let endless = FlowRow { size_bytes: None, ..unfinished(Some("sending")) };
+        let endless = FlowRow { size_bytes: None, ..unfinished(Some(StallReason::Sending)) };
         let flows = [
-            unfinished(Some("rto")),
-            unfinished(Some("handshake")),
-            unfinished(Some("rto")),
+            unfinished(Some(StallReason::Rto)),
+            unfinished(Some(StallReason::Handshake)),
+            unfinished(Some(StallReason::Rto)),
             unfinished(None),
             endless,
-            flow(0, Some(1), "complete"),
-            flow(0, None, "failed"),
+            flow(0, Some(1), FlowStatus::Complete),
+            flow(0, None, FlowStatus::Failed),
         ];
         let facts = GroupFacts::new("short", &flows.iter().collect::<Vec<_>>(), 0, 1);
         assert_eq!((facts.unfinished, facts.failed), (4, 1));

@@ -16,7 +16,8 @@ use std::rc::Rc;
 
 use lowtide_host::Setup;
 use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Routing, ShortestPaths};
-use lowtide_record::{FlowRow, RunTables};
+use lowtide_record::RunTables;
+use lowtide_rows::FlowRow;
 use lowtide_tcp::Config;
 use lowtide_units::{Bytes, Duration, Rate};
 use lowtide_wire::{DelayStamps, Options, Segment, Timestamps};

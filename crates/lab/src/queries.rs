@@ -4,7 +4,7 @@
 //! censored or failed query: see [`CompletionTimes`]. The share of queries with a timeout counts
 //! all queries, finished or not.
 
-use lowtide_record::QueryRow;
+use lowtide_rows::{FlowStatus, QueryRow};
 use serde::Serialize;
 
 use crate::times::{CensoredTime, CompletionTimes};
@@ -51,7 +51,7 @@ pub(crate) fn facts(rows: &[QueryRow], ended_ps: u64) -> Vec<QueryFacts> {
 
 impl QueryFacts {
     fn new(name: &str, rows: &[&QueryRow], ended_ps: u64) -> Self {
-        let count = |status: &str| rows.iter().filter(|q| q.status == status).count();
+        let count = |status: FlowStatus| rows.iter().filter(|q| q.status == status).count();
         let with_timeout = rows.iter().filter(|q| q.timeouts > 0).count();
         let judged: Vec<bool> = rows.iter().filter_map(|q| q.deadline_met).collect();
         let met = judged.iter().filter(|met| **met).count();
@@ -59,13 +59,13 @@ impl QueryFacts {
         let timed = rows.iter().map(|q| CensoredTime {
             took_ps: q.qct_ps,
             elapsed_ps: ended_ps.saturating_sub(q.start_ps),
-            failed: q.status == "failed",
+            failed: q.status == FlowStatus::Failed,
         });
         Self {
             name: name.to_owned(),
             queries: rows.len(),
-            unfinished: count("unfinished"),
-            failed: count("failed"),
+            unfinished: count(FlowStatus::Unfinished),
+            failed: count(FlowStatus::Failed),
             qct_ms: CompletionTimes::of(timed),
             with_timeout,
             timeout_fraction: share(with_timeout, rows.len()),
@@ -96,7 +96,7 @@ mod tests {
             timeouts,
             bytes_retrans: 1448 * timeouts,
             in_warmup: false,
-            status: if qct_ms.is_some() { "complete" } else { "unfinished" }.into(),
+            status: if qct_ms.is_some() { FlowStatus::Complete } else { FlowStatus::Unfinished },
             error: None,
         }
     }

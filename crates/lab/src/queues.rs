@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{BufferPoolRow, ClassRow, QueueRow, RunTables};
+use lowtide_record::RunTables;
+use lowtide_rows::{BufferPoolRow, ClassRow, QueueRow};
 use serde::Serialize;
 
 /// One queue at a switch in one run, after the warm-up.
@@ -110,12 +111,12 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
         classes.entry(row.queue).or_default().push(QueueClassFacts::new(row, ecn));
     }
     let queue = |q: &QueueRow| QueueFacts {
-        name: q.name.clone(),
-        mean_packets: q.mean_packets,
-        p50_packets: q.p50_packets,
-        p99_packets: q.p99_packets,
-        p999_packets: q.p999_packets,
-        max_packets: q.max_packets,
+        name: q.name.to_string(),
+        mean_packets: q.length.mean_packets,
+        p50_packets: q.length.p50_packets,
+        p99_packets: q.length.p99_packets,
+        p999_packets: q.length.p999_packets,
+        max_packets: q.length.max_packets,
         seen: ArrivalQueueStats {
             mean_packets: q.seen_mean_packets,
             p1_packets: q.seen_p1_packets,
@@ -124,12 +125,15 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
             p999_packets: q.seen_p999_packets,
         },
         marker: q.marker.clone(),
-        marks: q.marks,
-        drops: q.drops,
-        aqm_drops: q.aqm_drops,
-        never_marked: ecn && q.marker.is_some() && q.drops > 0 && q.marks + q.aqm_drops == 0,
-        lost: q.lost,
-        link_down_drops: q.link_down_drops,
+        marks: q.served.marks,
+        drops: q.served.drops,
+        aqm_drops: q.served.aqm_drops,
+        never_marked: ecn
+            && q.marker.is_some()
+            && q.served.drops > 0
+            && q.served.marks + q.served.aqm_drops == 0,
+        lost: q.losses.lost,
+        link_down_drops: q.losses.link_down_drops,
         utilisation: links.get(&q.queue).copied().flatten(),
         classes: classes.remove(&q.queue).unwrap_or_default(),
     };
@@ -145,19 +149,19 @@ impl QueueFacts {
 
 impl QueueClassFacts {
     fn new(row: &ClassRow, ecn: bool) -> Self {
-        let acted = row.marks + row.aqm_drops > 0;
+        let acted = row.served.marks + row.served.aqm_drops > 0;
         Self {
             name: row.class.clone(),
-            packets: row.packets,
-            bytes: row.bytes,
-            mean_packets: row.mean_packets,
-            p99_packets: row.p99_packets,
-            max_packets: row.max_packets,
+            packets: row.served.packets,
+            bytes: row.served.bytes,
+            mean_packets: row.length.mean_packets,
+            p99_packets: row.length.p99_packets,
+            max_packets: row.length.max_packets,
             marker: row.marker.clone(),
-            marks: row.marks,
-            drops: row.drops,
-            aqm_drops: row.aqm_drops,
-            never_marked: ecn && row.marker.is_some() && row.drops > 0 && !acted,
+            marks: row.served.marks,
+            drops: row.served.drops,
+            aqm_drops: row.served.aqm_drops,
+            never_marked: ecn && row.marker.is_some() && row.served.drops > 0 && !acted,
         }
     }
 }

@@ -8,8 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lowtide_host::{EndReason, Setup, Threads, run_on};
+use lowtide_host::{Setup, Threads, run_on};
 use lowtide_record::{RunKey, SweepPoint};
+use lowtide_rows::EndReason;
 use lowtide_scenario::{Estimate, RunPlan, RunSpec};
 use lowtide_units::Instant;
 
@@ -170,7 +171,7 @@ impl Schedule<'_> {
         }
         let why = used.why.as_ref().map(|why| why as &dyn fmt::Display);
         (self.progress)(RunProgress::Threads { key, threads: used.threads, why });
-        Ok(Some(CompletedRun::simulated(setup, &outcome, used.threads)))
+        Ok(Some(CompletedRun::simulated(setup, outcome, used.threads)))
     }
 
     fn measured(

@@ -1,6 +1,6 @@
 //! Congestion signals that the senders of a traffic group sent and received, summed over its flows.
 
-use lowtide_record::FlowRow;
+use lowtide_rows::{EcnCounters, FlowRow};
 use lowtide_tcp::EcnMode;
 use serde::Serialize;
 
@@ -50,6 +50,9 @@ impl SignalFacts {
     pub(crate) fn new(flows: &[&FlowRow]) -> Option<Self> {
         let sum =
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
+        let wire = flows.iter().try_fold(EcnCounters::default(), |sum, flow| {
+            flow.ecn_counters.map(|counters| sum.plus(&counters))
+        })?;
         let first = flows.first();
         let common = |of: fn(&FlowRow) -> &String| {
             first.map(|f| of(f)).filter(|cc| flows.iter().all(|f| of(f) == *cc)).cloned()
@@ -61,18 +64,18 @@ impl SignalFacts {
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
             accecn_flows: flows.iter().filter(|f| f.ecn_mode == EcnMode::AccEcn.name()).count(),
-            data_segments: sum(|f| f.data_segs_out_after_warmup)?,
-            ect_segments: sum(|f| f.ect_segs_out_after_warmup)?,
-            cwr_segments: sum(|f| f.cwr_segs_out_after_warmup)?,
-            arrived_segments: sum(|f| f.data_segs_in_after_warmup)?,
-            received_ce_segments: sum(|f| f.ce_segs_in_after_warmup)?,
-            acks: sum(|f| f.acks_in_after_warmup)?,
-            ece_acks: sum(|f| f.ece_acks_in_after_warmup)?,
+            data_segments: wire.data_segs_out_after_warmup,
+            ect_segments: wire.ect_segs_out_after_warmup,
+            cwr_segments: wire.cwr_segs_out_after_warmup,
+            arrived_segments: wire.data_segs_in_after_warmup,
+            received_ce_segments: wire.ce_segs_in_after_warmup,
+            acks: wire.acks_in_after_warmup,
+            ece_acks: wire.ece_acks_in_after_warmup,
             received_bytes: sum(|f| f.received_bytes)?,
             received_ce_bytes: sum(|f| f.received_ce_bytes)?,
-            delivered_ce_bytes: sum(|f| f.delivered_ce_bytes)?,
-            ecn_reductions: sum(|f| f.ecn_reductions)?,
-            fast_retransmits: sum(|f| f.fast_retransmits)?,
+            delivered_ce_bytes: sum(|f| f.tcp.delivered_ce_bytes)?,
+            ecn_reductions: sum(|f| f.tcp.ecn_reductions)?,
+            fast_retransmits: sum(|f| f.tcp.fast_retransmits)?,
         })
     }
 

@@ -3,7 +3,7 @@
 //! Contract: one value per flow, at its end (the column `srtt_quantised_ns`). If any flow has none,
 //! there is neither mean nor deviation.
 
-use lowtide_record::FlowRow;
+use lowtide_rows::FlowRow;
 use serde::Serialize;
 
 /// Smoothed round-trip times of flows, in milliseconds.
@@ -31,13 +31,15 @@ impl Srtt {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_rows::FlowStatus;
+
     use super::*;
     use crate::times::tests::flow;
 
     fn of(shown: &[Option<u64>]) -> Srtt {
         let row = |ms: &Option<u64>| FlowRow {
             srtt_quantised_ns: ms.map(|ms| ms * 1_000_000),
-            ..flow(0, Some(1), "complete")
+            ..flow(0, Some(1), FlowStatus::Complete)
         };
         let flows: Vec<FlowRow> = shown.iter().map(row).collect();
         Srtt::new(&flows.iter().collect::<Vec<_>>())

@@ -5,7 +5,7 @@
 //! the missing times cannot change it. Each flow is censored at its own age, as late flows are
 //! younger. A lower bound accompanies the mean.
 
-use lowtide_record::FlowRow;
+use lowtide_rows::{FlowRow, FlowStatus};
 use lowtide_units::Quantile;
 use serde::Serialize;
 
@@ -108,13 +108,13 @@ pub(crate) fn by_size_class(
         };
         let of: Vec<&FlowRow> =
             flows.iter().copied().filter(|f| f.size_bytes.is_some_and(holds)).collect();
-        let count = |status: &str| of.iter().filter(|f| f.status == status).count();
+        let count = |status: FlowStatus| of.iter().filter(|f| f.status == status).count();
         (!of.is_empty()).then(|| SizeClassFacts {
             above_bytes,
             up_to_bytes,
             flows: of.len(),
-            unfinished: count("unfinished"),
-            failed: count("failed"),
+            unfinished: count(FlowStatus::Unfinished),
+            failed: count(FlowStatus::Failed),
             fct_ms: CompletionTimes::new(&of, ended_ps),
             slowdown: Slowdown::new(&of, ended_ps),
         })
@@ -138,7 +138,7 @@ impl CensoredTime {
         Self {
             took_ps: flow.fct_ps,
             elapsed_ps: ended_ps.saturating_sub(flow.start_ps),
-            failed: flow.status == "failed",
+            failed: flow.status == FlowStatus::Failed,
         }
     }
 }
@@ -259,16 +259,18 @@ impl Slowdown {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use lowtide_rows::{EcnCounters, Role, StallReason, TcpCounters};
+
     use super::*;
 
     /// A flow of 1 MB.
-    pub(crate) fn flow(start_ms: u64, fct_ms: Option<u64>, status: &str) -> FlowRow {
+    pub(crate) fn flow(start_ms: u64, fct_ms: Option<u64>, status: FlowStatus) -> FlowRow {
         let start_ps = start_ms * 1_000_000_000;
         let fct_ps = fct_ms.map(|t| t * 1_000_000_000);
         FlowRow {
             flow: 0,
             group: "short".into(),
-            role: "flow".into(),
+            role: Role::Flow,
             src: String::new(),
             dst: String::new(),
             sport: 0,
@@ -282,25 +284,21 @@ pub(crate) mod tests {
             ideal_ps: None,
             delivered_bytes: 1_000_000,
             delivered_after_warmup_bytes: 1_000_000,
-            bytes_retrans: Some(0),
-            data_segs_out: Some(0),
-            rto_count: Some(0),
-            fast_retransmits: Some(0),
-            ecn_reductions: Some(0),
-            delack_timeouts: Some(0),
-            delack_time_ps: Some(0),
-            delack_detected: Some(0),
-            delack_missed: Some(0),
-            delack_false_positives: Some(0),
-            delay_reductions: Some(0),
-            delivered_ce_bytes: Some(0),
-            data_segs_out_after_warmup: Some(0),
-            ect_segs_out_after_warmup: Some(0),
-            cwr_segs_out_after_warmup: Some(0),
-            data_segs_in_after_warmup: Some(0),
-            ce_segs_in_after_warmup: Some(0),
-            acks_in_after_warmup: Some(0),
-            ece_acks_in_after_warmup: Some(0),
+            tcp: TcpCounters {
+                bytes_retrans: Some(0),
+                data_segs_out: Some(0),
+                rto_count: Some(0),
+                fast_retransmits: Some(0),
+                ecn_reductions: Some(0),
+                delack_timeouts: Some(0),
+                delack_time_ps: Some(0),
+                delack_detected: Some(0),
+                delack_missed: Some(0),
+                delack_false_positives: Some(0),
+                delay_reductions: Some(0),
+                delivered_ce_bytes: Some(0),
+            },
+            ecn_counters: Some(EcnCounters::default()),
             received_ce_bytes: Some(0),
             received_bytes: Some(0),
             srtt_ns: None,
@@ -316,14 +314,14 @@ pub(crate) mod tests {
             feedback_used: None,
             ack_used: String::new(),
             delay_option: false,
-            status: status.into(),
-            blocked_on: (status != "complete").then(|| "rto".to_owned()),
+            status,
+            blocked_on: (status != FlowStatus::Complete).then_some(StallReason::Rto),
             error: None,
         }
     }
 
     fn complete(times: impl IntoIterator<Item = u64>) -> Vec<FlowRow> {
-        times.into_iter().map(|t| flow(0, Some(t), "complete")).collect()
+        times.into_iter().map(|t| flow(0, Some(t), FlowStatus::Complete)).collect()
     }
 
     fn times(flows: &[FlowRow], ended_ms: u64) -> CompletionTimes {
@@ -341,20 +339,20 @@ pub(crate) mod tests {
     #[test]
     fn an_unfinished_flow_removes_the_mean_but_no_quantile_it_cannot_change() {
         let mut flows = complete(1..=9);
-        flows.push(flow(50, None, "unfinished"));
+        flows.push(flow(50, None, FlowStatus::Unfinished));
         let t = times(&flows, 100);
         assert_eq!((t.mean, t.max), (None, None));
         assert_eq!(t.p50, Some(5.0), "it took at least 50 ms");
         assert_eq!(t.mean_at_least, Some(9.5), "45 ms and 50 ms of ten flows");
-        flows[9] = flow(98, None, "unfinished");
+        flows[9] = flow(98, None, FlowStatus::Unfinished);
         assert_eq!(times(&flows, 100).p50, None, "it could have been one of the fast ones");
-        flows[9] = flow(98, None, "failed");
+        flows[9] = flow(98, None, FlowStatus::Failed);
         assert_eq!(times(&flows, 100).p50, Some(5.0), "it never completes");
         assert_eq!(times(&flows, 100).mean_at_least, None, "infinite values have no mean");
-        let late: Vec<_> = (0..10).map(|_| flow(0, None, "unfinished")).collect();
+        let late: Vec<_> = (0..10).map(|_| flow(0, None, FlowStatus::Unfinished)).collect();
         let none = CompletionTimes { mean_at_least: Some(100.0), ..CompletionTimes::default() };
         assert_eq!(times(&late, 100), none);
-        flows[9] = flow(200, None, "unfinished");
+        flows[9] = flow(200, None, FlowStatus::Unfinished);
         assert_eq!(times(&flows, 100).mean_at_least, Some(4.5), "it had not begun");
     }
 
@@ -362,7 +360,7 @@ pub(crate) mod tests {
         FlowRow {
             size_bytes: Some(size),
             ideal_ps: Some(ideal_ms * 1_000_000_000),
-            ..flow(0, Some(fct_ms), "complete")
+            ..flow(0, Some(fct_ms), FlowStatus::Complete)
         }
     }
 
@@ -378,8 +376,8 @@ pub(crate) mod tests {
         assert_eq!(Slowdown::new(&unknown, 1), Slowdown::default());
         // 4 ms with an ideal of 2 ms, and one flow that never opened, whose slowdown is at least 1.
         let ps = |ms: u64| ms * 1_000_000_000;
-        let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, "unfinished") };
-        let cut = [sized(1, 3, 1), open, flow(10, None, "unfinished")];
+        let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, FlowStatus::Unfinished) };
+        let cut = [sized(1, 3, 1), open, flow(10, None, FlowStatus::Unfinished)];
         let slow = Slowdown::new(&cut.iter().collect::<Vec<_>>(), ps(10));
         assert_eq!((slow.mean, slow.mean_at_least), (None, Some(2.0)));
     }

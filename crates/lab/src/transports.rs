@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{FlowRow, Manifest, SchemeOverride, SweepPoint};
+use lowtide_record::{Manifest, SchemeOverride, SweepPoint};
+use lowtide_rows::FlowRow;
 use lowtide_tcp::{EcnMode, cc};
 use serde::Serialize;
 
@@ -387,6 +388,8 @@ fn ran<'a>(all: impl Iterator<Item = &'a TransportFacts>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_rows::FlowStatus;
+
     use super::*;
 
     fn facts(cc: [&str; 2], ecn: [&str; 2]) -> TransportFacts {
@@ -435,7 +438,8 @@ mod tests {
     #[test]
     fn flows_without_a_handshake_negotiated_nothing() {
         use crate::times::tests::flow;
-        let asked = FlowRow { cc: "dx".into(), cc_used: "dx".into(), ..flow(0, None, "failed") };
+        let asked =
+            FlowRow { cc: "dx".into(), cc_used: "dx".into(), ..flow(0, None, FlowStatus::Failed) };
         let opened =
             FlowRow { cc_used: "newreno".into(), established_ps: Some(1), ..asked.clone() };
         let facts = TransportFacts::of(&[&asked, &opened, &opened]);

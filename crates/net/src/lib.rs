@@ -69,4 +69,3 @@ pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
 pub use shortest_paths::ShortestPaths;
-pub use stats::{BufferPoolStats, ClassStats, LevelStats, PortStats, PortView};

@@ -12,6 +12,7 @@ mod special;
 use std::hint::cold_path;
 use std::sync::Arc;
 
+use lowtide_rows::Queue;
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -26,7 +27,7 @@ use crate::packet::{Envelope, Packet, PacketPool};
 use crate::port::{FarEnd, Port, PortConfig};
 use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, PortView, Routing};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Routing};
 
 /// Ports, lines and packets. The crate documentation has the rules.
 ///
@@ -298,13 +299,12 @@ impl Network {
         }
     }
 
-    /// Returns all output ports by number, with statistics up to [`Network::finish`].
-    pub fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
-        self.ports.iter().zip(&self.labels).map(|(port, label)| PortView {
-            name: &label.name,
+    /// Returns the queues of all output ports by number, with counters up to [`Network::finish`].
+    pub fn ports(&self) -> impl Iterator<Item = Queue> {
+        self.ports.iter().zip(&self.labels).map(|(port, label)| Queue {
+            name: label.name.clone(),
             at_switch: label.at_switch,
-            rate: port.line().rate(),
-            stats: port.stats(),
+            ..port.stats()
         })
     }
 

@@ -12,6 +12,7 @@ mod link_failure;
 
 use std::hint::cold_path;
 
+use lowtide_rows::Queue;
 use lowtide_sim::{Digest, Seed};
 use lowtide_units::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use crate::line::Line;
 use crate::loss::Loss;
 use crate::packet::{PacketMeta, PacketPool};
 use crate::scheduler::{Fifo, LineArrival, Occupancy};
-use crate::stats::{Counters, PortStats};
+use crate::stats::Counters;
 use crate::{ClassSpec, Framing, HostId, LineSpec};
 
 /// The node at the end of a line.
@@ -219,12 +220,14 @@ impl Port {
             + self.counters.memory_bytes()
             + special
     }
-    pub(crate) fn stats(&self) -> PortStats {
-        let mut stats = self.counters.report(self.count_in_service);
+    /// Returns the queue without its name.
+    pub(crate) fn stats(&self) -> Queue {
+        let mut queue = self.counters.report(self.count_in_service);
+        queue.rate_bps = self.line().rate().as_bps();
         if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() {
-            stats.classes = event_port.stats();
+            queue.classes = event_port.stats();
         }
-        stats
+        queue
     }
     /// Processes all departures up to and including `now`.
     #[expect(clippy::inline_always, reason = "every hop, and a call costs as much as the rest")]

@@ -31,9 +31,9 @@ pub enum Routing {
 ///
 /// Both lines are down from `down_at` until `up_at`. Packets that had left the line by `down_at`
 /// arrive. Packets in flight, in transmission and in the queue of either port are lost. So is each
-/// packet that arrives at the ports before `up_at`. [`crate::PortStats::link_down_drops`] counts
-/// them all. A port finishes a transmission in progress, but the packet is lost. A packet that
-/// arrives in the picosecond of a change may be affected or not.
+/// packet that arrives at the ports before `up_at`. [`lowtide_rows::LossCounters`] counts them all.
+/// A port finishes a transmission in progress, but the packet is lost. A packet that arrives in the
+/// picosecond of a change may be affected or not.
 ///
 /// Routes follow the link state after `detect`. Until then packets are sent into a link that is
 /// down, or avoid one that is up. A switch without a route drops the packet

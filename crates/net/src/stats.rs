@@ -4,100 +4,11 @@
 //! times. A time boundary (end of warm-up, end of run) lies after the departures and before the
 //! arrivals of its instant.
 
-use lowtide_units::{Duration, Instant, Rate};
+use lowtide_rows::{ClassQueue, Level, LossCounters, Queue, ServedCounters};
+use lowtide_units::Instant;
 
 use crate::Occupancy;
 use crate::aqm::AqmVerdict;
-
-/// Time and arrivals at one queue length.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LevelStats {
-    /// Length in packets, as the port counts it.
-    pub packets: u32,
-    /// Time at this length.
-    pub time: Duration,
-    /// Arriving packets, including dropped ones, that found this length.
-    pub arrivals: u64,
-}
-
-/// Statistics of a port since the warm-up.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PortStats {
-    /// Packets transmitted.
-    pub packets: u64,
-    /// Their IP bytes.
-    pub bytes: u64,
-    /// Packets marked here, including those that already had CE.
-    pub marks: u64,
-    /// Packets dropped because the buffer was full.
-    pub drops: u64,
-    /// Packets dropped by the marker.
-    pub aqm_drops: u64,
-    /// Packets lost at random before the queue.
-    pub lost: u64,
-    /// Packets lost to a link failure: in the queue, on the line or in flight at that time, or
-    /// arriving while the link was down. Those on the line or in flight are also among `packets`.
-    pub link_down_drops: u64,
-    /// Busy time of the line, framing included.
-    pub busy: Duration,
-    /// Maximum queue length in bytes, as the port counts it.
-    pub max_bytes: u64,
-    /// The queue by length in packets; only lengths that occurred, ascending. The times add up to
-    /// the time observed, the arrivals to packets forwarded, marked and dropped.
-    pub levels: Vec<LevelStats>,
-    /// By class, in list order; empty without classes. Their sums equal those of the port, except
-    /// `lost` and packets in flight at the end of the warm-up.
-    pub classes: Vec<ClassStats>,
-}
-
-/// Statistics of one class of a port since the warm-up.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ClassStats {
-    /// Packets transmitted.
-    pub packets: u64,
-    /// Their IP bytes.
-    pub bytes: u64,
-    /// Packets marked here.
-    pub marks: u64,
-    /// Packets dropped because the buffer was full.
-    pub drops: u64,
-    /// Packets dropped by the marker.
-    pub aqm_drops: u64,
-    /// Maximum length of its queue in bytes, as the port counts it.
-    pub max_bytes: u64,
-    /// Its queue by length in packets, as in [`PortStats::levels`].
-    pub levels: Vec<LevelStats>,
-}
-
-/// Report of a shared memory. Covers only queues with a dynamic threshold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BufferPoolStats<'a> {
-    /// The switch.
-    pub switch: &'a str,
-    /// Number of the memory at this switch, from zero ([`crate::SwitchSpec::ports_per_memory`]).
-    pub group: u32,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Reserved bytes.
-    pub reserved: u64,
-    /// Bytes held.
-    pub held: u64,
-    /// Maximum held since the end of the warm-up, in bytes.
-    pub peak: u64,
-}
-
-/// Report of an output port.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PortView<'a> {
-    /// `switch0->receiver0`; parallel links have the suffix `#1`, `#2`.
-    pub name: &'a str,
-    /// True at a switch, false at a host.
-    pub at_switch: bool,
-    /// The rate of the line.
-    pub rate: Rate,
-    /// Its statistics.
-    pub stats: PortStats,
-}
 
 /// One length of the system (queue plus packet on the line).
 #[derive(Clone, Copy, Debug, Default)]
@@ -251,14 +162,14 @@ impl Counters {
             self.max_bytes = self.max_bytes.max(queue_bytes);
         }
     }
-    /// Returns the statistics; lengths include the packet on the line if `with_line`.
-    pub(crate) fn report(&self, with_line: bool) -> PortStats {
-        let mut levels: Vec<LevelStats> = Vec::new();
-        let mut busy = Duration::ZERO;
+    /// Returns the counters of a queue without its name and line; lengths include the packet on the
+    /// line if `with_line`.
+    pub(crate) fn report(&self, with_line: bool) -> Queue {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut busy_ps = 0;
         for (in_system, bin) in (0_u32..).zip(&*self.bins) {
-            let time = Duration::from_ps(bin.ps);
             if in_system > 0 {
-                busy += time;
+                busy_ps += bin.ps;
             }
             if bin.ps == 0 && bin.arrivals == 0 {
                 continue;
@@ -266,30 +177,30 @@ impl Counters {
             let packets = if with_line { in_system } else { in_system.saturating_sub(1) };
             match levels.last_mut() {
                 Some(last) if last.packets == packets => {
-                    last.time += time;
+                    last.time_ps += bin.ps;
                     last.arrivals += bin.arrivals;
                 }
-                _ => levels.push(LevelStats { packets, time, arrivals: bin.arrivals }),
+                _ => levels.push(Level { packets, time_ps: bin.ps, arrivals: bin.arrivals }),
             }
         }
-        PortStats {
-            packets: self.packets,
-            bytes: self.bytes,
-            marks: self.marks,
-            drops: self.drops,
-            aqm_drops: self.aqm_drops,
-            lost: self.lost,
-            link_down_drops: self.link_down_drops,
-            busy,
+        Queue {
+            served: ServedCounters {
+                packets: self.packets,
+                bytes: self.bytes,
+                marks: self.marks,
+                drops: self.drops,
+                aqm_drops: self.aqm_drops,
+            },
+            losses: LossCounters { lost: self.lost, link_down_drops: self.link_down_drops },
+            busy_ps,
             max_bytes: self.max_bytes,
             levels,
-            classes: Vec::new(),
+            ..Queue::default()
         }
     }
-    /// Returns the statistics of a class, whose lengths are as the port counts them.
-    pub(crate) fn report_class(&self) -> ClassStats {
-        let PortStats { packets, bytes, marks, drops, aqm_drops, max_bytes, levels, .. } =
-            self.report(true);
-        ClassStats { packets, bytes, marks, drops, aqm_drops, max_bytes, levels }
+    /// Returns the counters of a class, whose lengths are as the port counts them.
+    pub(crate) fn report_class(&self) -> ClassQueue {
+        let Queue { served, max_bytes, levels, .. } = self.report(true);
+        ClassQueue { served, max_bytes, levels }
     }
 }

@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use lowtide_record::table_columns;
+use lowtide_rows::table_columns;
 use lowtide_scenario::RunPlan;
 use toml::Table;
 

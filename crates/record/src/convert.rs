@@ -1,18 +1,16 @@
 //! Converts the outcome of a run to table rows.
 
-use lowtide_host::{
-    BufferPoolRecord, ClassRecord, EndReason, FlowRecord, FlowStatus, Outcome, QueryRecord,
-    QueueRecord, Setup,
-};
+use std::sync::Arc;
+
+use lowtide_host::{Outcome, Setup};
 use lowtide_net::{Blueprint, PortSpec};
-use lowtide_units::{Duration, Instant, Quantile};
+use lowtide_rows::{
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, FlowStatus, LengthStatistics, LevelRow,
+    LevelWeight, LinkRow, ProbeRow, QueryRow, Queue, QueueRow, QueueSampleRow, RunRow,
+};
+use lowtide_units::Quantile;
 
 use crate::digest::hex;
-use crate::quantile::LevelWeight;
-use crate::rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, RunRow,
-};
 use crate::trace::TraceTables;
 
 /// All rows of one run.
@@ -45,73 +43,32 @@ pub struct RunTables {
 }
 
 impl RunTables {
-    /// The rows of `outcome`, which came from `setup`. Names missing in the setup are replaced by
-    /// the number (`group 3`, `host 7`).
-    pub fn new(setup: &Setup, outcome: &Outcome) -> Self {
+    /// The rows of `outcome`, which came from `setup`.
+    pub fn new(setup: &Setup, outcome: Outcome) -> Self {
         let observed_ps = outcome.ended.since_start().saturating_sub(setup.warmup).as_ps();
-        let flows: Vec<FlowRow> = outcome.flows.iter().map(|f| flow_row(setup, f)).collect();
-        let group_of = |flow: u32| {
-            flows
-                .binary_search_by_key(&flow, |f| f.flow)
-                .map_or_else(|_| String::new(), |i| flows[i].group.clone())
-        };
-        let queue_name = |queue: u32| {
-            outcome.queues.get(queue as usize).map_or_else(String::new, |q| q.name.clone())
-        };
-        let marks = Markers::new(setup, outcome);
-        let numbered = || outcome.queues.iter().enumerate().map(|(i, q)| (i as u32, q));
+        let marks = Markers::new(setup, &outcome);
+        let queues: Vec<NumberedQueue<'_>> = (0..)
+            .zip(&outcome.queues)
+            .map(|(number, queue)| NumberedQueue {
+                number,
+                name: queue.name.as_str().into(),
+                queue,
+                observed_ps,
+            })
+            .collect();
         Self {
-            run: run_row(setup, outcome),
-            queries: outcome.queries.iter().map(|q| query_row(setup, q)).collect(),
-            queues: numbered()
-                .map(|(i, q)| queue_row((i, q), marks.of_queue(i), observed_ps))
-                .collect(),
-            classes: numbered().flat_map(|(i, q)| class_rows(setup, (i, q), marks)).collect(),
-            buffer_pools: outcome.buffer_pools.iter().map(buffer_pool_row).collect(),
-            levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
-            links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
-            probes: outcome
-                .probes
-                .iter()
-                .map(|p| ProbeRow {
-                    time_ps: p.at.as_ps(),
-                    flow: p.flow,
-                    group: group_of(p.flow),
-                    cwnd_bytes: p.cwnd,
-                    ssthresh_bytes: p.ssthresh,
-                    srtt_ns: p.srtt.map(Duration::as_ns),
-                    srtt_quantised_ns: p.srtt_shown.map(Duration::as_ns),
-                    rto_ns: p.rto.as_ns(),
-                    in_flight_bytes: p.in_flight,
-                    dctcp_alpha_q20: p.alpha_q20,
-                    queueing_delay_ns: p.queueing_delay.map(Duration::as_ns),
-                    bytes_acked: p.acked,
-                })
-                .collect(),
-            delays: outcome
-                .delays
-                .iter()
-                .map(|d| DelayRow {
-                    time_ps: d.at.as_ps(),
-                    flow: d.flow,
-                    group: group_of(d.flow),
-                    computed_ns: d.computed.as_ns(),
-                    actual_ns: d.actual.as_ns(),
-                })
-                .collect(),
-            queue_samples: outcome
-                .queue_samples
-                .iter()
-                .map(|s| QueueSampleRow {
-                    time_ps: s.at.as_ps(),
-                    queue: s.queue,
-                    name: queue_name(s.queue),
-                    packets: s.packets,
-                    bytes: s.bytes,
-                })
-                .collect(),
-            trace: TraceTables::new(outcome),
-            flows,
+            run: run_row(setup, &outcome),
+            queues: queues.iter().map(|q| q.row(marks.of_queue(q.number))).collect(),
+            classes: queues.iter().flat_map(|q| q.class_rows(setup, marks)).collect(),
+            levels: queues.iter().flat_map(NumberedQueue::level_rows).collect(),
+            links: queues.iter().map(NumberedQueue::link_row).collect(),
+            trace: TraceTables::new(&outcome),
+            flows: outcome.flows,
+            queries: outcome.queries,
+            buffer_pools: outcome.buffer_pools,
+            probes: outcome.probes,
+            delays: outcome.delays,
+            queue_samples: outcome.queue_samples,
         }
     }
 
@@ -123,19 +80,12 @@ impl RunTables {
 
 fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
     let count = |status, sized| {
-        let of = |f: &&FlowRecord| f.status == status && f.size.is_some() == sized;
+        let of = |f: &&FlowRow| f.status == status && f.size_bytes.is_some() == sized;
         outcome.flows.iter().filter(of).count() as u64
     };
-    let counts = outcome.counts;
     RunRow {
         digest: hex(outcome.digest),
-        reason: match outcome.reason {
-            EndReason::Time => "time",
-            EndReason::Done => "done",
-            EndReason::Idle => "idle",
-            EndReason::Interrupted => "interrupted",
-        }
-        .to_owned(),
+        reason: outcome.reason,
         ended_ps: outcome.ended.as_ps(),
         warmup_ps: setup.warmup.as_ps(),
         flows: outcome.flows.len() as u64,
@@ -143,101 +93,7 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         unfinished: count(FlowStatus::Unfinished, true),
         failed: count(FlowStatus::Failed, true) + count(FlowStatus::Failed, false),
         endless: count(FlowStatus::Unfinished, false),
-        hops: counts.hops,
-        events: counts.events,
-        segments: counts.segments,
-        rejected: counts.rejected,
-        link_down_drops: counts.link_down_drops,
-        no_route_drops: counts.no_route_drops,
-    }
-}
-
-fn host_name(setup: &Setup, id: u32) -> String {
-    setup.network.hosts.get(id as usize).cloned().unwrap_or_else(|| format!("host {id}"))
-}
-
-fn group_name(setup: &Setup, group: u16) -> String {
-    let name = setup.traffic_groups.get(group as usize).cloned();
-    name.unwrap_or_else(|| format!("group {group}"))
-}
-
-fn query_row(setup: &Setup, q: &QueryRecord) -> QueryRow {
-    QueryRow {
-        group: group_name(setup, q.group),
-        query_client: q.query_client,
-        query: q.number,
-        client: host_name(setup, q.client),
-        fan_out: q.fan_out,
-        start_ps: q.start.as_ps(),
-        end_ps: q.end.map(Instant::as_ps),
-        qct_ps: q.end.map(|end| end.saturating_since(q.start).as_ps()),
-        answer_bytes: q.bytes,
-        deadline_met: q.deadline_met,
-        timeouts: q.timeouts,
-        bytes_retrans: q.retx_bytes,
-        in_warmup: q.in_warmup,
-        status: q.status.name().to_owned(),
-        error: q.error.map(str::to_owned),
-    }
-}
-
-fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
-    let since = |from: Instant| f.delivered_at.map(|at| at.saturating_since(from).as_ps());
-    FlowRow {
-        flow: f.id,
-        group: group_name(setup, f.group),
-        role: if f.server_sends { FlowRow::ANSWERS } else { "flow" }.to_owned(),
-        src: host_name(setup, f.src),
-        dst: host_name(setup, f.dst),
-        sport: f.src_port,
-        dport: f.dst_port,
-        size_bytes: f.size,
-        start_ps: f.start.as_ps(),
-        established_ps: f.established.map(Instant::as_ps),
-        delivered_ps: f.delivered_at.map(Instant::as_ps),
-        fct_ps: since(f.start),
-        transfer_ps: f.established.and_then(since),
-        // It follows from the network and is added by the analysis.
-        ideal_ps: None,
-        delivered_bytes: f.delivered,
-        delivered_after_warmup_bytes: f.delivered_after_warmup,
-        bytes_retrans: Some(f.retx_bytes),
-        data_segs_out: Some(f.segments_sent),
-        rto_count: Some(f.rto_count),
-        fast_retransmits: Some(f.fast_retransmits),
-        ecn_reductions: Some(f.ecn_reductions),
-        delack_timeouts: Some(f.delack_timeouts),
-        delack_time_ps: Some(f.delack_time.as_ps()),
-        delack_detected: Some(f.delack_detected),
-        delack_missed: Some(f.delack_missed),
-        delack_false_positives: Some(f.delack_false_positives),
-        delay_reductions: Some(f.delay_reductions),
-        delivered_ce_bytes: Some(f.delivered_ce_bytes),
-        data_segs_out_after_warmup: Some(f.ecn_counters.data_segments),
-        ect_segs_out_after_warmup: Some(f.ecn_counters.ect_segments),
-        cwr_segs_out_after_warmup: Some(f.ecn_counters.cwr_segments),
-        data_segs_in_after_warmup: Some(f.ecn_counters.arrived_segments),
-        ce_segs_in_after_warmup: Some(f.ecn_counters.ce_segments),
-        acks_in_after_warmup: Some(f.ecn_counters.acks),
-        ece_acks_in_after_warmup: Some(f.ecn_counters.ece_acks),
-        received_ce_bytes: Some(f.ce_bytes),
-        received_bytes: Some(f.received_bytes),
-        srtt_ns: f.srtt.map(Duration::as_ns),
-        srtt_quantised_ns: f.srtt_shown.map(Duration::as_ns),
-        mss_bytes: f.mss,
-        cc: f.cc.to_owned(),
-        cc_used: f.cc_used.to_owned(),
-        feedback: f.feedback.to_owned(),
-        ack: f.ack.to_owned(),
-        ecn: f.ecn,
-        ecn_requested: f.ecn_requested.clone(),
-        ecn_mode: f.ecn_mode.to_owned(),
-        feedback_used: f.feedback_used.map(str::to_owned),
-        ack_used: f.ack_used.to_owned(),
-        delay_option: f.delay_option,
-        status: f.status.name().to_owned(),
-        blocked_on: f.stall_reason.map(|reason| reason.name().to_owned()),
-        error: f.error.map(str::to_owned),
+        counts: outcome.counts,
     }
 }
 
@@ -271,101 +127,71 @@ impl<'a> Markers<'a> {
     }
 }
 
-fn queue_row(
-    (queue, q): (u32, &QueueRecord),
-    marker: Option<String>,
+/// A queue of a run, for the tables that describe it.
+struct NumberedQueue<'a> {
+    number: u32,
+    name: Arc<str>,
+    queue: &'a Queue,
     observed_ps: u64,
-) -> QueueRow {
-    let time = |quantile| LevelWeight::Time.quantile(&q.levels, quantile);
-    let seen = |quantile| LevelWeight::Arrivals.quantile(&q.levels, quantile);
-    QueueRow {
-        queue,
-        name: q.name.clone(),
-        at_switch: q.at_switch,
-        rate_bps: q.rate_bps,
-        observed_ps,
-        packets: q.packets,
-        bytes: q.bytes,
-        marks: q.marks,
-        drops: q.drops,
-        aqm_drops: q.aqm_drops,
-        marker,
-        lost: q.lost,
-        link_down_drops: q.link_down_drops,
-        max_bytes: q.max_bytes,
-        mean_packets: LevelWeight::Time.mean(&q.levels),
-        p50_packets: time(Quantile::P50),
-        p99_packets: time(Quantile::P99),
-        p999_packets: time(Quantile::P999),
-        max_packets: q.levels.last().map(|l| l.packets),
-        arrivals: LevelWeight::Arrivals.total(&q.levels),
-        seen_mean_packets: LevelWeight::Arrivals.mean(&q.levels),
-        seen_p1_packets: seen(Quantile::P1),
-        seen_p50_packets: seen(Quantile::P50),
-        seen_p99_packets: seen(Quantile::P99),
-        seen_p999_packets: seen(Quantile::P999),
-    }
 }
 
-fn class_rows<'a>(
-    setup: &'a Setup,
-    (queue, q): (u32, &'a QueueRecord),
-    marks: Markers<'a>,
-) -> impl Iterator<Item = ClassRow> + 'a {
-    (0_u32..).zip(&q.classes).map(move |(number, c): (u32, &ClassRecord)| {
-        let time = |quantile| LevelWeight::Time.quantile(&c.levels, quantile);
-        let class = setup.packet_classes.get(number as usize).cloned();
-        ClassRow {
-            queue,
-            name: q.name.clone(),
-            number,
-            class: class.unwrap_or_else(|| format!("class {number}")),
-            marker: marks.of_class(queue, number),
-            packets: c.packets,
-            bytes: c.bytes,
-            marks: c.marks,
-            drops: c.drops,
-            aqm_drops: c.aqm_drops,
-            max_bytes: c.max_bytes,
-            mean_packets: LevelWeight::Time.mean(&c.levels),
-            p50_packets: time(Quantile::P50),
-            p99_packets: time(Quantile::P99),
-            p999_packets: time(Quantile::P999),
-            max_packets: c.levels.last().map(|l| l.packets),
+impl NumberedQueue<'_> {
+    fn row(&self, marker: Option<String>) -> QueueRow {
+        let levels = &self.queue.levels;
+        let seen = |quantile| LevelWeight::Arrivals.quantile(levels, quantile);
+        QueueRow {
+            queue: self.number,
+            name: Arc::clone(&self.name),
+            at_switch: self.queue.at_switch,
+            rate_bps: self.queue.rate_bps,
+            observed_ps: self.observed_ps,
+            served: self.queue.served,
+            marker,
+            losses: self.queue.losses,
+            length: self.queue.length(),
+            arrivals: LevelWeight::Arrivals.total(levels),
+            seen_mean_packets: LevelWeight::Arrivals.mean(levels),
+            seen_p1_packets: seen(Quantile::P1),
+            seen_p50_packets: seen(Quantile::P50),
+            seen_p99_packets: seen(Quantile::P99),
+            seen_p999_packets: seen(Quantile::P999),
         }
-    })
-}
-
-fn buffer_pool_row(pool: &BufferPoolRecord) -> BufferPoolRow {
-    BufferPoolRow {
-        switch: pool.switch.clone(),
-        buffer_pool: pool.group,
-        size_bytes: pool.size,
-        reserved_bytes: pool.reserved,
-        held_bytes: pool.held,
-        peak_bytes: pool.peak,
     }
-}
 
-fn level_rows(queue: u32, q: &QueueRecord) -> impl Iterator<Item = LevelRow> {
-    q.levels.iter().map(move |l| LevelRow {
-        queue,
-        name: q.name.clone(),
-        packets: l.packets,
-        time_ps: l.time.as_ps(),
-        arrivals: l.arrivals,
-    })
-}
+    fn class_rows(&self, setup: &Setup, marks: Markers<'_>) -> impl Iterator<Item = ClassRow> {
+        (0_u32..).zip(&self.queue.classes).map(move |(number, c)| {
+            let class = setup.packet_classes.get(number as usize).cloned();
+            ClassRow {
+                queue: self.number,
+                name: Arc::clone(&self.name),
+                number,
+                class: class.unwrap_or_else(|| format!("class {number}")),
+                marker: marks.of_class(self.number, number),
+                served: c.served,
+                length: LengthStatistics::new(c.max_bytes, &c.levels),
+            }
+        })
+    }
 
-fn link_row(link: u32, q: &QueueRecord, observed_ps: u64) -> LinkRow {
-    LinkRow {
-        link,
-        name: q.name.clone(),
-        rate_bps: q.rate_bps,
-        observed_ps,
-        busy_ps: q.busy.as_ps(),
-        packets: q.packets,
-        bytes: q.bytes,
-        utilisation: (observed_ps > 0).then(|| q.busy.as_ps() as f64 / observed_ps as f64),
+    fn level_rows(&self) -> impl Iterator<Item = LevelRow> {
+        self.queue.levels.iter().map(|level| LevelRow {
+            queue: self.number,
+            name: Arc::clone(&self.name),
+            level: *level,
+        })
+    }
+
+    fn link_row(&self) -> LinkRow {
+        let (busy_ps, observed_ps) = (self.queue.busy_ps, self.observed_ps);
+        LinkRow {
+            link: self.number,
+            name: Arc::clone(&self.name),
+            rate_bps: self.queue.rate_bps,
+            observed_ps,
+            busy_ps,
+            packets: self.queue.served.packets,
+            bytes: self.queue.served.bytes,
+            utilisation: (observed_ps > 0).then(|| busy_ps as f64 / observed_ps as f64),
+        }
     }
 }

@@ -20,6 +20,11 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use lowtide_rows::{
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, Row, RunRow,
+};
+
 use crate::content_hash::{self, HashCheck};
 use crate::convert::RunTables;
 use crate::error::RecordError;
@@ -30,11 +35,7 @@ use crate::key::RunKey;
 use crate::manifest::{DirectoryStatus, Manifest, OLD_NAMES_SCHEMA, SCHEMA, UNHASHED_SCHEMA};
 use crate::parquet::{self, ByRun};
 use crate::renamed::{old_table, renamed_table};
-use crate::rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, RunRow,
-};
-use crate::table::{self, Row};
+use crate::table;
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
 use checksums::Checksums;

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::Path;
 
-use arrow_array::{Array, BooleanArray, Float64Array, StringArray, UInt16Array};
-use arrow_array::{UInt32Array, UInt64Array};
+use arrow_array::Array as _;
+use lowtide_rows::Cell;
 use parquet::arrow::ProjectionMask;
 
 use crate::error::RecordError;
 use crate::parquet::projected;
 use crate::renamed::renamed_column;
+use crate::table::ColumnReader;
 
 /// Columns of equal length.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -62,37 +63,34 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
     for batch in batches {
         let batch = batch.map_err(|e| RecordError::table(path, &e))?;
         for (column, array) in frame.columns.iter_mut().zip(batch.columns()) {
-            let read = match &mut column.values {
-                FrameValues::Texts(texts) => array
-                    .as_any()
-                    .downcast_ref::<StringArray>()
-                    .map(|a| texts.extend(a.iter().map(|v| v.map(str::to_owned)))),
-                FrameValues::Numbers(all) => numbers(array).map(|n| all.extend(n)),
-            };
-            read.ok_or_else(|| {
+            let reader = ColumnReader::new(array).ok_or_else(|| {
                 RecordError::table(path, &format!("the column `{}` has no known type", column.name))
             })?;
+            let cells = (0..array.len()).map(|row| reader.cell(row));
+            match &mut column.values {
+                FrameValues::Texts(texts) => texts.extend(cells.map(text)),
+                FrameValues::Numbers(all) => all.extend(cells.map(number)),
+            }
         }
     }
     Ok(frame)
 }
 
-fn numbers(array: &dyn Array) -> Option<Vec<Option<f64>>> {
-    let any = array.as_any();
-    if let Some(a) = any.downcast_ref::<UInt64Array>() {
-        return Some(a.iter().map(|v| v.map(|v| v as f64)).collect());
+/// Returns the value of a cell in a column of texts.
+fn text(cell: Cell<'_>) -> Option<String> {
+    if let Cell::Text(text) = cell { Some(text.to_owned()) } else { None }
+}
+
+/// Returns the value of a cell in a column of numbers.
+fn number(cell: Cell<'_>) -> Option<f64> {
+    match cell {
+        Cell::Null | Cell::Text(_) => None,
+        Cell::U16(value) => Some(f64::from(value)),
+        Cell::U32(value) => Some(f64::from(value)),
+        Cell::U64(value) => Some(value as f64),
+        Cell::F64(value) => Some(value),
+        Cell::Bool(value) => Some(f64::from(u8::from(value))),
     }
-    if let Some(a) = any.downcast_ref::<UInt32Array>() {
-        return Some(a.iter().map(|v| v.map(f64::from)).collect());
-    }
-    if let Some(a) = any.downcast_ref::<UInt16Array>() {
-        return Some(a.iter().map(|v| v.map(f64::from)).collect());
-    }
-    if let Some(a) = any.downcast_ref::<Float64Array>() {
-        return Some(a.iter().collect());
-    }
-    let a = any.downcast_ref::<BooleanArray>()?;
-    Some(a.iter().map(|v| v.map(|v| f64::from(u8::from(v)))).collect())
 }
 
 impl DataFrame {

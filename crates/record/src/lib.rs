@@ -5,7 +5,6 @@
 //! `complete` is complete. Nothing is analysed here except the order statistics in the table of
 //! queues.
 
-mod catalogue;
 mod content_hash;
 mod convert;
 mod digest;
@@ -16,14 +15,11 @@ mod frame;
 mod key;
 mod manifest;
 mod parquet;
-mod quantile;
 mod renamed;
-mod rows;
 mod table;
 mod text;
 mod trace;
 
-pub use catalogue::table_columns;
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
@@ -35,12 +31,7 @@ pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
     SchemeOverride, TimingReport,
 };
-pub use quantile::LevelWeight;
 pub use renamed::{renamed_column, renamed_table};
-pub use rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, RunRow,
-};
-pub use table::{Cell, Column, Row, schema};
+pub use table::schema;
 pub use text::{TextColumn, TextTable, read_table};
-pub use trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
+pub use trace::{TRACE_TABLES, TraceTables};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use lowtide_rows::Row;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
@@ -19,7 +20,7 @@ use crate::error::RecordError;
 use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
 use crate::renamed::renamed_column;
-use crate::table::{self, Row};
+use crate::table;
 
 /// Rows per row group: the maximum that a reader of one run has to skip.
 const ROW_GROUP: usize = 1 << 16;

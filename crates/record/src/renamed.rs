@@ -49,8 +49,9 @@ pub(crate) fn old_table(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_rows::CATALOGUE;
+
     use super::*;
-    use crate::catalogue::CATALOGUE;
 
     #[test]
     fn new_names_exist_and_old_names_do_not() {

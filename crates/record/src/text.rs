@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
+use lowtide_rows::Cell;
 
 use crate::error::RecordError;
 use crate::parquet::{TableReader, batches};
-use crate::table::Cell;
+use crate::table::ColumnReader;
 
 /// A column as described in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,18 +91,18 @@ fn text_rows(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
 
 /// A column of an unknown type reads as null.
 fn text_column(column: &dyn Array) -> Vec<Option<String>> {
-    fn of<T: ToString>(column: &dyn Array) -> Option<Vec<Option<String>>>
-    where
-        Option<T>: Cell,
-    {
-        let values = <Option<T> as Cell>::read(column)?;
-        Some(values.into_iter().map(|v| v.map(|v| v.to_string())).collect())
-    }
-    of::<String>(column)
-        .or_else(|| of::<u64>(column))
-        .or_else(|| of::<u32>(column))
-        .or_else(|| of::<u16>(column))
-        .or_else(|| of::<f64>(column))
-        .or_else(|| of::<bool>(column))
-        .unwrap_or_else(|| vec![None; column.len()])
+    let Some(reader) = ColumnReader::new(column) else { return vec![None; column.len()] };
+    (0..column.len()).map(|row| text(reader.cell(row))).collect()
+}
+
+fn text(cell: Cell<'_>) -> Option<String> {
+    Some(match cell {
+        Cell::Null => return None,
+        Cell::U16(value) => value.to_string(),
+        Cell::U32(value) => value.to_string(),
+        Cell::U64(value) => value.to_string(),
+        Cell::F64(value) => value.to_string(),
+        Cell::Bool(value) => value.to_string(),
+        Cell::Text(value) => value.to_owned(),
+    })
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::mem::size_of;
 
-use lowtide_host::{ProbeRow, QueueSample, Setup};
+use lowtide_host::Setup;
 use lowtide_net::NodeId;
+use lowtide_rows::{ProbeRow, QueueSampleRow};
 use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
@@ -14,7 +15,7 @@ pub(crate) type LinkDirection = (usize, bool);
 /// Size of rows, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowBytes {
-    /// Memory, for the run's records and for the table made from them.
+    /// Memory, for the run's rows and for their encoding.
     pub(crate) memory: u64,
     /// Disk space of one table.
     pub(crate) disk: u64,
@@ -29,8 +30,9 @@ pub(crate) struct RowEstimate {
     pub(crate) trace: RowBytes,
 }
 
-/// Half-rows of memory per row: the run's, the table's, and the encoder's. Measured: 2.5 rows.
-const MEMORY_HALF_ROWS: u64 = 5;
+/// Rows of memory per row: the run's and the encoder's. Measured: 3 with two million samples of a
+/// queue.
+const MEMORY_ROWS: u64 = 3;
 
 /// Bytes of a sampled sender in a table. Measured: 4 if little changes, 35 if everything does.
 const PROBE_DISK_BYTES: u64 = 30;
@@ -66,9 +68,9 @@ fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
     let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
     let ports = if setup.probes.queues { ports } else { 0 };
     let row = |probe: u64, queue: u64| senders.saturating_mul(probe).saturating_add(ports * queue);
-    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSample>() as u64);
+    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSampleRow>() as u64);
     RowBytes {
-        memory: samples.saturating_mul(memory).saturating_mul(MEMORY_HALF_ROWS) / 2,
+        memory: samples.saturating_mul(memory).saturating_mul(MEMORY_ROWS),
         disk: samples.saturating_mul(row(PROBE_DISK_BYTES, QUEUE_DISK_BYTES)),
     }
 }

@@ -1,9 +1,10 @@
 //! A scheme, a profile and a host profile of another crate are equal to built-in ones in scenario
 //! files. The registries are state of the process, so this is a separate binary with one test.
 
+use lowtide_host::NicSpec;
 use lowtide_host::clock::ClockSpec;
 use lowtide_host::profile::{self as host_profile, HostProfile};
-use lowtide_host::{FlowStatus, NicSpec};
+use lowtide_rows::FlowStatus;
 use lowtide_scenario::{Scenario, json_schema};
 use lowtide_tcp::cc::{self, CcEntry};
 use lowtide_tcp::profile::{self, Profile, set};
@@ -122,7 +123,7 @@ fn parts_of_another_crate_run_in_a_scenario() {
     let outcome = lowtide_host::run(&setup, &mut |_| false).expect("a run to its end");
     assert_eq!(outcome.flows.len(), 2);
     for flow in &outcome.flows {
-        assert_eq!((flow.status, flow.delivered), (FlowStatus::Complete, 1_000_000));
+        assert_eq!((flow.status, flow.delivered_bytes), (FlowStatus::Complete, 1_000_000));
         assert_eq!(flow.cc_used, "cubic");
     }
 

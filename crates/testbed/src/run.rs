@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lowtide_bottleneck::{Bottleneck, BottleneckReport, BottleneckSettings};
-use lowtide_host::{EndReason, Setup};
+use lowtide_host::Setup;
+use lowtide_rows::EndReason;
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::apps::{Apps, ClientFlow};

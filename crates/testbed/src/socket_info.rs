@@ -1,5 +1,7 @@
 //! Snapshot of one end of a connection, for both stacks.
 
+use lowtide_host::tcp_counters;
+use lowtide_rows::TcpCounters;
 use lowtide_sockets::ConnInfo;
 use lowtide_tcp::EcnMode;
 use lowtide_units::Duration;
@@ -30,20 +32,10 @@ pub(crate) struct SocketInfo {
     /// Payload bytes received in order.
     pub(crate) received: Option<u64>,
     pub(crate) segments_in: Option<u64>,
-    pub(crate) data_segments_out: Option<u64>,
-    pub(crate) retransmitted_bytes: Option<u64>,
-    pub(crate) timeouts: Option<u64>,
-    pub(crate) fast_retransmits: Option<u64>,
-    pub(crate) ecn_reductions: Option<u64>,
-    pub(crate) delay_reductions: Option<u64>,
-    pub(crate) delivered_ce_bytes: Option<u64>,
+    /// Counters of this end, as sender and as receiver.
+    pub(crate) tcp: TcpCounters,
     /// Segments that the peer reported as marked, as precisely as its feedback allows.
     pub(crate) delivered_ce_segs: Option<u64>,
-    pub(crate) delack_timeouts: Option<u64>,
-    pub(crate) delack_time: Option<Duration>,
-    pub(crate) delack_detected: Option<u64>,
-    pub(crate) delack_missed: Option<u64>,
-    pub(crate) delack_false_positives: Option<u64>,
     /// Payload bytes received with CE.
     pub(crate) received_ce_bytes: Option<u64>,
     /// All payload bytes received, duplicates included.
@@ -54,7 +46,6 @@ impl SocketInfo {
     /// Snapshot of a lowtide connection.
     pub(crate) fn from_lowtide(info: &ConnInfo) -> Self {
         let tcp = &info.tcp;
-        let counters = &tcp.counters;
         Self {
             cc: tcp.cc.to_owned(),
             ecn: Some(tcp.ecn != EcnMode::Off),
@@ -73,19 +64,8 @@ impl SocketInfo {
             unacknowledged: None,
             received: Some(tcp.bytes_received),
             segments_in: None,
-            data_segments_out: Some(counters.data_segs_out),
-            retransmitted_bytes: Some(counters.bytes_retrans),
-            timeouts: Some(counters.rto_count),
-            fast_retransmits: Some(counters.fast_retransmits),
-            ecn_reductions: Some(counters.ecn_reductions),
-            delay_reductions: Some(counters.delay_reductions),
-            delivered_ce_bytes: Some(counters.delivered_ce_bytes),
-            delivered_ce_segs: Some(counters.delivered_ce_segs),
-            delack_timeouts: Some(u64::from(tcp.delack_timeouts)),
-            delack_time: Some(tcp.delack_time),
-            delack_detected: Some(u64::from(tcp.delack_detection.true_positives)),
-            delack_missed: Some(u64::from(tcp.delack_detection.false_negatives)),
-            delack_false_positives: Some(u64::from(tcp.delack_detection.false_positives)),
+            tcp: tcp_counters(Some(tcp), Some(tcp)),
+            delivered_ce_segs: Some(tcp.counters.delivered_ce_segs),
             received_ce_bytes: Some(tcp.received_ce_bytes),
             received_bytes: Some(tcp.received_bytes),
         }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
+use std::sync::Arc;
 
-use lowtide_host::{
-    EcnCounters, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample,
-    RunCounts, Setup, StallReason,
+use lowtide_host::{MemoryCounts, Outcome, Setup};
+use lowtide_record::{RunTables, TimingReport};
+use lowtide_rows::{
+    EndReason, FlowRow, FlowStatus, ProbeRow, Queue, QueueSampleRow, Role, RunCounts, StallReason,
+    TcpCounters,
 };
-use lowtide_record::{FlowRow, RunTables, TimingReport};
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
@@ -28,8 +30,8 @@ struct Ends<'a> {
 pub(crate) struct Observations {
     /// By host index.
     pub(crate) apps: Vec<Apps>,
-    pub(crate) queues: Vec<QueueRecord>,
-    pub(crate) queue_samples: Vec<QueueSample>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) queue_samples: Vec<QueueSampleRow>,
     pub(crate) no_route_drops: u64,
     pub(crate) ended: Instant,
     pub(crate) reason: EndReason,
@@ -38,18 +40,14 @@ pub(crate) struct Observations {
 impl Observations {
     /// From a run and its own bottleneck.
     pub(crate) fn of(done: RunOutput) -> Self {
-        let queue = |p: &lowtide_bottleneck::PortReport| {
-            QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
-        };
-        let sample = |q: &lowtide_bottleneck::PortQueueSample| QueueSample {
-            at: Instant::ZERO + q.at.since_start().saturating_sub(done.clock_offset),
-            queue: q.port,
-            packets: q.packets,
-            bytes: q.bytes,
-        };
+        let offset = done.clock_offset.as_ps();
+        let mut queue_samples = done.report.samples;
+        for sample in &mut queue_samples {
+            sample.time_ps = sample.time_ps.saturating_sub(offset);
+        }
         Self {
-            queues: done.report.ports.iter().map(queue).collect(),
-            queue_samples: done.report.samples.iter().map(sample).collect(),
+            queues: done.report.ports,
+            queue_samples,
             no_route_drops: done.report.no_route_drops,
             apps: done.apps,
             ended: done.ended,
@@ -59,9 +57,8 @@ impl Observations {
 }
 
 /// All rows of a run.
-pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> RunTables {
-    let ends = ends(plans, done);
-    let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
+pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: Observations) -> RunTables {
+    let flows: Vec<FlowRow> = ends(plans, &done).iter().map(|e| flow_row(setup, e)).collect();
     let queues = &done.queues;
     let segments_in = |socket_info: &Option<SocketInfo>| {
         socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0)
@@ -69,9 +66,9 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
     let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {
-        hops: queues.iter().map(|q| q.packets).sum(),
+        hops: queues.iter().map(|q| q.served.packets).sum(),
         no_route_drops: done.no_route_drops,
-        link_down_drops: queues.iter().map(|q| q.link_down_drops).sum(),
+        link_down_drops: queues.iter().map(|q| q.losses.link_down_drops).sum(),
         segments: clients.chain(servers).sum(),
         ..RunCounts::default()
     };
@@ -79,21 +76,18 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Observations) -> 
         digest: digest(&flows, queues),
         ended: done.ended,
         reason: done.reason,
-        queue_samples: done.queue_samples.clone(),
-        probes: probes(done),
+        probes: probes(setup, &done),
+        queue_samples: done.queue_samples,
         flows,
         queries: Vec::new(),
-        queues: queues.clone(),
+        queues: done.queues,
         buffer_pools: Vec::new(),
         delays: Vec::new(),
         trace: None,
         counts,
+        memory: MemoryCounts::default(),
     };
-    let mut tables = RunTables::new(setup, &outcome);
-    for (row, ends) in tables.flows.iter_mut().zip(&ends) {
-        clear_unknown_columns(row, ends);
-    }
-    tables
+    RunTables::new(setup, outcome)
 }
 
 /// Flows by number, each with both ends.
@@ -113,7 +107,7 @@ fn ends<'a>(plans: &[HostPlan], done: &'a Observations) -> Vec<Ends<'a>> {
     all
 }
 
-fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
+fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
     let flow = &setup.flows[ends.number as usize];
     let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
     let (sending, receiving) = (config(flow.src), config(flow.dst));
@@ -126,55 +120,72 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
-    let known = |value: Option<u64>| value.unwrap_or_default();
     let start = client.opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
-    FlowRecord {
-        id: ends.number,
-        group: flow.group,
-        server_sends: false,
-        src: flow.src,
-        dst: flow.dst,
-        src_port: client.port,
-        dst_port: PORT,
-        size: flow.size.map(Bytes::as_u64),
-        start,
-        established: client.established,
-        delivered_at,
-        delivered: server.map_or(0, |s| s.bytes),
-        delivered_after_warmup: server.map_or(0, |s| s.bytes - s.warmup_bytes),
-        retx_bytes: known(sender.retransmitted_bytes),
-        segments_sent: known(sender.data_segments_out),
-        rto_count: known(sender.timeouts),
-        fast_retransmits: known(sender.fast_retransmits),
-        ecn_reductions: known(sender.ecn_reductions),
-        delack_timeouts: known(receiver.delack_timeouts),
-        delack_time: receiver.delack_time.unwrap_or(Duration::ZERO),
-        delack_detected: known(sender.delack_detected),
-        delack_missed: known(sender.delack_missed),
-        delack_false_positives: known(sender.delack_false_positives),
-        delay_reductions: known(sender.delay_reductions),
-        delivered_ce_bytes: known(sender.delivered_ce_bytes),
-        ecn_counters: EcnCounters::default(),
-        ce_bytes: known(receiver.received_ce_bytes),
-        received_bytes: known(receiver.received_bytes),
-        srtt: sender.srtt,
-        srtt_shown: sender.srtt_quantised.or(sender.srtt),
-        mss: sender.mss,
-        cc: sending.map_or("", |c| c.cc),
-        feedback: sending.map_or("", |c| c.feedback),
-        ack: receiving.map_or("", |c| c.ack),
-        ecn: sender.ecn == Some(true),
-        ecn_requested: sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default(),
-        ecn_mode: mode(&sender).name(),
-        feedback_used: sending.and_then(|c| mode(&sender).feedback(c.feedback)),
-        ack_used: receiving.map_or("", |c| mode(&receiver).ack(c.ack)),
+    let since = |from: Instant| delivered_at.map(|at| at.saturating_since(from).as_ps());
+    let cc = sending.map_or("", |c| c.cc).to_owned();
+    let ecn = sender.ecn == Some(true);
+    let ecn_requested = sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default();
+    // The kernel does not report the mode: RFC 3168, unless the scenario asks for another.
+    let ecn_mode = match sender.ecn_mode {
+        Some(mode) => mode.name(),
+        None if ecn && ecn_requested.starts_with("accecn") => "unknown",
+        None if ecn => EcnMode::Classic.name(),
+        None => EcnMode::Off.name(),
+    };
+    // The kernel has one receiver and one feedback decoder per congestion control.
+    let feedback_used = match sender.ecn_mode {
+        Some(mode) => sending.and_then(|c| mode.feedback(c.feedback)),
+        None => ecn.then_some("kernel"),
+    };
+    let ack_used = match receiver.ecn_mode {
+        Some(mode) => receiving.map_or("", |c| mode.ack(c.ack)),
+        None => "kernel",
+    };
+    FlowRow {
+        flow: ends.number,
+        group: setup.group_name(flow.group),
+        role: Role::Flow,
+        src: setup.host_name(flow.src),
+        dst: setup.host_name(flow.dst),
+        sport: client.port,
+        dport: PORT,
+        size_bytes: flow.size.map(Bytes::as_u64),
+        start_ps: start.as_ps(),
+        established_ps: client.established.map(Instant::as_ps),
+        delivered_ps: delivered_at.map(Instant::as_ps),
+        fct_ps: since(start),
+        transfer_ps: client.established.and_then(since),
+        // It follows from the network and is added by the analysis.
+        ideal_ps: None,
+        delivered_bytes: server.map_or(0, |s| s.bytes),
+        delivered_after_warmup_bytes: server.map_or(0, |s| s.bytes - s.warmup_bytes),
+        tcp: TcpCounters {
+            delack_timeouts: receiver.tcp.delack_timeouts,
+            delack_time_ps: receiver.tcp.delack_time_ps,
+            ..sender.tcp
+        },
+        // Segments are not observed on the wire.
+        ecn_counters: None,
+        received_ce_bytes: receiver.received_ce_bytes,
+        received_bytes: receiver.received_bytes,
+        srtt_ns: sender.srtt.map(Duration::as_ns),
+        srtt_quantised_ns: sender.srtt_quantised.or(sender.srtt).map(Duration::as_ns),
+        mss_bytes: sender.mss,
+        cc_used: if sender.cc.is_empty() { cc.clone() } else { sender.cc.clone() },
+        cc,
+        feedback: sending.map_or("", |c| c.feedback).to_owned(),
+        ack: receiving.map_or("", |c| c.ack).to_owned(),
+        ecn,
+        ecn_requested,
+        ecn_mode: ecn_mode.to_owned(),
+        feedback_used: feedback_used.map(str::to_owned),
+        ack_used: ack_used.to_owned(),
         delay_option: sender.delay_option,
-        cc_used: sending.map_or("", |c| c.cc),
         status,
-        stall_reason: (status != FlowStatus::Complete && flow.size.is_some())
+        blocked_on: (status != FlowStatus::Complete && flow.size.is_some())
             .then(|| stopped(client))
             .flatten(),
-        error: client.failed.map(lowtide_tcp::CloseReason::name),
+        error: client.failed.map(|reason| reason.name().to_owned()),
     }
 }
 
@@ -188,89 +199,46 @@ fn stopped(client: &ClientFlow) -> Option<StallReason> {
     }
 }
 
-/// ECN mode of an end. The kernel does not report the mode: RFC 3168, unless the scenario asks for
-/// another.
-fn mode(socket_info: &SocketInfo) -> EcnMode {
-    match (socket_info.ecn_mode, socket_info.ecn) {
-        (Some(mode), _) => mode,
-        (None, Some(true)) => EcnMode::Classic,
-        (None, _) => EcnMode::Off,
-    }
-}
-
-/// Clears columns that neither end counts.
-fn clear_unknown_columns(row: &mut FlowRow, ends: &Ends<'_>) {
-    let sender = ends.client.last_info.clone().unwrap_or_default();
-    let receiver = ends.server.and_then(|s| s.last_info.clone()).unwrap_or_default();
-    row.bytes_retrans = sender.retransmitted_bytes;
-    row.data_segs_out = sender.data_segments_out;
-    row.rto_count = sender.timeouts;
-    row.fast_retransmits = sender.fast_retransmits;
-    row.ecn_reductions = sender.ecn_reductions;
-    row.delack_timeouts = receiver.delack_timeouts;
-    row.delack_time_ps = receiver.delack_time.map(Duration::as_ps);
-    row.delack_detected = sender.delack_detected;
-    row.delack_missed = sender.delack_missed;
-    row.delack_false_positives = sender.delack_false_positives;
-    row.delay_reductions = sender.delay_reductions;
-    row.delivered_ce_bytes = sender.delivered_ce_bytes;
-    // Packets are not inspected one by one here.
-    row.data_segs_out_after_warmup = None;
-    row.ect_segs_out_after_warmup = None;
-    row.cwr_segs_out_after_warmup = None;
-    row.data_segs_in_after_warmup = None;
-    row.ce_segs_in_after_warmup = None;
-    row.acks_in_after_warmup = None;
-    row.ece_acks_in_after_warmup = None;
-    row.received_ce_bytes = receiver.received_ce_bytes;
-    row.received_bytes = receiver.received_bytes;
-    if !sender.cc.is_empty() {
-        row.cc_used.clone_from(&sender.cc);
-    }
-    // The kernel has one receiver and one feedback decoder per congestion control.
-    if sender.ecn_mode.is_none() {
-        row.feedback_used = sender.ecn.filter(|on| *on).map(|_| "kernel".to_owned());
-        if row.ecn && row.ecn_requested.starts_with("accecn") {
-            "unknown".clone_into(&mut row.ecn_mode);
-        }
-    }
-    if receiver.ecn_mode.is_none() {
-        "kernel".clone_into(&mut row.ack_used);
-    }
-}
-
-fn probes(done: &Observations) -> Vec<ProbeRow> {
+fn probes(setup: &Setup, done: &Observations) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
+    let names: Vec<Arc<str>> =
+        setup.traffic_groups.iter().map(|name| name.as_str().into()).collect();
+    let group = |flow: u32| {
+        let group = setup.flows.get(flow as usize).map(|f| usize::from(f.group));
+        group.and_then(|group| names.get(group)).cloned().unwrap_or_default()
+    };
     let row = |s: &crate::apps::SenderSample| {
-        let socket_info = &s.info;
+        let info = &s.info;
         Some(ProbeRow {
-            at: s.at,
+            time_ps: s.at.as_ps(),
             flow: s.flow,
-            cwnd: socket_info.cwnd?,
-            ssthresh: socket_info.ssthresh,
-            srtt: socket_info.srtt,
-            srtt_shown: socket_info.srtt_quantised.or(socket_info.srtt),
-            rto: socket_info.rto?,
-            in_flight: socket_info.in_flight?,
-            alpha_q20: socket_info.alpha_q20,
-            queueing_delay: socket_info.queueing_delay,
-            acked: socket_info.acked?,
+            group: group(s.flow),
+            cwnd_bytes: info.cwnd?,
+            ssthresh_bytes: info.ssthresh,
+            srtt_ns: info.srtt.map(Duration::as_ns),
+            srtt_quantised_ns: info.srtt_quantised.or(info.srtt).map(Duration::as_ns),
+            rto_ns: info.rto?.as_ns(),
+            in_flight_bytes: info.in_flight?,
+            dctcp_alpha_q20: info.alpha_q20,
+            queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
+            bytes_acked: info.acked?,
         })
     };
     let mut rows: Vec<ProbeRow> = samples.filter_map(row).collect();
-    rows.sort_by_key(|r| (r.at, r.flow));
+    rows.sort_by_key(|r| (r.time_ps, r.flow));
     rows
 }
 
 /// Digest of the observations, in real time: no two runs have the same.
-fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
-    let at = |t: Option<Instant>| t.map_or(0, Instant::as_ps);
-    let flows = flows.iter().flat_map(|f| [at(f.established), at(f.delivered_at), f.delivered]);
+fn digest(flows: &[FlowRow], queues: &[Queue]) -> u64 {
+    let flows = flows.iter().flat_map(|f| {
+        [f.established_ps.unwrap_or(0), f.delivered_ps.unwrap_or(0), f.delivered_bytes]
+    });
     let queues = queues.iter().flat_map(|q| {
         let arrivals: u64 = q.levels.iter().map(|l| l.arrivals).sum();
         let time =
-            q.levels.iter().fold(0_u64, |sum, l| sum.wrapping_mul(31).wrapping_add(l.time.as_ps()));
-        [q.packets, q.marks, q.drops, arrivals, time]
+            q.levels.iter().fold(0_u64, |sum, l| sum.wrapping_mul(31).wrapping_add(l.time_ps));
+        [q.served.packets, q.served.marks, q.served.drops, arrivals, time]
     });
     Digest::combine(flows.chain(queues))
 }

@@ -381,7 +381,7 @@ fn full_and_lost_devices_are_reported() {
     let warnings = report.warnings().join("; ");
     assert!(warnings.contains("host `b` is gone"), "{warnings}");
     assert!(warnings.contains("did not take 1 packets"), "{warnings}");
-    assert_eq!(report.port("switch0->b").unwrap().stats.packets, 2);
+    assert_eq!(report.port("switch0->b").unwrap().served.packets, 2);
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn queues_are_sampled_at_their_interval() {
     rig.iterate(ns(0));
     rig.run(ns(1_000_000));
     let samples = rig.forwarder.engine.samples().iter();
-    let queue: Vec<u32> = samples.filter(|s| s.port == 3).map(|s| s.packets).collect();
+    let queue: Vec<u32> = samples.filter(|s| s.queue == 3).map(|s| s.packets).collect();
     // The first packet is on the link; one leaves every 120 us.
     assert_eq!(queue, [9, 8, 7, 6, 5, 5, 4, 3, 2, 1]);
 }

@@ -51,7 +51,7 @@ pub(crate) fn dx_measures_the_actual_queueing_delay() {
             report.fidelity.lateness.mean() / 1_000,
         );
         assert!(sample_count > 50 && info.counters.delay_reductions > 0, "{info:?}");
-        assert_eq!(port.stats.drops, 0);
+        assert_eq!(port.served.drops, 0);
         // Two windows of two segments make a queue of a packet or two. Delays of a busy machine add
         // to the measurement, so the bounds are loose; docs/howto/live.md has an exact result.
         assert!(measured > actual / 2 && measured < 2 * actual + 5_000_000);

@@ -28,10 +28,10 @@ pub(crate) fn kernels_on_ethernet_resolve_each_other_and_are_marked() {
         let report = run(false);
         assert_eq!(report.fidelity.checksum_partial, 0);
         for port in ["switch0->a", "switch0->b"] {
-            let stats = &report.port(port).unwrap().stats;
-            assert!(stats.bytes > 4_000_000 && stats.marks > 0, "{port}: {stats:?}");
+            let stats = &report.port(port).unwrap();
+            assert!(stats.served.bytes > 4_000_000 && stats.served.marks > 0, "{port}: {stats:?}");
             // No packet exceeds the MTU.
-            assert!(stats.bytes <= stats.packets * 1500, "{port}: {stats:?}");
+            assert!(stats.served.bytes <= stats.served.packets * 1500, "{port}: {stats:?}");
         }
     });
 }
@@ -42,7 +42,7 @@ pub(crate) fn checksum_partial_packets_are_completed_and_reported() {
         assert!(report.fidelity.checksum_partial > 100);
         let warnings = report.warnings().join("; ");
         assert!(warnings.contains("ethtool -K"), "{warnings}");
-        let stats = &report.port("switch0->b").unwrap().stats;
-        assert!(stats.bytes <= stats.packets * 1500, "{stats:?}");
+        let stats = &report.port("switch0->b").unwrap();
+        assert!(stats.served.bytes <= stats.served.packets * 1500, "{stats:?}");
     });
 }

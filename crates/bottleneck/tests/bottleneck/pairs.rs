@@ -107,7 +107,7 @@ fn run(stacks: [HostStack; 2], case: &PairCase, v6: bool) {
     }
     let (report, ours) = world.end();
     // All faults were injected, and corruption was detected.
-    let lost: u64 = report.ports.iter().map(|p| p.stats.lost).sum();
+    let lost: u64 = report.ports.iter().map(|p| p.losses.lost).sum();
     let faults = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
         report.hosts.iter().map(|h| f(&h.faults)).sum()
     };
@@ -118,7 +118,7 @@ fn run(stacks: [HostStack; 2], case: &PairCase, v6: bool) {
         let detected = stats.packets.bad_checksum + stats.packets.malformed;
         assert!(detected > 0 && detected <= injected[3], "{what}: {detected} of {injected:?}");
     }
-    let marks: u64 = report.ports.iter().map(|p| p.stats.marks).sum();
+    let marks: u64 = report.ports.iter().map(|p| p.served.marks).sum();
     eprintln!(
         "{what}: {} MB, {lost} lost, {} reordered, {} duplicated, {} corrupted, {marks} marked",
         megabytes(),
@@ -174,7 +174,7 @@ pub(crate) fn every_scheme_against_the_kernel() {
             }
         }
         let (report, ours) = world.end();
-        let marks: u64 = report.ports.iter().map(|p| p.stats.marks).sum();
+        let marks: u64 = report.ports.iter().map(|p| p.served.marks).sum();
         assert!(marks > 0 && ours[0].packets.bad_checksum > 0);
     });
 }

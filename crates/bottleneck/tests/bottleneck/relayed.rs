@@ -7,9 +7,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lowtide_bottleneck::{BottleneckSettings, PortReport};
+use lowtide_bottleneck::BottleneckSettings;
 use lowtide_live::relay::{ListenAddr, Relay, RelayPlan, RelayRoute, RelayStats};
 use lowtide_live::{config, netns};
+use lowtide_rows::Queue;
 
 use crate::world::{HostStack, PORT, World, address, network, with_timeout};
 
@@ -20,7 +21,7 @@ const K: u64 = 10;
 
 /// Transfers data over a relay whose connections use `scheme`. Returns the bottleneck port and the
 /// relay's counters.
-fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
+fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (Queue, RelayStats) {
     let world = World::new(
         [HostStack::Lowtide, HostStack::Kernel],
         &network("20 Mbit/s", 200, BUFFER, K),
@@ -67,10 +68,10 @@ pub(crate) fn a_relay_provides_one_sided_dctcp() {
         let (short, stats) = queue_of("odctcp-sender", &[("ect", "data")]);
         assert_eq!((stats.closed, stats.bytes_to_targets), (1, BYTES as u64));
         let (long, _) = queue_of("sack", &[]);
-        assert!(short.stats.marks > 0 && long.stats.marks == 0, "{short:?}");
-        assert_eq!(short.stats.drops, 0, "{short:?}");
-        assert!(long.stats.drops > 0, "{long:?}");
-        let mean = [&short, &long].map(PortReport::queue_mean);
+        assert!(short.served.marks > 0 && long.served.marks == 0, "{short:?}");
+        assert_eq!(short.served.drops, 0, "{short:?}");
+        assert!(long.served.drops > 0, "{long:?}");
+        let mean = [&short, &long].map(|queue| queue.length().mean_packets.unwrap());
         assert!(mean[0] < mean[1], "{mean:?}");
         eprintln!("queue {:.1} packets on average, {:.1} without it", mean[0], mean[1]);
     });

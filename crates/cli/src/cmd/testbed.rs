@@ -104,11 +104,16 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
 
 /// Prints the queues of the switches.
 fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
-    let ports = report.ports.iter().filter(|p| p.at_switch && p.stats.packets > 0);
+    let ports = report.ports.iter().filter(|p| p.at_switch && p.served.packets > 0);
     let rows = ports.map(|p| {
-        let s = &p.stats;
-        let mut row = vec![p.name.clone(), s.packets.to_string(), format!("{:.1}", p.queue_mean())];
-        row.extend([p.queue_max().to_string(), s.marks.to_string(), s.drops.to_string()]);
+        let (s, length) = (&p.served, p.length());
+        let mean = length.mean_packets.unwrap_or_default();
+        let mut row = vec![p.name.clone(), s.packets.to_string(), format!("{mean:.1}")];
+        row.extend([
+            length.max_packets.unwrap_or_default().to_string(),
+            s.marks.to_string(),
+            s.drops.to_string(),
+        ]);
         row
     });
     let head = ["queue", "packets", "mean", "longest", "marks", "drops"];

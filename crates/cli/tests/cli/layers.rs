@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 30] = [
     "lowtide-units",
     "lowtide-schema",
+    "lowtide-rows",
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-charts",

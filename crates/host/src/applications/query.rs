@@ -1,10 +1,11 @@
 //! Queries in progress, and their rows.
 
+use lowtide_rows::{FlowStatus, QueryRow};
 use lowtide_tcp::{CloseReason, Counters, Info};
 use lowtide_traffic::QueryClientSpec;
 use lowtide_units::{Bytes, Instant};
 
-use crate::results::outcome::{FlowStatus, QueryRecord};
+use crate::setup::Setup;
 use crate::tables::Row;
 
 /// The cost of a connection, both sides together.
@@ -90,14 +91,15 @@ impl Query {
     }
 
     /// Returns its row, given the end of the warm-up and the end of the run.
-    pub(crate) fn record(
+    pub(crate) fn row(
         &self,
+        setup: &Setup,
         spec: &QueryClientSpec,
         query_client: u32,
         number: u32,
         warm: Instant,
         ended: Instant,
-    ) -> QueryRecord {
+    ) -> QueryRow {
         let deadline_met = spec.deadline.and_then(|deadline| match self.end {
             Some(end) => Some(end.saturating_since(self.start) <= deadline),
             None if self.failed.is_some() => Some(false),
@@ -108,21 +110,22 @@ impl Query {
             (None, Some(_)) => FlowStatus::Failed,
             (None, None) => FlowStatus::Unfinished,
         };
-        QueryRecord {
-            group: spec.group,
+        QueryRow {
+            group: setup.group_name(spec.group),
             query_client,
-            number,
-            client: spec.client,
+            query: number,
+            client: setup.host_name(spec.client),
             fan_out: spec.fan_out,
-            start: self.start,
-            end: self.end,
-            bytes: response_size(spec, number).as_u64() * u64::from(spec.fan_out),
+            start_ps: self.start.as_ps(),
+            end_ps: self.end.map(Instant::as_ps),
+            qct_ps: self.end.map(|end| end.saturating_since(self.start).as_ps()),
+            answer_bytes: response_size(spec, number).as_u64() * u64::from(spec.fan_out),
             deadline_met,
             timeouts: self.cost.timeouts,
-            retx_bytes: self.cost.retx_bytes,
-            status,
-            error: self.failed.map(CloseReason::name),
+            bytes_retrans: self.cost.retx_bytes,
             in_warmup: self.start < warm,
+            status,
+            error: self.failed.map(|reason| reason.name().to_owned()),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! a failure: requests on it fail at once, and their query with them. A query is complete when each
 //! of its answers has arrived or failed; the next one of a closed loop follows in either case.
 
+use lowtide_rows::QueryRow;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Duration, Instant};
@@ -11,7 +12,6 @@ use lowtide_units::{Duration, Instant};
 use super::exchange::Request;
 use super::query::{QueryCost, response_size};
 use crate::app::ConnSide;
-use crate::results::outcome::QueryRecord;
 use crate::tables::Table;
 use crate::world::{QUERY_CLIENT, World};
 
@@ -216,7 +216,7 @@ impl World<'_> {
     }
 
     /// Returns the rows of all queries of a run that ended at `ended`.
-    pub(crate) fn query_rows(&mut self, ended: Instant) -> Vec<QueryRecord> {
+    pub(crate) fn query_rows(&mut self, ended: Instant) -> Vec<QueryRow> {
         // The cost of outstanding queries so far.
         for connection in self.query_clients.connections() {
             let exchange = self.query_clients.exchange(connection);
@@ -232,12 +232,13 @@ impl World<'_> {
                 query.add_cost(now.since(request.cost_before));
             }
         }
-        let warm = self.warmup_end;
-        let query_clients = self.setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
+        let (setup, warm) = (self.setup, self.warmup_end);
+        let query_clients = setup.query_clients.iter().zip(&self.query_clients.list).zip(0..);
         let rows = query_clients.flat_map(|((spec, query_client), client_index)| {
             let numbered = query_client.queries.iter().zip(0..);
-            numbered
-                .map(move |(query, number)| query.record(spec, client_index, number, warm, ended))
+            numbered.map(move |(query, number)| {
+                query.row(setup, spec, client_index, number, warm, ended)
+            })
         });
         rows.collect()
     }

@@ -17,6 +17,7 @@ use crate::applications::transfer::poll_flow_events;
 use crate::applications::writer::Writer;
 use crate::clocks::timer_tick::TimerTick;
 use crate::node::connection;
+use crate::results::ecn_counters::CountSegments as _;
 use crate::results::trace::Tracer;
 use crate::tables::Table;
 use crate::world::{TIMER, WRITE, World};

@@ -17,6 +17,7 @@ use crate::app::ConnSide;
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, connection, packet};
+use crate::results::ecn_counters::CountSegments as _;
 use crate::tables::{Table, missing};
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 

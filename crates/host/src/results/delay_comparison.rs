@@ -4,13 +4,14 @@
 //! know it. They appear only in the results: the digest does not depend on the comparison.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use lowtide_net::Delivery;
+use lowtide_rows::DelayRow;
 use lowtide_tcp::Connection;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
-use super::outcome::DelayRow;
 use crate::app::ConnSide;
 use crate::tables::missing;
 
@@ -19,6 +20,7 @@ use crate::tables::missing;
 pub(crate) struct DelayComparison {
     /// By flow number, ascending.
     flows: Vec<ComparedFlow>,
+    /// Without the names of the groups until [`super::collect`] adds them.
     rows: Vec<DelayRow>,
 }
 
@@ -107,10 +109,11 @@ impl DelayComparison {
         let echoed = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
         if let Some(computed) = conn.info().queueing_delay.filter(|_| echoed && n > 0) {
             self.rows.push(DelayRow {
-                at: now,
+                time_ps: now.as_ps(),
                 flow: side.flow() as u32,
-                computed,
-                actual: sum / n,
+                group: Arc::default(),
+                computed_ns: computed.as_ns(),
+                actual_ns: (sum / n).as_ns(),
             });
         }
     }

@@ -6,6 +6,8 @@ pub(crate) mod delay_comparison;
 pub(crate) mod ecn_counters;
 pub(crate) mod outcome;
 pub(crate) mod probe;
+mod stall_reason;
+pub(crate) mod tcp_counters;
 pub(crate) mod trace;
 
 pub(crate) use self::collect::collect;

@@ -1,11 +1,13 @@
 //! Sampling of senders and queues at fixed intervals. Read-only: the digest does not depend on it.
 
+use std::sync::Arc;
+
 use lowtide_net::Network;
+use lowtide_rows::{ProbeRow, QueueSampleRow};
 use lowtide_tcp::Connection;
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use super::alpha::alpha;
-use super::outcome::{ProbeRow, QueueSample};
 use crate::app::{ConnProgress, ConnSide};
 use crate::setup::ProbePlan;
 
@@ -16,8 +18,10 @@ pub(crate) struct Sampler {
     pub(crate) senders: Vec<ConnSide>,
     /// Port numbers of switches, ascending; the index equals that in [`crate::Outcome::queues`].
     pub(crate) ports: Vec<u32>,
+    /// Without the names of the groups until [`super::collect`] adds them.
     pub(crate) rows: Vec<ProbeRow>,
-    pub(crate) queues: Vec<QueueSample>,
+    /// Without the names of the queues until [`super::collect`] adds them.
+    pub(crate) queues: Vec<QueueSampleRow>,
 }
 
 impl Sampler {
@@ -36,29 +40,32 @@ impl Sampler {
     pub(crate) fn sample_sender(&mut self, now: Instant, flow: u32, conn: &Connection) {
         let info = conn.info();
         self.rows.push(ProbeRow {
-            at: now,
+            time_ps: now.as_ps(),
             flow,
-            cwnd: info.snd_cwnd,
-            ssthresh: info.snd_ssthresh,
-            srtt: info.srtt,
-            srtt_shown: info.srtt_quantised,
-            rto: info.rto,
-            in_flight: info.in_flight,
-            alpha_q20: alpha(conn),
-            queueing_delay: info.queueing_delay,
-            acked: info.bytes_acked,
+            group: Arc::default(),
+            cwnd_bytes: info.snd_cwnd,
+            ssthresh_bytes: info.snd_ssthresh,
+            srtt_ns: info.srtt.map(Duration::as_ns),
+            srtt_quantised_ns: info.srtt_quantised.map(Duration::as_ns),
+            rto_ns: info.rto.as_ns(),
+            in_flight_bytes: info.in_flight,
+            dctcp_alpha_q20: alpha(conn),
+            queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
+            bytes_acked: info.bytes_acked,
         });
     }
 
     pub(crate) fn sample_queues(&mut self, now: Instant, net: &mut Network) {
-        for &queue in &self.ports {
+        for i in 0..self.ports.len() {
+            let queue = self.ports[i];
             let (packets, bytes) = net.queue_now(now, queue);
-            self.queues.push(QueueSample { at: now, queue, packets, bytes });
+            self.note_queue(now, queue, packets, bytes);
         }
     }
 
     /// Records a queue length of the port with that number.
     pub(crate) fn note_queue(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {
-        self.queues.push(QueueSample { at: now, queue, packets, bytes });
+        let (time_ps, name) = (now.as_ps(), Arc::default());
+        self.queues.push(QueueSampleRow { time_ps, queue, name, packets, bytes });
     }
 }

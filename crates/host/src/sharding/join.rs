@@ -101,7 +101,7 @@ fn join_ends(client: &ConnProgress, server: &ConnProgress, log: &CrossShardLog) 
         delivered: receiver.delivered,
         delivered_at: receiver.delivered_at,
         delivered_in_warmup: receiver.delivered_in_warmup,
-        ecn_counters: client.ecn_counters.and(&server.ecn_counters),
+        ecn_counters: client.ecn_counters.plus(&server.ecn_counters),
         failed: log.failure(client, server),
         ..*client
     }

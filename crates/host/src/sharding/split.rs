@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use lowtide_net::{Network, Partition};
+use lowtide_rows::RunCounts;
 use lowtide_sim::partition::LogicalProcess;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::Transmit;
@@ -19,7 +20,6 @@ use crate::applications::query_clients::QueryClients;
 use crate::event_key::EventKey;
 use crate::node::Node;
 use crate::results::delay_comparison::DelayComparison;
-use crate::results::outcome::RunCounts;
 use crate::results::probe::Sampler;
 use crate::run::scheduler;
 use crate::tables::Table;

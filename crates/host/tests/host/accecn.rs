@@ -2,8 +2,9 @@
 //! as with DCTCP's own echo.
 
 use crate::common::{config, flow, outcome, port, star_setup};
-use lowtide_host::{FlowRecord, FlowStatus, Outcome};
-use lowtide_units::{Duration, Instant};
+use lowtide_host::Outcome;
+use lowtide_rows::{FlowRow, FlowStatus};
+use lowtide_units::Duration;
 
 const K: u64 = 20;
 
@@ -15,8 +16,8 @@ fn run(sender: &str, receiver: &str) -> Outcome {
     outcome(&setup)
 }
 
-fn facts(f: &FlowRecord) -> (&str, &str, Option<&str>, &str) {
-    (&f.ecn_requested, f.ecn_mode, f.feedback_used, f.ack_used)
+fn facts(f: &FlowRow) -> (&str, &str, Option<&str>, &str) {
+    (&f.ecn_requested, &f.ecn_mode, f.feedback_used.as_deref(), &f.ack_used)
 }
 
 #[test]
@@ -37,23 +38,23 @@ fn the_record_has_the_requested_and_the_used_names() {
             assert_eq!(f.status, FlowStatus::Complete);
             assert_eq!(facts(f), used, "{sender} to {receiver}");
             assert_eq!(f.ecn, used.1 != "off");
-            assert_eq!(f.ecn_reductions > 0, f.ecn, "{sender} to {receiver}");
-            assert_eq!(f.ce_bytes > 0, f.ecn, "{sender} to {receiver}");
+            assert_eq!(f.tcp.ecn_reductions > Some(0), f.ecn, "{sender} to {receiver}");
+            assert_eq!(f.received_ce_bytes > Some(0), f.ecn, "{sender} to {receiver}");
         }
     }
 }
 
 /// Returns the time-weighted mean queue in packets, and the duration of both flows.
 fn queue(o: &Outcome) -> (f64, Duration) {
-    let q = o.queues.iter().max_by_key(|q| q.marks).expect("a queue");
+    let q = o.queues.iter().max_by_key(|q| q.served.marks).expect("a queue");
     let (mut area, mut time) = (0.0, 0.0);
     for level in &q.levels {
-        let span = level.time.as_us() as f64;
+        let span = level.time_ps as f64;
         area += span * f64::from(level.packets);
         time += span;
     }
-    let last = o.flows.iter().filter_map(|f| f.delivered_at).max().expect("delivered");
-    (area / time, last.saturating_since(Instant::ZERO))
+    let last = o.flows.iter().filter_map(|f| f.delivered_ps).max().expect("delivered");
+    (area / time, Duration::from_ps(last))
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
 
 /// Returns the queue length at quantile `p` of the arrivals, in packets.
 fn found(outcome: &Outcome, p: f64) -> f64 {
-    let queue = outcome.queues.iter().max_by_key(|q| q.marks).expect("a queue");
+    let queue = outcome.queues.iter().max_by_key(|q| q.served.marks).expect("a queue");
     let all: u64 = queue.levels.iter().map(|l| l.arrivals).sum();
     let mut below = 0;
     for level in &queue.levels {
@@ -67,7 +67,7 @@ fn check(n: u32, m: u32, arithmetic: &str, judge: bool) {
     let predicted = predicted_amplitude(f64::from(n));
     let off = (amplitude / predicted - 1.0).abs();
     assert!(!judge || off <= 0.25, "{name}: swing {amplitude}, eq. 7 {predicted:.1}");
-    let delivered: u64 = outcome.flows.iter().map(|f| f.delivered_after_warmup).sum();
+    let delivered: u64 = outcome.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum();
     let goodput = delivered as f64 * 8.0 / 0.1;
     assert!((goodput / (10e9 * 1448.0 / 1538.0) - 1.0).abs() < 0.01, "{name}: {goodput}");
 }

@@ -3,7 +3,7 @@
 use crate::common::{self, config};
 use lowtide_host::{Outcome, ProbePlan, Setup};
 use lowtide_tcp::{Config, switches};
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Bytes, Duration};
 
 /// DCTCP's threshold at 10 Gbit/s (DX §VI-B).
 const K: u64 = 65;
@@ -40,19 +40,19 @@ struct Seen {
 
 fn seen(outcome: &Outcome) -> Seen {
     let q = outcome.queues.iter().find(|q| q.name == "switch0->switch1").expect("the line");
-    let total: u64 = q.levels.iter().map(|l| l.time.as_ps()).sum();
+    let total: u64 = q.levels.iter().map(|l| l.time_ps).sum();
     let mut below = 0;
     let p99 = q.levels.iter().find(|l| {
-        below += l.time.as_ps();
+        below += l.time_ps;
         below * 100 >= total * 99
     });
-    let area: f64 = q.levels.iter().map(|l| f64::from(l.packets) * l.time.as_ps() as f64).sum();
+    let area: f64 = q.levels.iter().map(|l| f64::from(l.packets) * l.time_ps as f64).sum();
     Seen {
-        busy: q.busy.as_ps() * 1000 / Duration::from_ms(100).as_ps(),
+        busy: q.busy_ps * 1000 / Duration::from_ms(100).as_ps(),
         mean: area / total as f64,
         p99: p99.map_or(0, |l| l.packets),
-        drops: q.drops,
-        timeouts: outcome.flows.iter().map(|f| f.rto_count).sum(),
+        drops: q.served.drops,
+        timeouts: outcome.flows.iter().filter_map(|f| f.tcp.rto_count).sum(),
     }
 }
 
@@ -93,9 +93,8 @@ fn the_window_is_near_its_theoretical_value() {
             ..ProbePlan::default()
         };
         let outcome = common::outcome(&setup);
-        let settled =
-            outcome.probes.iter().filter(|p| p.at > Instant::ZERO + Duration::from_ms(50));
-        let windows: Vec<f64> = settled.map(|p| p.cwnd as f64 / MSS).collect();
+        let settled = outcome.probes.iter().filter(|p| p.time_ps > Duration::from_ms(50).as_ps());
+        let windows: Vec<f64> = settled.map(|p| p.cwnd_bytes as f64 / MSS).collect();
         let mean = windows.iter().sum::<f64>() / windows.len() as f64;
         let theory = (f64::from(BDP) + f64::from(n)) / f64::from(n);
         println!("{n} flows, {decide}: {mean:.2}, theory {theory:.2}");
@@ -117,12 +116,12 @@ fn without_the_option_at_the_receiver_it_is_newreno() {
     let (refused, plain) = (common::outcome(&dx), common::outcome(&newreno));
     assert_eq!(refused.digest, plain.digest);
     for flow in &refused.flows {
-        assert_eq!((flow.cc, flow.cc_used, flow.delay_option), ("dx", "newreno", false));
-        assert_eq!(flow.delay_reductions, 0);
+        assert_eq!((&*flow.cc, &*flow.cc_used, flow.delay_option), ("dx", "newreno", false));
+        assert_eq!(flow.tcp.delay_reductions, Some(0));
     }
     let agreed = common::outcome(&long_flows(2, &with("dx", &[])));
     for flow in &agreed.flows {
-        assert_eq!((flow.cc, flow.cc_used, flow.delay_option), ("dx", "dx", true));
-        assert!(flow.delay_reductions > 10 && flow.ecn_reductions == 0);
+        assert_eq!((&*flow.cc, &*flow.cc_used, flow.delay_option), ("dx", "dx", true));
+        assert!(flow.tcp.delay_reductions > Some(10) && flow.tcp.ecn_reductions == Some(0));
     }
 }

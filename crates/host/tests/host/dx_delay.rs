@@ -3,12 +3,11 @@
 
 use crate::common::{config, outcome, star_setup};
 use lowtide_host::clock::TimestampPoint;
-use lowtide_host::{
-    AggregationSpec, BucketSpec, ClockSpec, DelayRow, NoiseSpec, STACK_DEVIATION, Setup,
-};
+use lowtide_host::{AggregationSpec, BucketSpec, ClockSpec, NoiseSpec, STACK_DEVIATION, Setup};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec};
+use lowtide_rows::DelayRow;
 use lowtide_tcp::{Config, DelayEchoRule, InitialWindow, switches};
 use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
@@ -57,8 +56,9 @@ fn flow(group: u16, src: u32, dst: u32, source: WritePattern) -> Flow {
     Flow { group, src, dst, size: None, start: Instant::ZERO, write_pattern: source }
 }
 
+/// Returns the error in picoseconds.
 fn error(row: &DelayRow) -> u64 {
-    row.computed.as_ps().abs_diff(row.actual.as_ps())
+    row.computed_ns.abs_diff(row.actual_ns) * 1_000
 }
 
 /// Returns four DX senders to one port.
@@ -88,11 +88,11 @@ fn with_drifting_clocks_the_delay_is_accurate_to_a_packet() {
             let rows = outcome(&fan_in(gbps, reverse)).delays;
             // Earlier, a late flow may not have seen the path empty.
             let from = Instant::ZERO + Duration::from_ms(20);
-            let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.at > from).collect();
+            let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.time_ps > from.as_ps()).collect();
             let packet = packet_time(gbps).as_ps();
             let what = format!("{gbps} Gbit/s, reverse traffic: {reverse}");
             assert!(rows.len() > 300, "{what}: {} rows", rows.len());
-            let longest = rows.iter().map(|r| r.actual.as_ps()).max().unwrap_or(0);
+            let longest = rows.iter().map(|r| r.actual_ns * 1_000).max().unwrap_or(0);
             assert!(longest > 5 * packet, "{what}: there are queues, {longest} ps");
             let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
             assert!(worst < packet, "{what}: {worst} ps");
@@ -112,9 +112,9 @@ fn aggregation_and_delayed_acks_leave_the_mean() {
     }
     let rows = outcome(&setup).delays;
     let from = Instant::ZERO + Duration::from_ms(20);
-    let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.at > from).collect();
+    let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.time_ps > from.as_ps()).collect();
     assert!(rows.len() > 1_000, "{} rows", rows.len());
-    let longest = rows.iter().map(|r| r.actual.as_ps()).max().unwrap_or(0);
+    let longest = rows.iter().map(|r| r.actual_ns * 1_000).max().unwrap_or(0);
     assert!(longest > 3 * packet_time(10).as_ps(), "{longest} ps");
     let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
     assert!(worst < packet_time(10).as_ps(), "{worst} ps");
@@ -152,16 +152,16 @@ fn every_additional_packet_in_the_queue_is_measured() {
         let at = |k: u64| Instant::ZERO + every * k + every / 2;
         let rows = &outcome.delays;
         let seen: Vec<&DelayRow> =
-            (3..8).filter_map(|k| rows.iter().find(|r| r.at >= at(k))).collect();
+            (3..8).filter_map(|k| rows.iter().find(|r| r.time_ps >= at(k).as_ps())).collect();
         assert_eq!(seen.len(), 5, "{gbps} Gbit/s");
         // Between two samples clocks drift by at most 40 ppm; stamps are whole nanoseconds.
         let slack = every.as_ps() * 40 / 1_000_000 + 2_000;
         for pair in seen.windows(2) {
-            let more = pair[1].computed.saturating_sub(pair[0].computed).as_ps();
+            let more = pair[1].computed_ns.saturating_sub(pair[0].computed_ns) * 1_000;
             assert!(more.abs_diff(packet) <= slack, "{gbps} Gbit/s: {more} ps more, not {packet}");
             assert!(error(pair[1]) < packet, "{gbps} Gbit/s: {:?}", pair[1]);
         }
-        assert!(seen[4].actual.as_ps() >= 5 * packet, "{gbps} Gbit/s: {:?}", seen[4]);
+        assert!(seen[4].actual_ns * 1_000 >= 5 * packet, "{gbps} Gbit/s: {:?}", seen[4]);
     }
 }
 
@@ -188,8 +188,8 @@ fn deviation(clock: &ClockSpec, bucket: Option<BucketSpec>) -> f64 {
     let from = Instant::ZERO + Duration::from_ms(10);
     let errors: Vec<f64> = rows
         .iter()
-        .filter(|r| r.at > from)
-        .map(|r| (r.computed.as_ps() as f64 - r.actual.as_ps() as f64) / 1e3)
+        .filter(|r| r.time_ps > from.as_ps())
+        .map(|r| r.computed_ns as f64 - r.actual_ns as f64)
         .collect();
     assert!(errors.len() > 5_000, "{} rows", errors.len());
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -262,7 +262,7 @@ fn a_reverse_queue_is_not_measured() {
     let longest = back.levels.last().expect("a queue").packets;
     assert!(longest > 50, "{longest} packets on the way back");
     let from = Instant::ZERO + Duration::from_ms(5);
-    let rows: Vec<&DelayRow> = outcome.delays.iter().filter(|r| r.at > from).collect();
+    let rows: Vec<&DelayRow> = outcome.delays.iter().filter(|r| r.time_ps > from.as_ps()).collect();
     assert!(rows.len() > 3_000, "{} rows", rows.len());
     let worst = rows.iter().map(|r| error(r)).max().unwrap_or(0);
     assert!(worst < packet_time(10).as_ps() / 5, "{worst} ps");

@@ -1,9 +1,10 @@
 //! TCP over a fabric with a link failure: packet loss, then another path.
 
-use lowtide_host::{FlowStatus, HostSetup, Outcome, Setup};
+use lowtide_host::{HostSetup, Outcome, Setup};
 use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{Blueprint, Failure, Framing, Routing};
+use lowtide_rows::FlowStatus;
 use lowtide_traffic::Flow;
 use lowtide_units::{Duration, Instant, Rate};
 
@@ -47,7 +48,7 @@ fn run(fails: &[&str]) -> Outcome {
 }
 
 fn all_done(outcome: &Outcome) -> bool {
-    outcome.flows.iter().all(|f| f.status == FlowStatus::Complete && f.delivered == 1_000_000)
+    outcome.flows.iter().all(|f| f.status == FlowStatus::Complete && f.delivered_bytes == 1_000_000)
 }
 
 #[test]
@@ -72,5 +73,5 @@ fn without_a_route_flows_wait_for_the_link() {
     assert!(all_done(&failed));
     assert!(failed.counts.link_down_drops > 0 && failed.counts.no_route_drops > 0);
     assert!(failed.ended > Instant::ZERO + Duration::from_ms(43));
-    assert!(failed.flows.iter().all(|f| f.rto_count > 0));
+    assert!(failed.flows.iter().all(|f| f.tcp.rto_count > Some(0)));
 }

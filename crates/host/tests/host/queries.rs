@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use crate::common::{
     config, crossing, disturbance, flow, on_line, outcome, port, query_client, star_setup,
 };
-use lowtide_host::{
-    Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
-};
+use lowtide_host::{Disturbance, Outcome, RunError, Setup, run};
 use lowtide_net::{BufferSpec, Failure, PortSpec, QueueLength};
+use lowtide_rows::{EndReason, FlowStatus, QueryRow, Role};
 use lowtide_tcp::InitialWindow;
 use lowtide_traffic::QuerySchedule;
 use lowtide_units::{Bytes, Duration, Fraction, Instant};
@@ -22,8 +21,8 @@ fn setup(servers: u32) -> Setup {
     star_setup(servers, &config("dctcp"), port(1_000, 500))
 }
 
-fn took(query: &QueryRecord) -> Duration {
-    query.end.expect("complete").saturating_since(query.start)
+fn took(query: &QueryRow) -> Duration {
+    Duration::from_ps(query.end_ps.expect("complete") - query.start_ps)
 }
 
 /// Returns an incast: `n` servers repeatedly send a megabyte in total to a port with room for 100
@@ -45,7 +44,13 @@ fn a_single_query_takes_exactly_the_delay_of_its_links() {
     let one = crossing(HEADERS + 200) + crossing(HEADERS + 1_000);
     let times: Vec<Duration> = result.queries.iter().map(took).collect();
     assert_eq!(times, [crossing(SYN) * 2 + one, one, one]);
-    assert_eq!((result.reason, result.ended), (EndReason::Done, result.queries[2].end.unwrap()));
+    let first = &result.queries[0];
+    assert_eq!((first.client.as_str(), first.group.as_str()), ("h1", "flows"));
+    assert_eq!(first.qct_ps, Some(times[0].as_ps()));
+    assert_eq!(
+        (result.reason, result.ended.as_ps()),
+        (EndReason::Done, result.queries[2].end_ps.unwrap())
+    );
     // Ten segments are an initial window: they arrive back to back.
     setup.query_clients[0].response_sizes = vec![Bytes::new(14_480)];
     let train = crossing(HEADERS + 200) + crossing(1_500) + on_line(1_500) * 9;
@@ -63,12 +68,12 @@ fn a_closed_loop_sends_the_next_query_a_pause_after_the_last_response() {
     let result = outcome(&setup);
     assert_eq!(result.queries.len(), 20);
     for (i, pair) in result.queries.windows(2).enumerate() {
-        assert_eq!(pair[1].start, pair[0].end.unwrap() + pause, "{i}");
-        assert_eq!((pair[1].number, pair[1].bytes), (i as u32 + 1, 120_000));
+        assert_eq!(pair[1].start_ps, pair[0].end_ps.unwrap() + pause.as_ps(), "{i}");
+        assert_eq!((pair[1].query, pair[1].answer_bytes), (i as u32 + 1, 120_000));
     }
     for query in &result.queries {
         assert_eq!(query.deadline_met, Some(took(query) <= Duration::from_us(1_150)));
-        assert_eq!(query.in_warmup, query.start < Instant::ZERO + setup.warmup);
+        assert_eq!(query.in_warmup, query.start_ps < setup.warmup.as_ps());
     }
     let met = result.queries.iter().filter(|q| q.deadline_met == Some(true)).count();
     let early = result.queries.iter().filter(|q| q.in_warmup).count();
@@ -86,9 +91,9 @@ fn an_incast_that_fits_takes_its_serialisation_time() {
         let line = Duration::from_us(8_490)..Duration::from_us(9_200);
         for query in &result.queries {
             assert!(line.contains(&took(query)), "{n}: {}", took(query));
-            assert_eq!((query.timeouts, query.retx_bytes), (0, 0));
+            assert_eq!((query.timeouts, query.bytes_retrans), (0, 0));
         }
-        assert!(result.queues.iter().all(|q| q.drops == 0));
+        assert!(result.queues.iter().all(|q| q.served.drops == 0));
     }
 }
 
@@ -101,16 +106,16 @@ fn a_timeout_shows_in_the_time_of_its_query() {
     assert!(!hit.is_empty(), "forty windows do not fit into a hundred packets");
     for query in hit {
         assert!(took(query) > setup.hosts[0].config.rto_min, "{}", took(query));
-        assert!(query.retx_bytes > 0);
+        assert!(query.bytes_retrans > 0);
     }
     assert!(spared.iter().all(|q| took(q) < Duration::from_ms(15)));
     // One query at a time: each RTO of a server counts once. Clients also have some, when the whole
     // answer that acknowledges their request was lost.
-    let servers: u64 = result.flows.iter().map(|f| f.rto_count).sum();
+    let servers: u64 = result.flows.iter().filter_map(|f| f.tcp.rto_count).sum();
     let all: u64 = result.queries.iter().map(|q| q.timeouts).sum();
     assert!((servers..2 * servers).contains(&all), "{all} {servers}");
-    let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
-    let all: u64 = result.queries.iter().map(|q| q.retx_bytes).sum();
+    let resent: u64 = result.flows.iter().filter_map(|f| f.tcp.bytes_retrans).sum();
+    let all: u64 = result.queries.iter().map(|q| q.bytes_retrans).sum();
     assert_eq!((all - resent) % 200, 0, "and whole requests again");
 }
 
@@ -171,19 +176,20 @@ fn requests_on_a_connection_are_answered_in_order() {
     let result = outcome(&setup);
     let queries = &result.queries;
     assert_eq!(
-        queries.iter().map(|q| q.bytes).collect::<Vec<_>>(),
+        queries.iter().map(|q| q.answer_bytes).collect::<Vec<_>>(),
         [500_000, 100, 50_000, 500_000]
     );
     assert_eq!(
-        queries.iter().map(|q| q.start).collect::<Vec<_>>(),
+        queries.iter().map(|q| Instant::from_ps(q.start_ps)).collect::<Vec<_>>(),
         [at(0), at(0), at(100), at(5_000)]
     );
-    let ends: Vec<Instant> = queries.iter().map(|q| q.end.expect("complete")).collect();
+    let ends: Vec<Instant> =
+        queries.iter().map(|q| Instant::from_ps(q.end_ps.expect("complete"))).collect();
     // The small answer waits behind the large one; their last segments are sent together.
     assert!(ends[0] > at(4_000) && ends[0] <= ends[1] && ends[1] < ends[2], "{ends:?}");
     assert!(ends[1] < ends[0] + Duration::from_us(20), "{ends:?}");
     assert_eq!(result.flows.len(), 1);
-    assert_eq!((result.flows[0].delivered, result.flows[0].size), (1_050_100, None));
+    assert_eq!((result.flows[0].delivered_bytes, result.flows[0].size_bytes), (1_050_100, None));
 }
 
 #[test]
@@ -196,17 +202,18 @@ fn each_non_persistent_request_opens_a_connection() {
     let result = outcome(&setup);
     let opened = &result.flows[2..];
     assert_eq!(opened.len(), 12);
-    assert!(opened.iter().zip(2..).all(|(f, id)| f.id == id && f.server_sends && f.dst == 5));
-    assert!(opened.iter().all(|f| f.status == FlowStatus::Complete && f.size == Some(2_000)));
-    assert!(opened.iter().all(|f| f.src_port == 5_001 && f.segments_sent == 2));
-    assert!(result.flows[..2].iter().all(|f| !f.server_sends && f.delivered == 10_000));
-    let pairs: Vec<[u32; 2]> = opened.chunks(2).map(|c| [c[0].src, c[1].src]).collect();
+    assert!(opened.iter().zip(2..).all(|(f, id)| f.flow == id && f.dst == "h5"));
+    assert!(opened.iter().all(|f| f.status == FlowStatus::Complete && f.size_bytes == Some(2_000)));
+    assert!(opened.iter().all(|f| f.role == Role::Answers));
+    assert!(opened.iter().all(|f| f.sport == 5_001 && f.tcp.data_segs_out == Some(2)));
+    assert!(result.flows[..2].iter().all(|f| f.role == Role::Flow && f.delivered_bytes == 10_000));
+    let pairs: Vec<[&str; 2]> = opened.chunks(2).map(|c| [&*c[0].src, &*c[1].src]).collect();
     assert!(pairs.iter().all(|[a, b]| a != b), "never one twice: {pairs:?}");
-    let asked: BTreeSet<u32> = pairs.iter().flatten().copied().collect();
+    let asked: BTreeSet<&str> = pairs.iter().flatten().copied().collect();
     assert!(asked.len() > 2, "drawn anew for each query: {pairs:?}");
     for (query, chunk) in result.queries.iter().zip(opened.chunks(2)) {
-        assert_eq!(query.start, chunk[0].start);
-        assert_eq!(query.end, chunk.iter().filter_map(|f| f.delivered_at).max());
+        assert_eq!(query.start_ps, chunk[0].start_ps);
+        assert_eq!(query.end_ps, chunk.iter().filter_map(|f| f.delivered_ps).max());
     }
 }
 
@@ -218,7 +225,7 @@ fn the_server_closes_after_its_answer_and_a_persistent_client_after_its_last_que
         setup.query_clients[0].persistent = standing;
         setup.end.when_done = false;
         let result = outcome(&setup);
-        assert_eq!((result.reason, result.counts.open_flows), (EndReason::Idle, 0), "{standing}");
+        assert_eq!((result.reason, result.memory.open_flows), (EndReason::Idle, 0), "{standing}");
         assert!(result.queries.iter().all(|q| q.status == FlowStatus::Complete));
         assert!(result.flows.iter().all(|f| f.error.is_none()));
         assert_eq!(result.counts.rejected, 0);
@@ -238,14 +245,17 @@ fn a_server_that_cannot_be_reached_fails_the_query_and_the_loop_goes_on() {
         let result = outcome(&setup);
         assert_eq!((result.reason, result.queries.len()), (EndReason::Done, 3), "{standing}");
         for query in &result.queries {
-            assert_eq!((query.status, query.error), (FlowStatus::Failed, Some("timed out")));
-            assert_eq!((query.end, query.deadline_met), (None, Some(false)));
+            assert_eq!(
+                (query.status, query.error.as_deref()),
+                (FlowStatus::Failed, Some("timed out"))
+            );
+            assert_eq!((query.end_ps, query.deadline_met), (None, Some(false)));
         }
         // One connection that fails, or one per query.
         let failed: Vec<_> =
             result.flows.iter().filter(|f| f.status == FlowStatus::Failed).collect();
         assert_eq!(failed.len(), if standing { 1 } else { 3 });
-        assert!(failed.iter().all(|f| f.src == 1 && f.error == Some("timed out")));
+        assert!(failed.iter().all(|f| f.src == "h1" && f.error.as_deref() == Some("timed out")));
         let timeouts: Vec<u64> = result.queries.iter().map(|q| q.timeouts).collect();
         assert_eq!(timeouts, if standing { [1, 0, 0] } else { [1, 1, 1] });
     }
@@ -285,18 +295,18 @@ fn runs_are_reproducible_and_sampling_changes_nothing() {
     // The sending side is traced.
     let trace = seen.trace.expect("a trace");
     for number in [3, 40] {
-        let row = &plain.flows.iter().find(|f| f.id == number).expect("it was opened");
+        let row = &plain.flows.iter().find(|f| f.flow == number).expect("it was opened");
         let acked = trace.senders.iter().filter(|s| s.flow == number).map(|s| s.acked).max();
         assert!(acked.expect("rows") >= 3_000, "{acked:?}");
         let server = trace.segments.iter().filter(|s| s.flow == number && !s.from_client);
         let data = server.filter(|s| s.segment.payload_len > 0);
         let sent = data.map(|s| s.stream + u64::from(s.segment.payload_len)).max();
-        assert_eq!(sent, Some(row.delivered));
+        assert_eq!(sent, Some(row.delivered_bytes));
     }
-    assert!(seen.probes.iter().any(|p| p.flow == 5 && p.acked > 100_000));
+    assert!(seen.probes.iter().any(|p| p.flow == 5 && p.bytes_acked > 100_000));
 }
 
-fn with_rows(outcome: &Outcome) -> (u64, &[QueryRecord], usize) {
+fn with_rows(outcome: &Outcome) -> (u64, &[QueryRow], usize) {
     (outcome.digest, &outcome.queries, outcome.flows.len())
 }
 
@@ -306,9 +316,9 @@ fn request_jitter_is_uniform_within_its_bound() {
     let result = outcome(&disturbed(7));
     let mut late = Vec::new();
     for query in result.queries.iter().filter(|q| q.query_client == 1) {
-        let first = 3 + 12 + 4 * query.number;
-        for flow in result.flows.iter().filter(|f| (first..first + 4).contains(&f.id)) {
-            late.push(flow.start.saturating_since(query.start));
+        let first = 3 + 12 + 4 * query.query;
+        for flow in result.flows.iter().filter(|f| (first..first + 4).contains(&f.flow)) {
+            late.push(Duration::from_ps(flow.start_ps - query.start_ps));
         }
     }
     assert_eq!(late.len(), 200);
@@ -327,9 +337,9 @@ fn a_run_that_ends_first_leaves_queries_unfinished() {
     assert_eq!(result.reason, EndReason::Time);
     let (last, others) = result.queries.split_last().expect("queries");
     assert!(others.iter().all(|q| q.status == FlowStatus::Complete) && others.len() == 3);
-    assert_eq!((last.status, last.end, last.deadline_met), (FlowStatus::Unfinished, None, None));
+    assert_eq!((last.status, last.end_ps, last.deadline_met), (FlowStatus::Unfinished, None, None));
     assert!(result.flows.iter().all(|f| f.status == FlowStatus::Unfinished));
-    assert!(result.flows.iter().all(|f| f.delivered > 750_000));
+    assert!(result.flows.iter().all(|f| f.delivered_bytes > 750_000));
 }
 
 #[test]
@@ -384,7 +394,7 @@ fn a_reused_port_may_end_a_half_open_connection_before_its_timer() {
     client.schedule = QuerySchedule::OpenLoop(after(10_000, 20, 40).chain(later).collect());
     setup.query_clients = vec![client];
     let result = outcome(&setup);
-    let failed = |q: &&QueryRecord| q.status == FlowStatus::Failed;
+    let failed = |q: &&QueryRow| q.status == FlowStatus::Failed;
     let early = result.queries[..40].iter().filter(failed).count();
     let late = result.queries[40..].iter().filter(failed).count();
     assert_eq!(result.reason, EndReason::Done);

@@ -3,6 +3,7 @@
 
 use crate::common::{config, outcome, port, star_setup};
 use lowtide_host::{Disturbance, EndCondition, Outcome, Setup};
+use lowtide_rows::TcpCounters;
 use lowtide_tcp::{Config, switches};
 use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Duration, Instant};
@@ -40,9 +41,10 @@ fn long_flows(n: u32, config: &Config, k: u64, spacing: Duration, ms: u64) -> Ou
 
 /// Returns the mean queue length of the port to the receiver, in 1/1000 packets.
 fn mean_queue(o: &Outcome) -> u64 {
-    let queue = o.queues.iter().filter(|q| q.at_switch).max_by_key(|q| q.bytes).expect("a queue");
+    let queue =
+        o.queues.iter().filter(|q| q.at_switch).max_by_key(|q| q.served.bytes).expect("a queue");
     let (sum, time) = queue.levels.iter().fold((0, 0), |(sum, time), l| {
-        let ps = u128::from(l.time.as_ps());
+        let ps = u128::from(l.time_ps);
         (sum + ps * u128::from(l.packets), time + ps)
     });
     (sum * 1000 / time.max(1)) as u64
@@ -50,14 +52,14 @@ fn mean_queue(o: &Outcome) -> u64 {
 
 /// Returns Jain's fairness index of the delivered bytes, in 1/1000 (TDCTCP §V).
 fn fairness(o: &Outcome) -> u64 {
-    let shares = || o.flows.iter().map(|f| u128::from(f.delivered_after_warmup));
+    let shares = || o.flows.iter().map(|f| u128::from(f.delivered_after_warmup_bytes));
     let (sum, squares): (u128, u128) = (shares().sum(), shares().map(|x| x * x).sum());
     (1000 * sum * sum / (squares * o.flows.len() as u128)) as u64
 }
 
 /// Returns the goodput after the warm-up, in 1/1000 of the maximum.
 fn goodput(o: &Outcome, ms: u64) -> u64 {
-    let delivered: u64 = o.flows.iter().map(|f| f.delivered_after_warmup).sum();
+    let delivered: u64 = o.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum();
     // 1448 of 1538 B at 1 Gbit/s for three quarters of the time.
     delivered * 1538 * 1000 / (1448 * (125_000 * ms * 3 / 4))
 }
@@ -91,10 +93,10 @@ fn tdctcp_waits_less_for_timers_and_is_fairer_than_dctcp() {
     assert!(fairness(&t) > 980, "{}", fairness(&t));
     assert!(fairness(&d) < 900, "{}", fairness(&d));
     let spread = |o: &Outcome| {
-        let waits = || o.flows.iter().map(|f| f.delack_time.as_us());
+        let waits = || o.flows.iter().filter_map(|f| f.tcp.delack_time_ps);
         waits().max().expect("flows") - waits().min().expect("flows")
     };
-    assert!(spread(&t) * 3 < spread(&d), "{} and {} us", spread(&t), spread(&d));
+    assert!(spread(&t) * 3 < spread(&d), "{} and {} ps", spread(&t), spread(&d));
     let longer = mean_queue(&t).saturating_sub(mean_queue(&d));
     assert!((1..4000).contains(&longer), "{longer}/1000 packets longer");
     assert!(goodput(&t, 1000) > 990 && goodput(&d, 1000) > 990);
@@ -104,20 +106,25 @@ fn tdctcp_waits_less_for_timers_and_is_fairer_than_dctcp() {
 #[test]
 fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
     let o = narrow("tdctcp");
-    let sum = |of: fn(&lowtide_host::FlowRecord) -> u64| o.flows.iter().map(of).sum::<u64>();
-    let (found, missed) = (sum(|f| f.delack_detected), sum(|f| f.delack_missed));
+    let sum = |of: fn(&TcpCounters) -> Option<u64>| {
+        o.flows.iter().filter_map(|f| of(&f.tcp)).sum::<u64>()
+    };
+    let (found, missed) = (sum(|c| c.delack_detected), sum(|c| c.delack_missed));
     assert!(found > 500, "{found} found");
-    assert_eq!((missed, sum(|f| f.delack_false_positives)), (0, 0), "{found} found");
+    assert_eq!((missed, sum(|c| c.delack_false_positives)), (0, 0), "{found} found");
     // An ACK may be in flight when the run ends.
-    assert!(sum(|f| f.delack_timeouts).abs_diff(found + missed) <= 10);
+    assert!(sum(|c| c.delack_timeouts).abs_diff(found + missed) <= 10);
     // A rule that is always right behaves like the oracle.
     let mut oracle = narrow_config("tdctcp");
     set(&mut oracle, "tdctcp.delack-timeout", "oracle");
     assert_eq!(outcome_of(&oracle).digest, o.digest);
     let dctcp = narrow("dctcp");
-    assert!(dctcp.flows.iter().any(|f| f.delack_timeouts > 0));
+    assert!(dctcp.flows.iter().any(|f| f.tcp.delack_timeouts > Some(0)));
     assert!(
-        dctcp.flows.iter().all(|f| f.delack_detected + f.delack_missed == 0),
+        dctcp
+            .flows
+            .iter()
+            .all(|f| (f.tcp.delack_detected, f.tcp.delack_missed) == (Some(0), Some(0))),
         "it does not use the rule"
     );
 }

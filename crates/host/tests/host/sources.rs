@@ -13,7 +13,7 @@ fn setup(size: u64, source: WritePattern) -> Setup {
 }
 
 fn finished(outcome: &Outcome) -> Duration {
-    outcome.flows[0].delivered_at.expect("delivered").since_start()
+    Duration::from_ps(outcome.flows[0].delivered_ps.expect("delivered"))
 }
 
 #[test]
@@ -34,8 +34,9 @@ fn a_pause_follows_each_burst_that_was_acknowledged() {
     let took = finished(&outcome);
     assert!((least..most).contains(&took), "{took}");
     let idle_at = |acked: u64| {
-        let rows = outcome.probes.iter().filter(|p| p.acked == acked && p.in_flight == 0);
-        let times: Vec<Instant> = rows.map(|p| p.at).collect();
+        let rows =
+            outcome.probes.iter().filter(|p| p.bytes_acked == acked && p.in_flight_bytes == 0);
+        let times: Vec<Instant> = rows.map(|p| Instant::from_ps(p.time_ps)).collect();
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return 0 };
         last.saturating_since(*first).as_us()
     };
@@ -96,7 +97,7 @@ fn a_stopped_flow_sends_its_buffered_data_and_closes() {
     // 20 ms at 1 Gbit/s are 2.36 MB of payload.
     let until_then = 2_360_000;
     let (least, most) = (until_then, until_then + buffer);
-    assert!((least..=most).contains(&flow.delivered), "{} of {most} B", flow.delivered);
+    assert!((least..=most).contains(&flow.delivered_bytes), "{} of {most} B", flow.delivered_bytes);
     // In the 80 ms after it only TIME-WAIT remains.
     assert!(outcome.counts.segments < 2 * most / 1_448, "{}", outcome.counts.segments);
 }

@@ -4,7 +4,7 @@ use crate::common::{config, crossing, flow, on_line, outcome, port, query_client
 use lowtide_host::profile::REGISTRY;
 use lowtide_host::{EndCondition, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec};
 use lowtide_traffic::Flow;
-use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Rate};
 
 fn delay(constant: u64, jitter: StackJitter) -> StackDelay {
     StackDelay { constant: Duration::from_us(constant), jitter }
@@ -25,15 +25,15 @@ fn a_constant_delay_is_exact_in_each_direction() {
     let syn = crossing(40 + 4 + 12 + 4) + stack;
     let train = crossing(1_500) + on_line(1_500) * 9 + stack;
     let row = &outcome(&setup).flows[0];
-    assert_eq!(row.established, Some(Instant::ZERO + syn * 2));
-    assert_eq!(row.delivered_at, Some(Instant::ZERO + syn * 2 + train));
+    assert_eq!(row.established_ps, Some((syn * 2).as_ps()));
+    assert_eq!(row.delivered_ps, Some((syn * 2 + train).as_ps()));
     // Before burst control: packets enter the bucket after the stack.
     setup.hosts[0].nic.bucket = Some(lowtide_host::BucketSpec {
         rate: Rate::from_gbps(1),
         burst: Bytes::new(1_538),
         poll: Duration::ZERO,
     });
-    assert_eq!(outcome(&setup).flows[0].delivered_at, row.delivered_at);
+    assert_eq!(outcome(&setup).flows[0].delivered_ps, row.delivered_ps);
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn jitter_keeps_the_order_and_follows_the_seed() {
     };
     let first = run(1);
     // Reordering would cause retransmissions: there were none.
-    assert_eq!((first.flows[0].retx_bytes, first.counts.rejected), (0, 0));
-    assert_eq!(first.flows[0].delivered, 2_000_000);
+    assert_eq!((first.flows[0].tcp.bytes_retrans, first.counts.rejected), (Some(0), 0));
+    assert_eq!(first.flows[0].delivered_bytes, 2_000_000);
     assert_eq!(first, run(1));
     assert_ne!(first.digest, run(2).digest);
 }
@@ -71,8 +71,8 @@ fn long(profile: &str) -> (f64, u32, Outcome) {
     let endless = Flow { size: None, ..flow(&setup, 0, 1, Duration::ZERO) };
     setup.flows = (0..2).map(|src| Flow { src, ..endless }).collect();
     let result = outcome(&setup);
-    let delivered: u64 = result.flows.iter().map(|f| f.delivered_after_warmup).sum();
-    assert!(result.flows.iter().all(|f| f.retx_bytes == 0));
+    let delivered: u64 = result.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum();
+    assert!(result.flows.iter().all(|f| f.tcp.bytes_retrans == Some(0)));
     let rate = delivered as f64 * 8.0 / 0.04 / (10e9 * 1448.0 / 1538.0);
     let own = result.queues.iter().find(|q| q.name.starts_with("h0->")).expect("h0's port");
     let all: u64 = own.levels.iter().map(|l| l.arrivals).sum();
@@ -108,7 +108,7 @@ fn queries_work_on_hosts_of_every_profile() {
         setup.query_clients = vec![query_client(&setup, 5, 50_000)];
         let result = outcome(&setup);
         assert!(
-            result.queries.iter().all(|q| q.end.is_some() && q.timeouts == 0),
+            result.queries.iter().all(|q| q.end_ps.is_some() && q.timeouts == 0),
             "{}",
             profile.name
         );

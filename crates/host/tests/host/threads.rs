@@ -1,8 +1,7 @@
 //! One run on several threads: the outcome does not depend on the number of threads.
 
 use lowtide_host::{
-    Disturbance, EndCondition, EndReason, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage,
-    Threads, run_on,
+    Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage, Threads, run_on,
 };
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
 use lowtide_net::topology::graph::{Graph, GraphLink, graph};
@@ -13,6 +12,7 @@ use lowtide_net::{
     Blueprint, BufferSpec, Failure, Framing, MarkSpec, NodeId, PortSpec, QueueLength, Ratio,
     Routing,
 };
+use lowtide_rows::EndReason;
 use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
@@ -24,7 +24,7 @@ fn on(setup: &Setup, threads: usize) -> (Outcome, ThreadUsage) {
     let threads = Threads { max: threads, force: true };
     let (mut outcome, used) = run_on(setup, threads, &mut |_| false).expect("a run that can start");
     // Packets for another shard wait elsewhere.
-    outcome.counts.port_bytes = 0;
+    outcome.memory.port_bytes = 0;
     (outcome, used)
 }
 
@@ -32,7 +32,7 @@ fn on(setup: &Setup, threads: usize) -> (Outcome, ThreadUsage) {
 /// used.
 fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<ThreadUsage> {
     let mut whole = whole.clone();
-    whole.counts.port_bytes = 0;
+    whole.memory.port_bytes = 0;
     let run = |n: &usize| {
         let (parts, used) = on(setup, *n);
         assert_eq!(parts.digest, whole.digest, "{what}, {n} threads");

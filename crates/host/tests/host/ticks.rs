@@ -14,17 +14,18 @@ fn a_host_with_millisecond_ticks_reports_whole_milliseconds() {
         setup.flows =
             (0..2).map(|i| flow(&setup, i, 8_000_000, Duration::ZERO)).collect::<Vec<_>>();
         let flows = outcome(&setup).flows;
-        (flows[0].srtt.expect("it measured"), flows[0].srtt_shown.expect("it measured"))
+        [flows[0].srtt_ns, flows[0].srtt_quantised_ns]
+            .map(|srtt| Duration::from_ns(srtt.expect("it measured")))
     };
-    let (exact, shown) = run(Duration::ZERO, 20);
+    let [exact, shown] = run(Duration::ZERO, 20);
     assert_eq!(exact, shown, "no tick, nothing to round");
     assert!((Duration::from_us(100)..Duration::from_us(700)).contains(&exact), "{exact}");
     // An RTT below a tick counts as one tick, the minimum of such a host.
     let ms = Duration::from_ms(1);
-    assert_eq!(run(ms, 20), (ms, ms));
+    assert_eq!(run(ms, 20), [ms, ms]);
     // 300 packets of 12.3 us, 3.7 ms: the estimate keeps fractions, the reported value does not.
-    let (exact, _) = run(Duration::ZERO, 300);
-    let (kept, shown) = run(ms, 300);
+    let [exact, _] = run(Duration::ZERO, 300);
+    let [kept, shown] = run(ms, 300);
     assert!(exact > ms * 2, "{exact}");
     assert!(kept.abs_diff(exact) < ms, "{kept} of {exact}");
     assert_eq!(shown, ms * (kept.as_ps() / ms.as_ps()));
@@ -38,8 +39,9 @@ fn last_connected(tick: Duration, seed: u64) -> Instant {
     setup.hosts.iter_mut().for_each(|h| h.clock.timer_tick = tick);
     setup.flows = (0..3).map(|i| flow(&setup, i, 1_000, Duration::ZERO)).collect();
     let flows = outcome(&setup).flows;
-    assert_eq!(flows.iter().map(|f| f.rto_count).sum::<u64>(), 1, "one SYN is lost");
-    flows.iter().filter_map(|f| f.established).max().expect("all opened")
+    assert_eq!(flows.iter().filter_map(|f| f.tcp.rto_count).sum::<u64>(), 1, "one SYN is lost");
+    let last = flows.iter().filter_map(|f| f.established_ps).max();
+    Instant::from_ps(last.expect("all opened"))
 }
 
 #[test]
@@ -69,7 +71,7 @@ fn pacing_does_not_wait_for_ticks() {
             host.nic.stack = StackSpec { send: slow, receive: slow };
         }
         setup.flows = vec![flow(&setup, 0, 400_000, Duration::ZERO)];
-        outcome(&setup).flows[0].delivered_at
+        outcome(&setup).flows[0].delivered_ps
     };
     let paced = run(PacingRule::Window, Duration::ZERO);
     assert_ne!(paced, run(PacingRule::Off, Duration::ZERO), "pacing has an effect here");

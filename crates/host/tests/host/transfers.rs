@@ -1,7 +1,8 @@
 //! Whole transfers over a simulated switch: times to the picosecond, loss, determinism.
 
 use crate::common::{config, crossing, disturbance, flow, outcome, port, star_setup};
-use lowtide_host::{Disturbance, EndReason, FlowStatus, ProbePlan, RunError, run};
+use lowtide_host::{Disturbance, ProbePlan, RunError, run};
+use lowtide_rows::{EndReason, FlowStatus};
 use lowtide_units::{Duration, Instant};
 
 #[test]
@@ -15,8 +16,11 @@ fn a_one_segment_transfer_takes_exactly_the_delay_of_its_links() {
     // The data carries the handshake's ACK.
     let delivered = established + crossing(52 + 1000);
     let record = &result.flows[0];
-    assert_eq!(record.established, Some(Instant::ZERO + established));
-    assert_eq!(record.delivered_at, Some(Instant::ZERO + delivered));
+    assert_eq!(record.established_ps, Some(established.as_ps()));
+    assert_eq!(record.delivered_ps, Some(delivered.as_ps()));
+    assert_eq!((record.src.as_str(), record.dst.as_str()), ("h0", "h1"));
+    assert_eq!(record.fct_ps, Some(delivered.as_ps()));
+    assert_eq!(record.transfer_ps, Some((delivered - established).as_ps()));
     assert_eq!(record.status, FlowStatus::Complete);
     assert_eq!(result.reason, EndReason::Done);
 }
@@ -26,12 +30,12 @@ fn a_long_flow_fills_the_link_to_its_payload_rate() {
     let mut setup = star_setup(1, &config("dctcp"), port(1000, 20));
     setup.flows = vec![flow(&setup, 0, 25_000_000, Duration::ZERO)];
     let result = outcome(&setup);
-    let time = result.flows[0].delivered_at.expect("delivered").as_secs_f64();
+    let time = result.flows[0].delivered_ps.expect("delivered") as f64 / 1e12;
     // 1448 B of payload in 1538 B of line.
     let payload_rate = 1e9 * 1448.0 / 1538.0;
     let goodput = 25_000_000.0 * 8.0 / time;
     assert!((goodput / payload_rate - 1.0).abs() < 0.01, "{goodput} of {payload_rate}");
-    assert_eq!(result.flows[0].retx_bytes, 0);
+    assert_eq!(result.flows[0].tcp.bytes_retrans, Some(0));
 }
 
 #[test]
@@ -40,13 +44,13 @@ fn losses_in_a_shallow_buffer_are_repaired() {
         let mut setup = star_setup(4, &config(scheme), port(30, 1000));
         setup.flows = (0..4).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
         let result = outcome(&setup);
-        let drops: u64 = result.queues.iter().map(|q| q.drops).sum();
+        let drops: u64 = result.queues.iter().map(|q| q.served.drops).sum();
         assert!(drops > 0, "{scheme}: the buffer must overflow");
         for record in &result.flows {
             assert_eq!(record.status, FlowStatus::Complete, "{scheme}");
-            assert_eq!(record.delivered, 3_000_000);
+            assert_eq!(record.delivered_bytes, 3_000_000);
         }
-        let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
+        let resent: u64 = result.flows.iter().filter_map(|f| f.tcp.bytes_retrans).sum();
         assert!(resent >= drops * 1000, "{scheme}: {resent} B for {drops} drops");
     }
 }
@@ -58,7 +62,12 @@ fn newreno_without_sack_repairs_too() {
     let mut setup = star_setup(3, &c, port(30, 1000));
     setup.flows = (0..3).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
     let result = outcome(&setup);
-    assert!(result.flows.iter().all(|f| f.delivered == 3_000_000 && f.fast_retransmits > 0));
+    assert!(
+        result
+            .flows
+            .iter()
+            .all(|f| f.delivered_bytes == 3_000_000 && f.tcp.fast_retransmits > Some(0))
+    );
 }
 
 fn disturbed(seed: u64) -> lowtide_host::Setup {
@@ -115,7 +124,7 @@ fn probes_do_not_perturb_the_run() {
     assert_eq!(plain.flows, probed.flows);
     let sampled: std::collections::BTreeSet<u32> = probed.probes.iter().map(|p| p.flow).collect();
     assert_eq!(sampled.into_iter().collect::<Vec<_>>(), [0, 1]);
-    assert!(probed.probes.iter().any(|p| p.alpha_q20.is_some() && p.cwnd > 0));
+    assert!(probed.probes.iter().any(|p| p.dctcp_alpha_q20.is_some() && p.cwnd_bytes > 0));
     assert!(probed.queue_samples.iter().any(|q| q.packets > 0));
 }
 
@@ -126,7 +135,12 @@ fn segmentation_offload_sends_bursts_of_the_same_bytes() {
     let mut setup = star_setup(2, &c, port(300, 20));
     setup.flows = (0..2).map(|i| flow(&setup, i, 1_000_000, Duration::ZERO)).collect();
     let result = outcome(&setup);
-    assert!(result.flows.iter().all(|f| f.delivered == 1_000_000 && f.retx_bytes == 0));
+    assert!(
+        result
+            .flows
+            .iter()
+            .all(|f| f.delivered_bytes == 1_000_000 && f.tcp.bytes_retrans == Some(0))
+    );
     let nic =
         result.queues.iter().find(|q| !q.at_switch && q.name.starts_with("h0")).expect("h0's port");
     assert!(nic.levels.iter().any(|l| l.packets >= 5), "bursts queue in the host's own port");
@@ -143,7 +157,7 @@ fn an_endless_flow_is_unfinished_and_counted_after_the_warm_up() {
     let result = outcome(&setup);
     let record = &result.flows[0];
     assert_eq!((record.status, result.reason), (FlowStatus::Unfinished, EndReason::Time));
-    let goodput = record.delivered_after_warmup as f64 * 8.0 / 0.05;
+    let goodput = record.delivered_after_warmup_bytes as f64 * 8.0 / 0.05;
     assert!((goodput / (1e9 * 1448.0 / 1538.0) - 1.0).abs() < 0.01, "{goodput}");
 }
 

@@ -137,7 +137,7 @@ fn row(
 ) -> BenchmarkResult {
     let middle = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
     let cpu = middle(&times.cpu);
-    let counts = outcome.counts;
+    let (counts, memory) = (outcome.counts, outcome.memory);
     BenchmarkResult {
         name: benchmark.name.clone(),
         runs: times.cpu.len() as u32,
@@ -157,8 +157,8 @@ fn row(
         ns_per_hop: cpu * 1e9 / counts.hops as f64,
         ns_per_segment: cpu * 1e9 / counts.segments as f64,
         events_per_hop: counts.events as f64 / counts.hops as f64,
-        bytes_per_flow: counts.flow_bytes.checked_div(counts.open_flows),
-        bytes_per_port: counts.port_bytes.checked_div(counts.ports),
+        bytes_per_flow: memory.flow_bytes.checked_div(memory.open_flows),
+        bytes_per_port: memory.port_bytes.checked_div(memory.ports),
         peak_rss_mib: peak_rss_mib(),
         digest: digest_text(outcome.digest),
     }

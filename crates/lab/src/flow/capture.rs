@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{TraceHopRow, TraceSegmentRow};
+use lowtide_rows::{TraceHopRow, TraceSegmentRow};
 use lowtide_units::Instant;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::pcapng::PcapngWriter;
@@ -50,7 +50,7 @@ pub fn capture(traced: &FlowTrace, vantage: Vantage) -> Result<Vec<u8>, LabError
         Vantage::Bottleneck => {
             let queue = bottleneck(traced).ok_or_else(|| nothing(traced))?;
             at_queue(traced, queue.queue, &mut seen);
-            queue.name.clone()
+            queue.name.to_string()
         }
     };
     seen.extend(rows.iter().filter(|r| r.place == place).map(|r| (r.time_ps, r, false)));

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{TraceHopRow, TraceSegmentRow};
+use lowtide_rows::{TraceHopRow, TraceSegmentRow};
 
 use super::FlowTrace;
 
@@ -186,7 +186,7 @@ impl<'a> CriticalPathWalker<'a> {
         }
         waits.push((hop.time_ps, until, false));
         for (from, to, own) in waits {
-            let queue = hop.name.clone();
+            let queue = hop.name.to_string();
             let cause = if own {
                 DelayCause::OwnQueueing { queue }
             } else {

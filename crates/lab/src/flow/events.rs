@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lowtide_record::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use serde::Serialize;
 
 use super::FlowTrace;
@@ -241,7 +241,7 @@ impl EventIndex<'_> {
         });
         Some(FlowEventKind::Mark {
             segment: name(row),
-            queue: hop.name.clone(),
+            queue: hop.name.to_string(),
             queue_packets: hop.queue_packets,
             queue_bytes: hop.queue_bytes,
             echo: echo.map(|e| EceAck {
@@ -266,7 +266,7 @@ impl EventIndex<'_> {
         });
         Some(FlowEventKind::Loss {
             segment: name(row),
-            queue: hop.name.clone(),
+            queue: hop.name.to_string(),
             queue_packets: hop.queue_packets,
             queue_bytes: hop.queue_bytes,
             by,

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_record::{FlowRow, RunKey, TraceSenderRow};
+use lowtide_record::RunKey;
+use lowtide_rows::{FlowStatus, Role, TraceSenderRow};
 use serde::Serialize;
 
 use super::critical_path::{DelayCause, critical_path};
@@ -162,18 +163,18 @@ impl Explanation {
         });
         let total_ps = steps.last().map_or(0, |s| s.to - flow.start_ps);
         let rows = &traced.tables.segments;
-        let echo = |r: &&lowtide_record::TraceSegmentRow| {
+        let echo = |r: &&lowtide_rows::TraceSegmentRow| {
             r.place == "sender" && r.event == "received" && r.flags.contains('E')
         };
         Self {
             key: traced.key.clone(),
             flow: flow.flow,
             group: flow.group.clone(),
-            role: flow.role.clone(),
+            role: flow.role.name().to_owned(),
             src: flow.src.clone(),
             dst: flow.dst.clone(),
             size_bytes: flow.size_bytes,
-            status: flow.status.clone(),
+            status: flow.status.name().to_owned(),
             cc: flow.cc.clone(),
             cc_used: flow.cc_used.clone(),
             ecn_requested: flow.ecn_requested.clone(),
@@ -201,7 +202,7 @@ impl Explanation {
     }
 
     fn write(&self, out: &mut String, most: usize) -> std::fmt::Result {
-        let answers = self.role == FlowRow::ANSWERS;
+        let answers = self.role == Role::Answers.name();
         let (kind, of) = if answers { ("connection", "answers to ") } else { ("flow", "") };
         writeln!(
             out,
@@ -213,7 +214,11 @@ impl Explanation {
             None if answers => "open from query to query".to_owned(),
             None => "without an end".to_owned(),
         };
-        let what = if self.status == "complete" { "" } else { ", explained up to its last data" };
+        let what = if self.status == FlowStatus::Complete.name() {
+            ""
+        } else {
+            ", explained up to its last data"
+        };
         writeln!(
             out,
             "{size}, {}{what}: {} ms from {} ms on",

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use lowtide_charts::{
     Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
 };
-use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use lowtide_record::RunDir;
+use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
 use super::capture::bottleneck;
@@ -389,7 +390,7 @@ mod tests {
         TraceHopRow {
             time_ps,
             queue: 0,
-            name: String::new(),
+            name: "".into(),
             flow: 0,
             from_sender: true,
             packet: None,

@@ -14,7 +14,8 @@ mod selector;
 
 use std::path::Path;
 
-use lowtide_record::{FlowRow, Manifest, ReportedSetting, RunDir, RunKey, TraceTables};
+use lowtide_record::{Manifest, ReportedSetting, RunDir, RunKey, TraceTables};
+use lowtide_rows::FlowRow;
 
 pub use capture::{Vantage, capture};
 pub use critical_path::DelayCause;

@@ -1,6 +1,7 @@
 //! Selection of runs and flows of a directory.
 
-use lowtide_record::{FlowRow, Manifest, ManifestRun, RunKey, SweepPoint};
+use lowtide_record::{Manifest, ManifestRun, RunKey, SweepPoint};
+use lowtide_rows::{FlowRow, Role};
 
 use crate::error::LabError;
 
@@ -93,7 +94,7 @@ impl FlowSelector {
             .map_err(|(message, help)| LabError::NotFound { message, help })?;
         if numbers.len() != 1 {
             let (group, first) = (&self.flow, numbers.start);
-            let answers = flows.get(first as usize).is_some_and(|f| f.role == FlowRow::ANSWERS);
+            let answers = flows.get(first as usize).is_some_and(|f| f.role == Role::Answers);
             let kind =
                 if answers { "connections, over which its queries are answered" } else { "flows" };
             let message = format!("`{group}` has {} {kind}", numbers.len());

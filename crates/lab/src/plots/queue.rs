@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
-use lowtide_record::{LevelRow, QueueSampleRow};
+use lowtide_rows::{LevelRow, QueueSampleRow};
 use lowtide_units::parse_packets;
 
 use crate::plots::{PlotInput, time_axis};
@@ -52,7 +52,7 @@ pub(crate) fn over_time(
         .first_seeds()
         .iter()
         .map(|run| {
-            let of = samples.iter().filter(|(r, s)| *r == run.key.run && s.name == queue);
+            let of = samples.iter().filter(|(r, s)| *r == run.key.run && *s.name == *queue);
             let points: Vec<Dot> =
                 of.map(|(_, s)| Dot::new(s.time_ps as f64 / scale, f64::from(s.packets))).collect();
             PlotSeries {
@@ -116,8 +116,8 @@ pub(crate) fn distribution(
         let runs: Vec<u32> =
             source.at_point().filter(|r| r.key.scheme == *scheme).map(|r| r.key.run).collect();
         let mut times: BTreeMap<u32, u128> = BTreeMap::new();
-        for (_, level) in levels.iter().filter(|(r, l)| l.name == queue && runs.contains(r)) {
-            *times.entry(level.packets).or_default() += u128::from(level.time_ps);
+        for (_, level) in levels.iter().filter(|(r, l)| *l.name == *queue && runs.contains(r)) {
+            *times.entry(level.level.packets).or_default() += u128::from(level.level.time_ps);
         }
         let total: u128 = times.values().sum();
         let Some(first) = times.keys().next().filter(|_| total > 0) else { continue };

@@ -1,7 +1,7 @@
 //! Figures of the sender's state: congestion window, ssthresh, and DCTCP's alpha over time.
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
-use lowtide_record::ProbeRow;
+use lowtide_rows::ProbeRow;
 
 use crate::plots::{PlotInput, time_axis};
 
@@ -14,7 +14,7 @@ type Probes = [(u32, ProbeRow)];
 
 /// Returns the first sampled flow, which is the same in every scheme.
 fn first_flow(probes: &Probes) -> Option<(u32, &str)> {
-    probes.iter().map(|(_, p)| (p.flow, p.group.as_str())).min()
+    probes.iter().map(|(_, p)| (p.flow, &*p.group)).min()
 }
 
 /// Returns `value` of `flow` in `run` over time.

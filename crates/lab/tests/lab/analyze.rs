@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lowtide_analysis::{Analysis, AnalysisOptions, Page};
 use lowtide_lab::flow::{FlowSelector, FlowTrace, Vantage, capture, trace_flows};
-use lowtide_record::TraceSegmentRow;
+use lowtide_rows::TraceSegmentRow;
 use lowtide_scenario::Scenario;
 use serde_json::Value;
 
@@ -80,18 +80,22 @@ fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
     let m = &d["marks"];
     match vantage {
         Vantage::Sender => {
-            assert_eq!(d["segments"], f.data_segs_out.expect(KNOWN), "{place}");
-            assert_eq!(d["retransmitted_bytes"], f.bytes_retrans.expect(KNOWN), "{place}");
+            assert_eq!(d["segments"], f.tcp.data_segs_out.expect(KNOWN), "{place}");
+            assert_eq!(d["retransmitted_bytes"], f.tcp.bytes_retrans.expect(KNOWN), "{place}");
             assert_eq!(
                 d["retransmitted_segments"].as_u64().map(|n| n > 0),
-                f.bytes_retrans.map(|n| n > 0)
+                f.tcp.bytes_retrans.map(|n| n > 0)
             );
-            assert_eq!(d["timeouts"]["count"], f.rto_count.expect(KNOWN), "{place}");
-            assert_eq!(m["cwr"], f.cwr_segs_out_after_warmup.expect(KNOWN), "{place}");
+            assert_eq!(d["timeouts"]["count"], f.tcp.rto_count.expect(KNOWN), "{place}");
+            assert_eq!(m["cwr"], f.ecn_counters.expect(KNOWN).cwr_segs_out_after_warmup, "{place}");
             assert_eq!(m["ce"], 0, "{place}");
-            assert_eq!(m["ect0"], f.ect_segs_out_after_warmup.expect(KNOWN), "{place}");
+            assert_eq!(
+                m["ect0"],
+                f.ecn_counters.expect(KNOWN).ect_segs_out_after_warmup,
+                "{place}"
+            );
         }
-        _ => assert_eq!(m["ce"], f.ce_segs_in_after_warmup.expect(KNOWN), "{place}"),
+        _ => assert_eq!(m["ce"], f.ecn_counters.expect(KNOWN).ce_segs_in_after_warmup, "{place}"),
     }
     // An ACK in flight at the end of the run is seen at one end only.
     let (place_of, event) = match vantage {
@@ -137,12 +141,12 @@ fn mode_feedback_and_counts_are_those_of_the_run() {
             if traced.flow.ecn_mode == "accecn" {
                 assert_eq!(
                     d["marks"]["ce_by_ace"],
-                    traced.flow.ce_segs_in_after_warmup.unwrap(),
+                    traced.flow.ecn_counters.unwrap().ce_segs_in_after_warmup,
                     "{place}"
                 );
             }
             let delayed = d["delayed_acks_ns"]["count"].as_u64().unwrap_or(0);
-            assert_eq!(delayed, traced.flow.delack_timeouts.unwrap(), "{place}");
+            assert_eq!(delayed, traced.flow.tcp.delack_timeouts.unwrap(), "{place}");
             // Integer arithmetic and a different first window change the sender's alpha slightly.
             if let (Some(alpha), Vantage::Sender) = (last, vantage) {
                 let estimate = d["alpha"]["last"].as_f64().expect("an alpha");
@@ -167,7 +171,7 @@ fn losses_and_timeouts_are_counted_exactly_at_the_sender() {
     let mut timeouts = 0;
     for traced in all(temp.path(), "0").into_iter().chain(all(temp.path(), "1")) {
         let (_, d) = counts(&traced, Vantage::Sender);
-        timeouts += traced.flow.rto_count.unwrap();
+        timeouts += traced.flow.tcp.rto_count.unwrap();
         let kind = d["feedback"]["kind"].as_str().expect("a kind");
         let open = ["undecided", "dctcp-or-odctcp"];
         assert!(
@@ -198,7 +202,7 @@ fn timeouts_of_incast_are_all_found() {
     for server in ["0", "7", "13"] {
         for traced in all(temp.path(), server) {
             let (c, d) = counts(&traced, Vantage::Sender);
-            timeouts += traced.flow.rto_count.unwrap();
+            timeouts += traced.flow.tcp.rto_count.unwrap();
             assert_eq!(c["capture_location"], "server", "the answers are the data");
             let listed = d["timeouts"]["listed"].as_array().expect("a list");
             let long = |l: &Value| {
@@ -270,14 +274,14 @@ fn delayed_acks_are_counted_with_their_delay() {
     ]);
     run(temp.path(), "queue-buildup", &settings);
     for traced in all(temp.path(), "0") {
-        assert!(traced.flow.delack_timeouts.unwrap() > 0, "the test needs some");
+        assert!(traced.flow.tcp.delack_timeouts.unwrap() > 0, "the test needs some");
         for vantage in [Vantage::Sender, Vantage::Receiver] {
             let (_, d) = counts(&traced, vantage);
             let waits = &d["delayed_acks_ns"];
-            assert_eq!(waits["count"], traced.flow.delack_timeouts.unwrap(), "{d:#}");
-            let each = traced.flow.delack_time_ps.unwrap() as f64
+            assert_eq!(waits["count"], traced.flow.tcp.delack_timeouts.unwrap(), "{d:#}");
+            let each = traced.flow.tcp.delack_time_ps.unwrap() as f64
                 / 1e3
-                / traced.flow.delack_timeouts.unwrap() as f64;
+                / traced.flow.tcp.delack_timeouts.unwrap() as f64;
             let longest = waits["max"].as_f64().expect("a time");
             assert!((longest - each).abs() < each * 0.1, "{each} ns: {waits}");
         }

@@ -5,6 +5,7 @@ use std::fs;
 use lowtide_lab::flow::{FlowSelector, explain};
 use lowtide_lab::simulate;
 use lowtide_record::{RunDir, read_table};
+use lowtide_rows::Role;
 use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::common::run;
@@ -77,7 +78,8 @@ fn a_connection_of_a_query_can_be_named_and_explained() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, ""), temp.path());
     let (dir, _) = RunDir::open(&done.dir).unwrap();
-    let asked = dir.flows(0).unwrap().into_iter().filter(|f| f.role == "answers").nth(2).unwrap();
+    let asked =
+        dir.flows(0).unwrap().into_iter().filter(|f| f.role == Role::Answers).nth(2).unwrap();
     for name in ["queries.2".to_owned(), asked.flow.to_string()] {
         let choice = FlowSelector { flow: name.clone(), ..FlowSelector::default() };
         let found = explain(temp.path(), &choice).unwrap_or_else(|e| panic!("{name}: {e}"));

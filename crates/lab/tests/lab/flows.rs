@@ -77,7 +77,7 @@ fn the_shares_add_up_to_the_total() {
                 assert_eq!(limited(&explanation, "handshake"), took, "{place}");
                 // A timer may fire off the critical path, but the path waits only for timers that
                 // fired.
-                assert!(traced.flow.rto_count.unwrap() > 0 || of("rto") == 0, "{place}");
+                assert!(traced.flow.tcp.rto_count.unwrap() > 0 || of("rto") == 0, "{place}");
                 assert_eq!(explanation.key.seed, 1);
             }
         }
@@ -129,7 +129,7 @@ fn segment_events_agree_with_the_counters() {
     let (explanation, row) = one(temp.path(), "long.1", "sack");
     let lost =
         explanation.events.iter().filter(|e| matches!(e.kind, FlowEventKind::Loss { .. })).count();
-    assert!(lost > 0 && row.bytes_retrans.unwrap() > 0);
+    assert!(lost > 0 && row.tcp.bytes_retrans.unwrap() > 0);
     for event in &explanation.events {
         if let FlowEventKind::Loss { by, queue, retransmission, .. } = &event.kind {
             assert_eq!((*by, queue.as_str()), ("buffer", "switch0->receivers.0"));
@@ -156,9 +156,10 @@ fn segment_events_agree_with_the_counters() {
             FlowEventKind::Loss { .. } => {}
         }
     }
-    assert_eq!(cuts, row.ecn_reductions.unwrap());
+    assert_eq!(cuts, row.tcp.ecn_reductions.unwrap());
     assert!(
-        row.ecn_reductions.unwrap() > 0 && marked / 1448 >= row.received_ce_bytes.unwrap() / 1448
+        row.tcp.ecn_reductions.unwrap() > 0
+            && marked / 1448 >= row.received_ce_bytes.unwrap() / 1448
     );
     assert!(
         explanation.text(3).contains(&format!("and {} more (--all)", explanation.events.len() - 3))

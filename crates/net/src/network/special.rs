@@ -11,16 +11,17 @@
 
 use std::hint::cold_path;
 
+use lowtide_rows::BufferPoolRow;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
+use crate::Occupancy;
 use crate::buffer_pool::PoolView;
 use crate::enqueue_outcome::EnqueueOutcome;
 use crate::packet::{PacketId, PacketMeta};
 use crate::port::{FarEnd, Transmission};
 use crate::scheduler::LineArrival;
-use crate::{BufferPoolStats, Occupancy};
 
 impl Network {
     /// Enqueues a packet at a special or traced port. Returns its departure time if known.
@@ -283,14 +284,14 @@ impl Network {
     }
 
     /// Returns all shared memories by switch, with statistics up to [`Network::finish`].
-    pub fn buffer_pools(&self) -> impl Iterator<Item = BufferPoolStats<'_>> {
-        self.buffer_pools.iter().map(|pool| BufferPoolStats {
-            switch: self.switches.get(pool.switch).map_or("", String::as_str),
-            group: pool.group,
-            size: pool.size,
-            reserved: pool.reserved,
-            held: pool.held(),
-            peak: pool.peak(),
+    pub fn buffer_pools(&self) -> impl Iterator<Item = BufferPoolRow> {
+        self.buffer_pools.iter().map(|pool| BufferPoolRow {
+            switch: self.switches.get(pool.switch).cloned().unwrap_or_default(),
+            buffer_pool: pool.group,
+            size_bytes: pool.size,
+            reserved_bytes: pool.reserved,
+            held_bytes: pool.held(),
+            peak_bytes: pool.peak(),
         })
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use lowtide_rows::ClassQueue;
 use lowtide_units::{Duration, Instant};
 
 use super::{
@@ -20,7 +21,7 @@ use crate::loss::Loss;
 use crate::packet::{PacketId, PacketMeta, PacketPool, PacketState};
 use crate::port_tracer::PortTracer;
 use crate::scheduler::{ClassScheduler, Occupancy};
-use crate::stats::{ClassStats, Counters};
+use crate::stats::Counters;
 use crate::{ClassSpec, PortSpec, Service};
 
 /// The queues of a port.
@@ -106,7 +107,7 @@ impl EventPort {
         }
     }
     /// Returns the statistics of each class; empty without classes.
-    pub(super) fn stats(&self) -> Vec<ClassStats> {
+    pub(super) fn stats(&self) -> Vec<ClassQueue> {
         let queues = if self.classes { &self.queues[..] } else { &[] };
         queues.iter().map(|q| q.counters.report_class()).collect()
     }

@@ -1,9 +1,9 @@
 //! Several queues of one line: service order, and statistics per class.
 
 use lowtide_net::{
-    Blueprint, BufferSpec, ClassSet, ClassSpec, LevelStats, MarkSpec, Packet, PortSpec,
-    QueueLength, Service,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, MarkSpec, Packet, PortSpec, QueueLength, Service,
 };
+use lowtide_rows::Level;
 use lowtide_units::{Bytes, Instant};
 
 use crate::rig::{OUT, Rig, build, funnel, marker, packet, ps};
@@ -121,19 +121,19 @@ fn each_class_has_its_own_buffer_marker_and_statistics() {
     let stats = rig.stats(OUT);
     let [first, second] = &stats.classes[..] else { panic!("two classes") };
     // One on the line and three waiting; the rest found the queue full.
-    assert_eq!((first.packets, first.drops, first.marks), (4, 2, 0));
-    assert_eq!((second.packets, second.drops, second.marks), (6, 0, 3));
-    assert_eq!((stats.packets, stats.drops, stats.marks), (10, 2, 3));
+    assert_eq!((first.served.packets, first.served.drops, first.served.marks), (4, 2, 0));
+    assert_eq!((second.served.packets, second.served.drops, second.served.marks), (6, 0, 3));
+    assert_eq!((stats.served.packets, stats.served.drops, stats.served.marks), (10, 2, 3));
     assert_eq!((first.max_bytes, second.max_bytes, stats.max_bytes), (300, 600, 900));
     assert_eq!(rig.marked(), [9, 10, 11]);
     // The times of each class add up to those of the port, and the second class is served after the
     // first.
-    let sum = |levels: &[LevelStats]| levels.iter().map(|l| l.time.as_ps()).sum::<u64>();
+    let sum = |levels: &[Level]| levels.iter().map(|l| l.time_ps).sum::<u64>();
     assert_eq!(sum(&first.levels), sum(&stats.levels));
     assert_eq!(sum(&second.levels), sum(&stats.levels));
     let six = second.levels.iter().find(|l| l.packets == 6).unwrap();
     // From the last arrival, at 600 + 1100 ps, to the end of the fourth packet of the first class.
-    assert_eq!(six.time.as_ps(), 100 + 400_000 - 1_200);
+    assert_eq!(six.time_ps, 100 + 400_000 - 1_200);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_head_drop_releases_the_next_packet_and_frees_memory() {
         dropped[1..].iter().map(|d| got.iter().position(|g| g > d).unwrap() as u64).collect();
     // A transmission starts every 100 ns: the n-th delivered packet starts at 100 n ns.
     assert_eq!(starts, [26, 34]);
-    assert_eq!((stats.aqm_drops, stats.packets), (3, 37));
+    assert_eq!((stats.served.aqm_drops, stats.served.packets), (3, 37));
     assert_eq!(rig.times().last(), Some(&(100 + 37 * 100_000)));
     assert!(stats.classes.is_empty(), "a single queue has no classes");
     assert_eq!(rig.net.in_flight(), 0);

@@ -1,6 +1,7 @@
 //! Marking at dequeue equals marking at enqueue, earlier by the queueing delay.
 
-use lowtide_net::{MarkSpec, PortSpec, PortStats, QueueLength};
+use lowtide_net::{MarkSpec, PortSpec, QueueLength};
+use lowtide_rows::Queue;
 use lowtide_wire::Ecn;
 
 use crate::rig::{OUT, Rig, funnel, marker, packet, ps};
@@ -13,7 +14,7 @@ fn at_dequeue(k: &str, not_ect: &str, count_in_service: bool) -> PortSpec {
 }
 
 /// Twenty packets of 100 B arrive 100 ps apart and leave 100 ns apart.
-fn burst(port: PortSpec, ecn: impl Fn(u32) -> Ecn) -> (Rig, PortStats) {
+fn burst(port: PortSpec, ecn: impl Fn(u32) -> Ecn) -> (Rig, Queue) {
     let send = |i: u32| {
         let mut packet = packet(0, 1, 100, i);
         packet.segment.ecn = ecn(i);
@@ -29,7 +30,7 @@ fn the_first_packets_of_a_burst_are_marked() {
     // Packet 0 goes at once and leaves none behind. Then 1 leaves 18 behind, 2 leaves 17, ...
     let (rig, stats) = burst(at_dequeue("5 pkt", IGNORE, false), |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (1..=13).collect::<Vec<_>>());
-    assert_eq!((stats.marks, stats.packets), (13, 20));
+    assert_eq!((stats.served.marks, stats.served.packets), (13, 20));
     // Including the packet on the line, 14 leaves five and itself.
     let (rig, _) = burst(at_dequeue("5 pkt", IGNORE, true), |_| Ecn::Ect0);
     assert_eq!(rig.marked(), (1..=14).collect::<Vec<_>>());
@@ -75,11 +76,11 @@ fn not_ect_packets_pass_or_are_dropped_at_the_head() {
     let every_other = |i: u32| if i.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
     let (rig, stats) = burst(at_dequeue("5 pkt", IGNORE, false), every_other);
     assert_eq!(rig.marked(), [2, 4, 6, 8, 10, 12]);
-    assert_eq!((stats.marks, stats.aqm_drops, rig.delivered.len()), (6, 0, 20));
+    assert_eq!((stats.served.marks, stats.served.aqm_drops, rig.delivered.len()), (6, 0, 20));
     let (rig, stats) = burst(at_dequeue("5 pkt", "drop", false), every_other);
     // A drop takes no time on the line: 1, 3, ... 13 leave 18 to 6 behind and are dropped.
     assert_eq!(rig.marked(), [2, 4, 6, 8, 10, 12]);
-    assert_eq!((stats.marks, stats.aqm_drops, stats.packets), (6, 7, 13));
+    assert_eq!((stats.served.marks, stats.served.aqm_drops, stats.served.packets), (6, 7, 13));
     assert_eq!(stats.levels.iter().map(|l| l.arrivals).sum::<u64>(), 20);
     assert_eq!(rig.times().last(), Some(&(100 + 13 * 100_000)));
 }
@@ -88,5 +89,5 @@ fn not_ect_packets_pass_or_are_dropped_at_the_head() {
 fn a_mark_is_visible_only_after_the_port() {
     let (rig, stats) = burst(at_dequeue("17 pkt", IGNORE, false), |_| Ecn::Ce);
     assert_eq!(rig.marked().len(), 20, "CE is kept");
-    assert_eq!(stats.marks, 1, "it counts as a mark if it would be set here");
+    assert_eq!(stats.served.marks, 1, "it counts as a mark if it would be set here");
 }

@@ -119,13 +119,9 @@ proptest! {
         prop_assert_eq!(one.net.digest(), two.net.digest());
         prop_assert_eq!(&one.delivered, &two.delivered);
         prop_assert_eq!(one.net.hops(), two.net.hops());
-        for (a, b) in one.net.ports().zip(two.net.ports()) {
-            let (mut a, mut b) = (a.stats, b.stats);
+        for (mut a, mut b) in one.net.ports().zip(two.net.ports()) {
             if let Some(class) = b.classes.pop() {
-                prop_assert_eq!(class.packets, a.packets);
-                prop_assert_eq!(class.marks, a.marks);
-                prop_assert_eq!(class.drops, a.drops);
-                prop_assert_eq!(class.aqm_drops, a.aqm_drops);
+                prop_assert_eq!(class.served, a.served);
                 prop_assert_eq!(class.max_bytes, a.max_bytes);
                 prop_assert_eq!(merged(&class.levels), merged(&a.levels));
             }
@@ -133,16 +129,16 @@ proptest! {
             prop_assert_eq!(a, b);
         }
         for (a, b) in one.net.buffer_pools().zip(two.net.buffer_pools()) {
+            prop_assert!(a.peak_bytes <= a.size_bytes);
+            prop_assert!(until != u64::MAX || a.held_bytes == 0);
             prop_assert_eq!(a, b);
-            prop_assert!(a.peak <= a.size);
-            prop_assert!(until != u64::MAX || a.held == 0);
         }
     }
 }
 
 /// Removes levels without time and arrivals.
-fn merged(levels: &[lowtide_net::LevelStats]) -> Vec<lowtide_net::LevelStats> {
-    levels.iter().copied().filter(|l| l.time > Duration::ZERO || l.arrivals > 0).collect()
+fn merged(levels: &[lowtide_rows::Level]) -> Vec<lowtide_rows::Level> {
+    levels.iter().copied().filter(|l| l.time_ps > 0 || l.arrivals > 0).collect()
 }
 
 #[test]

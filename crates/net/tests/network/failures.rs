@@ -52,7 +52,7 @@ fn sends(times: &[u64]) -> Vec<(Instant, Packet)> {
 }
 
 fn link_down_drops(rig: &Rig) -> u64 {
-    rig.net.ports().map(|p| p.stats.link_down_drops).sum()
+    rig.net.ports().map(|p| p.losses.link_down_drops).sum()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn only_packets_that_have_left_the_line_arrive() {
         let plan = with(chain(), &[failure(MIDDLE, down, None, 1_000_000)]);
         let rig = Rig::quiet(&plan, &burst);
         assert_eq!(rig.seqs(), (0..arrive).collect::<Vec<_>>(), "down at {down}");
-        assert_eq!(rig.port("s0->s1").link_down_drops, u64::from(12 - arrive));
+        assert_eq!(rig.port("s0->s1").losses.link_down_drops, u64::from(12 - arrive));
         assert_eq!(link_down_drops(&rig), u64::from(12 - arrive));
         let want: Vec<u64> = (0..u64::from(arrive)).map(|i| 1_000 * (4_500 + 500 * i)).collect();
         assert_eq!(rig.times(), want);
@@ -87,8 +87,11 @@ fn the_queue_is_lost_and_the_line_finishes_its_transmission() {
     assert_eq!(rig.times(), [1_000 * (3_500 + 200 + 1_000 + 100 + 1_000)]);
     let middle = rig.port("s0->s1");
     // Packets 0 and 1 were transmitted, but lost.
-    assert_eq!((middle.link_down_drops, middle.packets, middle.bytes), (4, 3, 1_100));
-    assert_eq!(middle.busy, Duration::from_ns(2_200));
+    assert_eq!(
+        (middle.losses.link_down_drops, middle.served.packets, middle.served.bytes),
+        (4, 3, 1_100)
+    );
+    assert_eq!(middle.busy_ps, 2_200_000);
     assert_eq!(rig.left[4], Some(ns(2_300)));
 }
 
@@ -119,13 +122,13 @@ fn the_link_of_a_host_can_fail_too() {
     let plan = with(chain(), &[failure(1, 5_000, None, 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 1_900, 2_500, 5_600, 20_000]));
     assert_eq!(rig.seqs(), [0]);
-    assert_eq!((rig.port("s1->h1").link_down_drops, rig.net.no_route_drops()), (2, 2));
+    assert_eq!((rig.port("s1->h1").losses.link_down_drops, rig.net.no_route_drops()), (2, 2));
     // The sender's: no packet leaves.
     let plan = with(chain(), &[failure(0, 5_000, Some(9_000), 2_000)]);
     let rig = Rig::quiet(&plan, &sends(&[0, 4_700, 6_000, 9_001]));
     assert_eq!(rig.seqs(), [0, 3]);
     assert_eq!(rig.left, [Some(ns(500)), Some(ns(5_200)), None, Some(ns(9_501))]);
-    assert_eq!((rig.port("h0->s0").link_down_drops, rig.net.no_route_drops()), (2, 0));
+    assert_eq!((rig.port("h0->s0").losses.link_down_drops, rig.net.no_route_drops()), (2, 0));
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn traffic_takes_the_other_path_and_returns() {
         let fails = failure(link, at(1_000), Some(at(3_000)), at(100));
         let used = |sends: &[(Instant, Packet)]| {
             let rig = Rig::quiet(&with(plan.clone(), &[fails]), sends);
-            let sent = |name| rig.port(name).packets;
+            let sent = |name| rig.port(name).served.packets;
             (
                 rig.delivered.len(),
                 sent("leaf0->spine0"),
@@ -322,7 +325,7 @@ proptest! {
         };
         let rig = run();
         let entered = sends.iter().filter(|s| s.0 < ns(stop)).count() as u64;
-        let gone: u64 = rig.net.ports().map(|p| p.stats.link_down_drops + p.stats.drops + p.stats.aqm_drops).sum();
+        let gone: u64 = rig.net.ports().map(|p| p.losses.link_down_drops + p.served.drops + p.served.aqm_drops).sum();
         let left = rig.net.in_flight() as u64;
         prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.no_route_drops() + left);
         prop_assert!(failures.is_empty() || rig.net.digest() == run().net.digest());

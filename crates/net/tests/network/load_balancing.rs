@@ -37,7 +37,7 @@ fn one_each(flows: u32, src: u32, dst: u32) -> Vec<(Instant, Packet)> {
 fn packets(rig: &Rig, from: &str, to: &str) -> Vec<u64> {
     let of =
         |name: &str| name.split_once("->").is_some_and(|(a, b)| a == from && b.starts_with(to));
-    rig.net.ports().filter(|p| of(p.name)).map(|p| p.stats.packets).collect()
+    rig.net.ports().filter(|p| of(&p.name)).map(|p| p.served.packets).collect()
 }
 
 /// Checks that each of `n` equally likely links has its share of `flows` within five standard
@@ -175,7 +175,7 @@ fn alternating_packets_do_not_stick_to_links() {
     let size = |i| if i % 2 == 0 { 1_500 } else { 60 };
     let send = |i| (us(u64::from(i)), of_flow(0, 0, 1, size(i), i));
     let rig = run(&plan, Routing::Spray, 9, &(0..4_000).map(send).collect::<Vec<_>>());
-    let large = (rig.port("leaf0->spine0").bytes - 2_000 * 60) / 1_440;
+    let large = (rig.port("leaf0->spine0").served.bytes - 2_000 * 60) / 1_440;
     // Two thousand rounds, each with its large packet on either link: 1000 and 22.4.
     assert!((888..=1_112).contains(&large), "{large}");
 }

@@ -3,7 +3,8 @@
 //! see time averages (PASTA), for the packets too.
 
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Framing, LevelStats, Network, Packet, PortSpec};
+use lowtide_net::{Framing, Network, Packet, PortSpec};
+use lowtide_rows::Level;
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
@@ -24,7 +25,7 @@ fn poisson(rng: &mut Rng, rho: f64) -> Vec<(Instant, Packet)> {
     (0..PACKETS).map(send).collect()
 }
 
-fn mean(levels: &[LevelStats], weight: impl Fn(&LevelStats) -> f64) -> f64 {
+fn mean(levels: &[Level], weight: impl Fn(&Level) -> f64) -> f64 {
     let sum: f64 = levels.iter().map(&weight).sum();
     levels.iter().map(|l| f64::from(l.packets) * weight(l)).sum::<f64>() / sum
 }
@@ -43,10 +44,10 @@ fn mean_queue_is_pollaczek_khinchine() {
             let warmup = Duration::from_us(1_000);
             let net = Network::build(&plan, 0, Duration::ZERO, warmup).unwrap();
             let stats = Rig::run(net, &sends, end).stats(0);
-            samples[0].push(mean(&stats.levels, |l| l.time.as_ps() as f64));
+            samples[0].push(mean(&stats.levels, |l| l.time_ps as f64));
             samples[1].push(mean(&stats.levels, |l| l.arrivals as f64));
             let observed = (end.as_ps() - warmup.as_ps()) as f64;
-            samples[2].push(stats.busy.as_ps() as f64 / observed * want / rho);
+            samples[2].push(stats.busy_ps as f64 / observed * want / rho);
         }
         for (sample, what) in samples.iter().zip(["clock", "arrivals", "load"]) {
             let n = sample.len() as f64;

@@ -1,8 +1,7 @@
 //! All statistics of a port compared with a model without rings, cursors and lazy departures.
 
-use lowtide_net::{
-    BufferSpec, LevelStats, MarkSpec, Network, Packet, PortSpec, PortStats, QueueLength,
-};
+use lowtide_net::{BufferSpec, MarkSpec, Network, Packet, PortSpec, QueueLength};
+use lowtide_rows::{Level, Queue};
 use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
@@ -42,11 +41,11 @@ fn serve(
     byte_ps: u64,
     warmup: u64,
     end: u64,
-) -> (Vec<(u64, Packet)>, PortStats) {
+) -> (Vec<(u64, Packet)>, Queue) {
     let with_line = spec.count_in_service;
     let mut residences: Vec<Residence> = Vec::new();
     let mut out = Vec::new();
-    let mut stats = PortStats::default();
+    let mut stats = Queue::default();
     let mut found_at: Vec<usize> = Vec::new();
     for &(now, mut packet) in arrivals.iter().filter(|a| a.0 < end) {
         let size = u64::from(packet.size);
@@ -60,7 +59,7 @@ fn serve(
             BufferSpec::Static(most) => above(most, (found.0 + 1, found.1 + size)),
         };
         if full {
-            stats.drops += counts;
+            stats.served.drops += counts;
             continue;
         }
         if let Some(k) = spec.mark.values().find_length("k")
@@ -68,9 +67,9 @@ fn serve(
         {
             if packet.segment.ecn != Ecn::NotEct {
                 packet.segment.ecn = Ecn::Ce;
-                stats.marks += counts;
+                stats.served.marks += counts;
             } else if spec.mark.values().name("not-ect") == "drop" {
-                stats.aqm_drops += counts;
+                stats.served.aqm_drops += counts;
                 continue;
             }
         }
@@ -79,11 +78,11 @@ fn serve(
         residences.push(Residence { came: now, left, size });
         out.push((left, packet));
         if left > warmup && left <= end {
-            stats.packets += 1;
-            stats.bytes += size;
+            stats.served.packets += 1;
+            stats.served.bytes += size;
         }
         let sent = |until: u64| left.min(until).saturating_sub(start.min(until));
-        stats.busy += Duration::from_ps(sent(end) - sent(warmup));
+        stats.busy_ps += sent(end) - sent(warmup);
     }
     // The queue is constant between any two consecutive arrivals or departures.
     let mut steps: Vec<u64> = residences.iter().flat_map(|s| [s.came, s.left]).collect();
@@ -91,18 +90,18 @@ fn serve(
     steps.retain(|&t| t >= warmup && t <= end);
     steps.sort_unstable();
     steps.dedup();
-    let mut levels: Vec<LevelStats> = (0..=residences.len() as u32)
-        .map(|packets| LevelStats { packets, ..LevelStats::default() })
+    let mut levels: Vec<Level> = (0..=residences.len() as u32)
+        .map(|packets| Level { packets, ..Level::default() })
         .collect();
     for span in steps.windows(2) {
         let (packets, bytes) = queue(&residences, span[0], with_line);
-        levels[packets].time += Duration::from_ps(span[1] - span[0]);
+        levels[packets].time_ps += span[1] - span[0];
         stats.max_bytes = stats.max_bytes.max(bytes);
     }
     for packets in found_at {
         levels[packets].arrivals += 1;
     }
-    levels.retain(|l| l.time > Duration::ZERO || l.arrivals > 0);
+    levels.retain(|l| l.time_ps > 0 || l.arrivals > 0);
     stats.levels = levels;
     (out, stats)
 }
@@ -175,7 +174,7 @@ proptest! {
         let want: Vec<(u64, Packet)> = to_host.into_iter().filter(|d| d.0 < end).collect();
         prop_assert_eq!(got, want);
         for port in rig.net.ports() {
-            let time: u64 = port.stats.levels.iter().map(|l| l.time.as_ps()).sum();
+            let time: u64 = port.levels.iter().map(|l| l.time_ps).sum();
             prop_assert_eq!(time, after, "histogram of {} against the time observed", port.name);
         }
     }

@@ -2,9 +2,8 @@
 
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{
-    Blueprint, Delivery, Framing, HostId, MarkSpec, Network, Packet, PortSpec, PortStats,
-};
+use lowtide_net::{Blueprint, Delivery, Framing, HostId, MarkSpec, Network, Packet, PortSpec};
+use lowtide_rows::Queue;
 use lowtide_sim::{Entity, Scheduler, Seed, Stop, World, run};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment, SeqNum};
@@ -76,12 +75,14 @@ impl Rig {
     pub(crate) fn quiet(plan: &Blueprint, sends: &[(Instant, Packet)]) -> Self {
         Self::run(build(plan), sends, Instant::FAR_FUTURE)
     }
-    pub(crate) fn stats(&self, port: usize) -> PortStats {
-        self.net.ports().nth(port).expect("port exists").stats
+    /// Returns the counters of a port, without its name and rate.
+    pub(crate) fn stats(&self, port: usize) -> Queue {
+        let queue = self.net.ports().nth(port).expect("port exists");
+        Queue { name: String::new(), at_switch: false, rate_bps: 0, ..queue }
     }
     /// Returns the statistics of the port with that name.
-    pub(crate) fn port(&self, name: &str) -> PortStats {
-        self.net.ports().find(|p| p.name == name).expect("port exists").stats
+    pub(crate) fn port(&self, name: &str) -> Queue {
+        self.net.ports().find(|p| p.name == name).expect("port exists")
     }
     /// Returns the sequence numbers of the deliveries, in order.
     pub(crate) fn seqs(&self) -> Vec<u32> {

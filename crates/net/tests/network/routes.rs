@@ -30,7 +30,7 @@ fn path(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
     assert_eq!(rig.delivered.len(), 1);
     assert_eq!(rig.delivered[0].1, HostId(to));
     assert_eq!(rig.delivered[0].2.segment.ecn, Ecn::Ect0);
-    let used = rig.net.ports().filter(|p| p.stats.packets > 0);
+    let used = rig.net.ports().filter(|p| p.served.packets > 0);
     used.map(|p| p.name.to_string()).collect()
 }
 

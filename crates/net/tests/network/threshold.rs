@@ -23,7 +23,7 @@ fn marks(k: QueueLength, count_in_service: bool) -> Vec<u32> {
         funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let marked = rig.marked();
-    assert_eq!(rig.stats(OUT).marks, marked.len() as u64);
+    assert_eq!(rig.stats(OUT).served.marks, marked.len() as u64);
     assert_eq!(rig.delivered.len(), 20);
     marked
 }
@@ -49,9 +49,9 @@ fn room(size: QueueLength, count_in_service: bool) -> (usize, u64) {
     let plan = funnel(PortSpec { buffer, mark: MarkSpec::NONE, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let stats = rig.stats(OUT);
-    assert_eq!(stats.drops + stats.packets, 20);
-    assert_eq!(stats.packets, rig.delivered.len() as u64);
-    assert_eq!((stats.marks, stats.aqm_drops), (0, 0));
+    assert_eq!(stats.served.drops + stats.served.packets, 20);
+    assert_eq!(stats.served.packets, rig.delivered.len() as u64);
+    assert_eq!((stats.served.marks, stats.served.aqm_drops), (0, 0));
     // Tail drop: the first packets are admitted.
     let first =
         |(i, d): (usize, &(Instant, _, lowtide_net::Packet))| d.2.segment.seq.raw() as usize == i;
@@ -83,9 +83,9 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
         let rig = Rig::quiet(&plan, &sends);
         let stats = rig.stats(OUT);
         assert_eq!(rig.marked(), [6, 8, 10, 12, 14, 16, 18]);
-        assert_eq!((stats.marks, stats.drops), (7, 0));
+        assert_eq!((stats.served.marks, stats.served.drops), (7, 0));
         let dropped = if not_ect == "drop" { 7 } else { 0 };
-        assert_eq!(stats.aqm_drops, dropped);
+        assert_eq!(stats.served.aqm_drops, dropped);
         assert_eq!(rig.delivered.len() as u64, 20 - dropped);
     }
 }
@@ -101,7 +101,7 @@ fn ce_is_kept_and_counts_as_a_mark() {
     });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ce));
     assert_eq!(rig.marked().len(), 20);
-    assert_eq!(rig.stats(OUT).marks, 2);
+    assert_eq!(rig.stats(OUT).served.marks, 2);
 }
 
 #[test]
@@ -113,7 +113,10 @@ fn admission_precedes_the_marker() {
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         let rig = Rig::quiet(&plan, &burst(|_| ecn));
         let stats = rig.stats(OUT);
-        assert_eq!((stats.packets, stats.marks, stats.aqm_drops, stats.drops), (6, 0, 0, 14));
+        assert_eq!(
+            (stats.served.packets, stats.served.marks, stats.served.aqm_drops, stats.served.drops),
+            (6, 0, 0, 14)
+        );
         assert!(rig.left.iter().all(Option::is_some), "the host's own port drops nothing");
     }
 }
@@ -125,5 +128,5 @@ fn send_reports_a_drop_at_the_host_port() {
     let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(rig.left, [Some(ps(100)), Some(ps(200)), None]);
-    assert_eq!(rig.stats(0).drops, 1);
+    assert_eq!(rig.stats(0).served.drops, 1);
 }

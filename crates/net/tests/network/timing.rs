@@ -94,7 +94,7 @@ fn three_hops_and_back_over_a_dumbbell() {
     assert_eq!(names, want);
     let at_switch: Vec<bool> = rig.net.ports().map(|p| p.at_switch).collect();
     assert_eq!(at_switch, [false, true, false, true, false, true, true, true]);
-    assert_eq!(rig.net.ports().last().unwrap().rate, Rate::from_gbps(1));
+    assert_eq!(rig.net.ports().last().unwrap().rate_bps, Rate::from_gbps(1).as_bps());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn at_equal_times_a_departure_precedes_an_arrival() {
         let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(second), packet(0, 1, 100, 1))];
         let rig = Rig::quiet(&plan, &sends);
         assert_eq!(rig.delivered.len(), delivered, "second packet at {second}");
-        assert_eq!(rig.stats(OUT).drops, 2 - delivered as u64);
+        assert_eq!(rig.stats(OUT).served.drops, 2 - delivered as u64);
         // Their memory does not overlap either: the queue was never longer than one packet.
         assert_eq!(rig.stats(OUT).max_bytes, 100);
     }

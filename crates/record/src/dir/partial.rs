@@ -6,6 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lowtide_rows::{
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+};
 use serde::{Deserialize, Serialize};
 
 use super::checksums::Checksums;
@@ -18,12 +22,7 @@ use crate::key::{RunKey, SweepPoint};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::renamed::old_table;
-use crate::rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, RunRow,
-};
-use crate::table::{self, Row};
-use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use crate::table;
 
 /// Directory of finished runs while others are missing.
 pub(super) const PARTIAL: &str = "partial";

@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use lowtide_rows::{
+    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+};
+
 use super::{RunDir, TABLES};
 use crate::error::RecordError;
 use crate::files::{FileEntry, make_directory, remove_directory, temp_path};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
-use crate::rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, RunRow,
-};
-use crate::table::{self, Row};
-use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use crate::table;
 
 /// A run, its staging directory, and its finished tables.
 struct SplitRun<'a> {

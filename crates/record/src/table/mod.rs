@@ -1,110 +1,19 @@
-//! Declaration of tables: typed columns, each with its unit and description.
-//!
-//! Contract: the declaration of a row type is the only definition of a column. Writer, reader, the
-//! schema in the file and the documentation follow from it.
+//! Rows as Arrow record batches: the schema in the file, writing and reading.
 
-mod column_type;
-mod shared;
+mod column;
 
 use std::collections::HashMap;
+use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use lowtide_rows::{Cell, ColumnType, Row, Value};
 
-pub use column_type::Cell;
-
+pub(crate) use self::column::ColumnReader;
+use self::column::{ColumnBuilder, build, data_type};
 use crate::key::{RunKey, SweepPoint};
-
-/// One column of a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column {
-    /// Its name, with the unit as suffix if it has one.
-    pub name: &'static str,
-    /// Its unit; empty for names, identifiers and plain counts.
-    pub unit: &'static str,
-    /// Its description, in one sentence.
-    pub description: &'static str,
-    /// The Arrow type.
-    pub kind: DataType,
-    /// Whether a value may be absent.
-    pub nullable: bool,
-}
-
-/// A row of a table.
-pub trait Row: Sized {
-    /// Name of the table and of its file.
-    const TABLE: &'static str;
-    /// The columns, without those that identify the run.
-    const COLUMNS: &'static [Column];
-    /// Converts rows to columns.
-    fn to_arrays(rows: &[Self]) -> Vec<ArrayRef>;
-    /// Converts columns to rows; an error names the invalid column.
-    fn from_arrays(find: &dyn Fn(&str) -> Option<ArrayRef>) -> Result<Vec<Self>, &'static str>;
-}
-
-/// Declares a row type: `field: type, "unit", "description";`, and `..group;` to insert columns
-/// that several tables share ([`shared`]).
-macro_rules! table {
-    ($(#[$meta:meta])* $name:ident, $table:literal: $($columns:tt)+) => {
-        crate::table::table! { {$(#[$meta])* $name, $table} {} $($columns)+ }
-    };
-    ($head:tt {$($done:tt)*}
-        $($field:ident: $ty:ty, $unit:literal, $doc:literal;)* ..$group:ident; $($rest:tt)*
-    ) => {
-        crate::table::columns! {
-            $group $head {$($done)* $($field: $ty, $unit, $doc;)*} $($rest)*
-        }
-    };
-    ({$($head:tt)*} {$($done:tt)*} $($rest:tt)*) => {
-        crate::table::table! { = $($head)*, $($done)* $($rest)* }
-    };
-    (=
-        $(#[$meta:meta])*
-        $name:ident, $table:literal,
-        $($field:ident: $ty:ty, $unit:literal, $doc:literal;)+
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, PartialEq, Debug)]
-        pub struct $name {
-            $(#[doc = $doc] pub $field: $ty,)+
-        }
-
-        impl crate::table::Row for $name {
-            const TABLE: &'static str = $table;
-            const COLUMNS: &'static [crate::table::Column] = &[$(crate::table::Column {
-                name: stringify!($field),
-                unit: $unit,
-                description: $doc,
-                kind: <$ty as crate::table::Cell>::TYPE,
-                nullable: <$ty as crate::table::Cell>::NULLABLE,
-            }),+];
-
-            fn to_arrays(rows: &[Self]) -> Vec<arrow_array::ArrayRef> {
-                vec![$(<$ty as crate::table::Cell>::write(rows.iter().map(|r| &r.$field))),+]
-            }
-
-            fn from_arrays(
-                find: &dyn Fn(&str) -> Option<arrow_array::ArrayRef>,
-            ) -> Result<Vec<Self>, &'static str> {
-                $(
-                    let $field = find(stringify!($field))
-                        .and_then(|a| <$ty as crate::table::Cell>::read(&*a))
-                        .ok_or(stringify!($field))?;
-                    let mut $field = $field.into_iter();
-                )+
-                let mut rows = Vec::new();
-                loop {
-                    $(let Some($field) = $field.next() else { return Ok(rows) };)+
-                    rows.push(Self { $($field),+ });
-                }
-            }
-        }
-    };
-}
-pub(crate) use shared::columns;
-pub(crate) use table;
 
 /// Column with the number of the run.
 pub(crate) const RUN: &str = "run";
@@ -124,15 +33,17 @@ fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &s
 /// The Arrow schema of a table for runs whose swept keys are those of `point`.
 pub fn schema<R: Row>(point: &SweepPoint) -> SchemaRef {
     let mut fields = vec![
-        field(RUN, u32::TYPE, false, "", "Number of the run in the order of the plan."),
-        field(SCHEME, String::TYPE, false, "", "Name of the scheme."),
+        field(RUN, DataType::UInt32, false, "", "Number of the run in the order of the plan."),
+        field(SCHEME, DataType::Utf8, false, "", "Name of the scheme."),
     ];
     fields.extend(
-        point.keys().map(|key| field(key, String::TYPE, false, "", "Value of the swept key.")),
+        point.keys().map(|key| field(key, DataType::Utf8, false, "", "Value of the swept key.")),
     );
-    fields.push(field(SEED, u64::TYPE, false, "", "Seed of the run."));
+    fields.push(field(SEED, DataType::UInt64, false, "", "Seed of the run."));
     fields.extend(
-        R::COLUMNS.iter().map(|c| field(c.name, c.kind.clone(), c.nullable, c.unit, c.description)),
+        R::COLUMNS
+            .iter()
+            .map(|c| field(c.name, data_type(c.kind), c.nullable, c.unit, c.description)),
     );
     Arc::new(Schema::new(fields))
 }
@@ -143,12 +54,21 @@ pub(crate) fn batch<R: Row>(
     key: &RunKey,
     rows: &[R],
 ) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let repeat = |text: &String| String::write(std::iter::repeat_n(text, rows.len()));
-    let mut columns =
-        vec![u32::write(std::iter::repeat_n(&key.run, rows.len())), repeat(&key.scheme)];
-    columns.extend(key.point.0.iter().map(|(_, value)| repeat(value)));
-    columns.push(u64::write(std::iter::repeat_n(&key.seed, rows.len())));
-    columns.extend(R::to_arrays(rows));
+    let repeat = |kind, cell| build(kind, repeat_n(cell, rows.len()));
+    let text = |text| repeat(ColumnType::Text, Cell::Text(text));
+    let mut columns = vec![repeat(ColumnType::U32, Cell::U32(key.run)), text(&key.scheme)];
+    columns.extend(key.point.0.iter().map(|(_, value)| text(value)));
+    columns.push(repeat(ColumnType::U64, Cell::U64(key.seed)));
+    let mut own: Vec<_> =
+        R::COLUMNS.iter().map(|c| ColumnBuilder::new(c.kind, rows.len())).collect();
+    let mut cells = Vec::with_capacity(own.len());
+    for row in rows {
+        row.cells(&mut cells);
+        for (column, cell) in own.iter_mut().zip(cells.drain(..)) {
+            column.push(cell);
+        }
+    }
+    columns.extend(own.into_iter().map(ColumnBuilder::finish));
     RecordBatch::try_new(Arc::clone(schema), columns)
 }
 
@@ -159,13 +79,13 @@ pub(crate) fn renumbered(
 ) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let place = batch.schema().index_of(RUN)?;
     let mut columns = batch.columns().to_vec();
-    columns[place] = u32::write(std::iter::repeat_n(&run, batch.num_rows()));
+    columns[place] = build(ColumnType::U32, repeat_n(Cell::U32(run), batch.num_rows()));
     RecordBatch::try_new(batch.schema(), columns)
 }
 
 /// The numbers of the runs in a batch, each with its range of rows; `None` without the column.
 pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
-    let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a))?;
+    let runs = read::<u32>(batch, RUN).ok()?;
     let mut start = 0;
     let stretch = |same: &[u32]| {
         let rows = start..start + same.len();
@@ -178,26 +98,38 @@ pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>
 /// The rows of a batch, each with the number of its run; an error names the invalid column. A
 /// missing nullable column, as in tables of earlier versions, reads as nulls.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
-    let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a)).ok_or(RUN)?;
-    let nulls = |name: &str| {
-        let column = R::COLUMNS.iter().find(|c| c.name == name && c.nullable)?;
-        Some(new_null_array(&column.kind, batch.num_rows()))
+    let runs = read::<u32>(batch, RUN)?;
+    let mut columns = Vec::with_capacity(R::COLUMNS.len());
+    for column in R::COLUMNS {
+        let reader = match batch.column_by_name(column.name) {
+            Some(array) => ColumnReader::new(array),
+            None => column.nullable.then_some(ColumnReader::Missing),
+        };
+        columns.push(reader.filter(|r| r.holds(column.kind)).ok_or(column.name)?);
+    }
+    let mut cells = Vec::with_capacity(columns.len());
+    let row = |(row, run)| {
+        cells.clear();
+        cells.extend(columns.iter().map(|column| column.cell(row)));
+        R::from_cells(&mut cells.iter()).map(|row| (run, row))
     };
-    let rows = R::from_arrays(&|name| batch.column_by_name(name).cloned().or_else(|| nulls(name)))?;
-    Ok(runs.into_iter().zip(rows).collect())
+    runs.into_iter().enumerate().map(row).collect()
+}
+
+/// The values of one column; an error names it if it is missing or of another type.
+fn read<'n, T: Value>(batch: &RecordBatch, name: &'n str) -> Result<Vec<T>, &'n str> {
+    let column = batch.column_by_name(name).and_then(|a| ColumnReader::new(a)).ok_or(name)?;
+    (0..batch.num_rows()).map(|row| T::from_cell(column.cell(row)).ok_or(name)).collect()
 }
 
 /// The run of each row of a batch; an error names the invalid column.
 pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
-    fn read<T: Cell>(array: &ArrayRef, name: &str) -> Result<Vec<T>, String> {
-        T::read(array).ok_or_else(|| name.to_owned())
-    }
     let schema = batch.schema();
     let place = |name: &str| schema.index_of(name).map_err(|_| name.to_owned());
     let (scheme_at, seed_at) = (place(SCHEME)?, place(SEED)?);
-    let runs = read::<u32>(batch.column(place(RUN)?), RUN)?;
-    let schemes = read::<String>(batch.column(scheme_at), SCHEME)?;
-    let seeds = read::<u64>(batch.column(seed_at), SEED)?;
+    let runs = read::<u32>(batch, RUN)?;
+    let schemes = read::<String>(batch, SCHEME)?;
+    let seeds = read::<u64>(batch, SEED)?;
     let mut keys: Vec<RunKey> = runs
         .into_iter()
         .zip(schemes)
@@ -206,7 +138,7 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
         .collect();
     for at in scheme_at + 1..seed_at {
         let name = schema.field(at).name();
-        let values = read::<String>(batch.column(at), name)?;
+        let values = read::<String>(batch, name)?;
         for (key, value) in keys.iter_mut().zip(values) {
             key.point.0.push((name.clone(), value));
         }
@@ -215,29 +147,34 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
 }
 
 #[cfg(test)]
-#[expect(unreachable_pub, reason = "the macro makes rows public")]
 mod tests {
-    use super::*;
+    use lowtide_rows::LinkRow;
 
-    table! {
-        /// A small table.
-        Small, "small":
-        needed: u32, "", "Always there.";
-        later: Option<String>, "", "Added by a later version.";
-    }
+    use super::*;
 
     #[test]
     fn a_column_that_an_earlier_version_lacks_holds_nulls() {
         let key = RunKey { run: 7, scheme: "dctcp".into(), point: SweepPoint::default(), seed: 1 };
-        let row = Small { needed: 5, later: Some("here".into()) };
-        let whole = batch(&schema::<Small>(&key.point), &key, std::slice::from_ref(&row)).unwrap();
-        assert_eq!(rows::<Small>(&whole), Ok(vec![(7, row)]));
+        let row = LinkRow {
+            link: 5,
+            name: "switch0->receiver0".into(),
+            rate_bps: 1_000,
+            observed_ps: 8,
+            busy_ps: 4,
+            packets: 3,
+            bytes: 2,
+            utilisation: Some(0.5),
+        };
+        let whole =
+            batch(&schema::<LinkRow>(&key.point), &key, std::slice::from_ref(&row)).unwrap();
+        assert_eq!(rows::<LinkRow>(&whole), Ok(vec![(7, row.clone())]));
+        assert_eq!(keys(&whole), Ok(vec![key]));
         let without = |name: &str| {
             let mut batch = whole.clone();
             batch.remove_column(whole.schema().index_of(name).unwrap());
-            rows::<Small>(&batch)
+            rows::<LinkRow>(&batch)
         };
-        assert_eq!(without("later"), Ok(vec![(7, Small { needed: 5, later: None })]));
-        assert_eq!(without("needed"), Err("needed"));
+        assert_eq!(without("utilisation"), Ok(vec![(7, LinkRow { utilisation: None, ..row })]));
+        assert_eq!(without("link"), Err("link"));
     }
 }

@@ -2,21 +2,22 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, Trace, TracedFlow};
 use lowtide_net::{HopOutcome, HopRecord};
+use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
 
-use super::{TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
+use super::TraceTables;
 
 impl TraceTables {
     /// The rows of a trace; empty if nothing was traced.
     pub fn new(outcome: &Outcome) -> Self {
         let Some(trace) = &outcome.trace else { return Self::default() };
-        let name = |queue: u32| {
-            outcome.queues.get(queue as usize).map_or_else(String::new, |q| q.name.clone())
-        };
+        let names: Vec<Arc<str>> = outcome.queues.iter().map(|q| q.name.as_str().into()).collect();
+        let name = |queue: u32| names.get(queue as usize).cloned().unwrap_or_default();
         let flow = |id: u32| trace.flows.iter().find(|f| f.id == id);
         Self {
             segments: trace.segments.iter().map(|s| segment_row(s, flow(s.flow), trace)).collect(),
@@ -86,7 +87,7 @@ fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
     })
 }
 
-fn hop_row(p: &HopRecord, name: String, trace: &Trace) -> TraceHopRow {
+fn hop_row(p: &HopRecord, name: Arc<str>, trace: &Trace) -> TraceHopRow {
     let flow = p.src_conn / 2;
     TraceHopRow {
         time_ps: p.at.as_ps(),

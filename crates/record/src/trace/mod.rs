@@ -4,17 +4,15 @@
 //! columns have the same values as numbers.
 
 mod convert;
-mod rows;
 
 use std::path::Path;
 
-pub use rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use lowtide_rows::{Row as _, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
 use crate::error::RecordError;
 use crate::files::FileEntry;
 use crate::key::RunKey;
 use crate::parquet::write_rows;
-use crate::table::Row;
 
 /// The names of the tables of traced flows.
 pub const TRACE_TABLES: [&str; 3] =

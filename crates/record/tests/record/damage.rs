@@ -7,7 +7,7 @@ use crate::common::{self, keys, manifest, outcome, runs, setup};
 use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES};
 
 fn tables(seed: u64) -> RunTables {
-    RunTables::new(&setup(seed), &outcome(seed))
+    RunTables::new(&setup(seed), outcome(seed))
 }
 
 fn complete(root: &Path) {

@@ -8,7 +8,7 @@ use lowtide_charts::csv;
 use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, read_table};
 
 fn tables(seed: u64) -> RunTables {
-    RunTables::new(&setup(seed), &outcome(seed))
+    RunTables::new(&setup(seed), outcome(seed))
 }
 
 fn filled(root: &Path) -> RunDir {
@@ -245,9 +245,9 @@ fn every_column_has_a_description() {
 fn the_table_of_queues_summarises_the_histogram() {
     let queue = tables(1).queues.remove(0);
     assert_eq!(queue.observed_ps, 50_000_000_000);
-    assert_eq!(queue.mean_packets, Some(0.6));
+    assert_eq!(queue.length.mean_packets, Some(0.6));
     assert_eq!(
-        (queue.p50_packets, queue.p99_packets, queue.max_packets),
+        (queue.length.p50_packets, queue.length.p99_packets, queue.length.max_packets),
         (Some(0), Some(3), Some(3))
     );
     assert_eq!(queue.seen_mean_packets, Some(1.2));

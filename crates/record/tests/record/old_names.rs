@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use lowtide_record::{FrameValues, RunDir, TimingReport};
+use lowtide_rows::StallReason;
 
 fn open() -> RunDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-2");
@@ -17,13 +18,13 @@ fn rows_have_the_values_of_the_old_columns() {
     let dir = open();
     assert_eq!(dir.damage().len(), 0);
     let tables = dir.reader().unwrap().take(0).unwrap().unwrap();
-    assert_eq!((tables.run.link_down_drops, tables.run.no_route_drops), (3, 11));
-    assert_eq!(tables.flows[1].data_segs_in_after_warmup, Some(10));
-    assert_eq!(tables.flows[1].blocked_on.as_deref(), Some("rto"));
+    assert_eq!((tables.run.counts.link_down_drops, tables.run.counts.no_route_drops), (3, 11));
+    assert_eq!(tables.flows[1].ecn_counters.unwrap().data_segs_in_after_warmup, 10);
+    assert_eq!(tables.flows[1].blocked_on, Some(StallReason::Rto));
     assert_eq!(tables.flows[1].ecn_requested, "rfc3168");
     assert_eq!(tables.flows[1].srtt_quantised_ns, Some(82_635));
     assert_eq!(tables.buffer_pools.len(), 1);
-    assert_eq!(tables.queues.iter().map(|q| q.link_down_drops).sum::<u64>(), 3);
+    assert_eq!(tables.queues.iter().map(|q| q.losses.link_down_drops).sum::<u64>(), 3);
 }
 
 #[test]

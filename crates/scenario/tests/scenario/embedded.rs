@@ -1,6 +1,7 @@
 //! Embedded scenarios and templates.
 
-use lowtide_host::{EndReason, FlowStatus, run};
+use lowtide_host::run;
+use lowtide_rows::{EndReason, FlowStatus};
 use lowtide_scenario::{Estimate, Scenario, TEMPLATES, Template, embedded_scenarios, template};
 use lowtide_units::{Bytes, Duration, Rate};
 

@@ -2,8 +2,9 @@
 //! again.
 
 use crate::common::BASE;
-use lowtide_host::{EndReason, Setup, run};
+use lowtide_host::{Setup, run};
 use lowtide_net::{BufferSpec, ClassSet, MarkSpec, NodeId, Ratio, Routing, Service};
+use lowtide_rows::EndReason;
 use lowtide_scenario::{Estimate, Scenario};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
@@ -232,7 +233,7 @@ fn the_class_of_a_host_sets_its_priority() {
         );
         let outcome = run(&only(&text), &mut |_| false).unwrap();
         assert_eq!(outcome.reason, EndReason::Done);
-        outcome.flows[2].delivered_at.unwrap().since_start()
+        Duration::from_ps(outcome.flows[2].delivered_ps.unwrap())
     };
     let (strict, shared) = (last_of_urgent("strict"), last_of_urgent("dwrr"));
     // 4 MB alone take 34 ms at 1 Gbit/s; at half of the line they take twice as long.
@@ -251,11 +252,13 @@ fn shares_of_two_groups(classes: &str) -> [u64; 2] {
     let setup = only(&format!("{text}{classes}{mine}"));
     assert_eq!(setup.traffic_classes, [None, Some(0)]);
     let outcome = run(&setup, &mut |_| false).expect("it can start");
-    let delivered =
-        |group| outcome.flows.iter().filter(|f| f.group == group).map(|f| f.delivered).sum::<u64>();
+    let delivered = |group: usize| {
+        let flows = outcome.flows.iter().filter(|f| f.group == setup.traffic_groups[group]);
+        flows.map(|f| f.delivered_bytes).sum::<u64>()
+    };
     let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0");
     let port = port.expect("the port to the receiver");
-    let sent = port.classes[0].bytes;
+    let sent = port.classes[0].served.bytes;
     // The class carries only this group: payload is 1448 of 1500 B.
     let payload = sent / 1_500 * 1_448;
     assert!(payload.abs_diff(delivered(1)) < 100_000, "{payload}, {}", delivered(1));
@@ -302,10 +305,10 @@ fn pie_has_the_defaults_of_its_rfc_and_controls_the_delay_to_its_target() {
     );
     let outcome = run(&setup, &mut |_| false).unwrap();
     let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
-    let time: u64 = port.levels.iter().map(|l| l.time.as_ps()).sum();
+    let time: u64 = port.levels.iter().map(|l| l.time_ps).sum();
     let area: u128 =
-        port.levels.iter().map(|l| u128::from(l.packets) * u128::from(l.time.as_ps())).sum();
+        port.levels.iter().map(|l| u128::from(l.packets) * u128::from(l.time_ps)).sum();
     let mean = area / u128::from(time);
     assert!((12..36).contains(&mean), "{mean} packets");
-    assert!(port.aqm_drops > 0 && outcome.flows.iter().all(|f| f.delivered_at.is_some()));
+    assert!(port.served.aqm_drops > 0 && outcome.flows.iter().all(|f| f.delivered_ps.is_some()));
 }

@@ -1,8 +1,9 @@
 //! Markers that can never act in their buffer are rejected, others are accepted, and the network
 //! agrees.
 
-use lowtide_host::{QueueRecord, Setup, run};
+use lowtide_host::{Setup, run};
 use lowtide_net::{MarkSpec, QueueLength};
+use lowtide_rows::Queue;
 use lowtide_scenario::Scenario;
 use lowtide_schema::Value;
 use lowtide_units::Bytes;
@@ -32,7 +33,7 @@ fn error_text(switch: &str) -> String {
 }
 
 /// Returns the queue in front of the receiver, at the end of a run.
-fn bottleneck(setup: &Setup) -> QueueRecord {
+fn bottleneck(setup: &Setup) -> Queue {
     let outcome = run(setup, &mut |_| false).expect("it runs");
     outcome.queues.into_iter().find(|q| q.name == "switch0->receivers.0").expect("it is there")
 }
@@ -69,13 +70,13 @@ fn only_thresholds_up_to_the_reported_maximum_mark() {
                     )
                 };
                 let mut setup = setup(&with(largest));
-                assert!(bottleneck(&setup).marks > 0, "{}", with(largest));
+                assert!(bottleneck(&setup).served.marks > 0, "{}", with(largest));
                 for link in &mut setup.network.links {
                     raise(&mut link.from_a.port.mark, key);
                     raise(&mut link.from_b.port.mark, key);
                 }
                 let queue = bottleneck(&setup);
-                assert!(queue.marks == 0 && queue.drops > 0, "{}", with(next));
+                assert!(queue.served.marks == 0 && queue.served.drops > 0, "{}", with(next));
                 let message = error_text(&with(next));
                 for part in [
                     &format!("= {next} is never exceeded in the buffer of {buffer}"),

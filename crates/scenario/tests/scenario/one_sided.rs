@@ -1,7 +1,8 @@
 //! One-sided DCTCP, end to end: figures 4.1 to 5.6 of the ODCTCP thesis, on its dummynet pipe (2
 //! Mbit/s, 40 ms, queue of 20 packets, threshold 6).
 
-use lowtide_host::{Outcome, ProbeRow};
+use lowtide_host::Outcome;
+use lowtide_rows::ProbeRow;
 use lowtide_scenario::Scenario;
 
 /// The thesis's pipe, as `reproduce` runs it; one profile at a time instead of its comparison.
@@ -24,23 +25,23 @@ fn run(changes: &[(&str, &str)]) -> Outcome {
 }
 
 fn seconds(row: &ProbeRow) -> f64 {
-    row.at.since_start().as_secs_f64()
+    row.time_ps as f64 / 1e12
 }
 
 /// Returns cwnd in segments at each sample from `from` seconds on.
 fn windows(outcome: &Outcome, from: f64) -> impl Iterator<Item = u64> + '_ {
-    outcome.probes.iter().filter(move |row| seconds(row) >= from).map(|row| row.cwnd / MSS)
+    outcome.probes.iter().filter(move |row| seconds(row) >= from).map(|row| row.cwnd_bytes / MSS)
 }
 
 fn drops(outcome: &Outcome) -> u64 {
-    outcome.queues.iter().map(|q| q.drops).sum()
+    outcome.queues.iter().map(|q| q.served.drops).sum()
 }
 
 /// Returns the samples of the queue at the pipe from `from` seconds on, in packets.
 fn queue(outcome: &Outcome, from: f64) -> Vec<u32> {
     let pipe = |q: u32| outcome.queues[q as usize].name == "switch0->switch1";
-    let late = |at: lowtide_units::Instant| at.since_start().as_secs_f64() >= from;
-    let samples = outcome.queue_samples.iter().filter(|s| pipe(s.queue) && late(s.at));
+    let late = |time_ps: u64| time_ps as f64 / 1e12 >= from;
+    let samples = outcome.queue_samples.iter().filter(|s| pipe(s.queue) && late(s.time_ps));
     samples.map(|s| s.packets).collect()
 }
 
@@ -50,7 +51,7 @@ fn mean_queue(outcome: &Outcome) -> f64 {
 }
 
 fn goodput(outcome: &Outcome) -> f64 {
-    outcome.flows[0].delivered as f64 * 8.0 / 10e6
+    outcome.flows[0].delivered_bytes as f64 * 8.0 / 10e6
 }
 
 /// Figures 4.1 to 4.3: effects of congestion recovery and the initial alpha at the start.
@@ -63,8 +64,11 @@ fn without_congestion_recovery_slow_start_overflows_unless_alpha_begins_at_one()
     assert!(drops(&modified) > 0, "fig. 4.2");
     assert_eq!(drops(&cautious), 0, "fig. 4.3");
     // The loss is near half a second: fast recovery halves the largest window of the run.
-    let peak = modified.probes.iter().max_by_key(|row| row.cwnd).expect("samples");
-    let after = modified.probes.iter().find(|r| r.at > peak.at && r.cwnd < peak.cwnd * 6 / 10);
+    let peak = modified.probes.iter().max_by_key(|row| row.cwnd_bytes).expect("samples");
+    let after = modified
+        .probes
+        .iter()
+        .find(|r| r.time_ps > peak.time_ps && r.cwnd_bytes < peak.cwnd_bytes * 6 / 10);
     let at = seconds(after.expect("a loss halves"));
     assert!((0.4..0.7).contains(&at), "{at} s");
     // The original's window is frozen for one round, while the other's grows.
@@ -79,19 +83,23 @@ fn a_dctcp_sender_without_cwr_collapses_against_a_standard_receiver() {
     for profile in ["thesis-original", "sigcomm10"] {
         let outcome = run(&[("hosts.senders.profile", profile), ("hosts.receivers.scheme", "ecn")]);
         assert!(windows(&outcome, 2.0).all(|w| w == 2), "{profile}: two segments from 2 s on");
-        let alpha = outcome.probes.last().and_then(|row| row.alpha_q20).expect("DCTCP");
+        let alpha = outcome.probes.last().and_then(|row| row.dctcp_alpha_q20).expect("DCTCP");
         assert!(alpha > (1 << 20) * 99 / 100, "{profile}: {alpha}");
         assert!(goodput(&outcome) < 0.8, "{profile}: {} Mbit/s", goodput(&outcome));
         // The latched echo keeps it there: the queue has long been below the threshold.
         let queued = queue(&outcome, 2.0).into_iter().max();
         assert!(queued <= Some(3), "{profile}: {queued:?}");
         let flow = &outcome.flows[0];
-        assert!(flow.ecn_reductions > 50, "{profile}: {} cuts", flow.ecn_reductions);
+        assert!(
+            flow.tcp.ecn_reductions > Some(50),
+            "{profile}: {:?} cuts",
+            flow.tcp.ecn_reductions
+        );
     }
     // In the thesis, too, the window is at its floor from about 1.7 s on.
     let original =
         run(&[("hosts.senders.profile", "thesis-original"), ("hosts.receivers.scheme", "ecn")]);
-    let floor = original.probes.iter().find(|row| row.cwnd > 0 && row.cwnd / MSS == 2);
+    let floor = original.probes.iter().find(|row| row.cwnd_bytes > 0 && row.cwnd_bytes / MSS == 2);
     let at = floor.map(seconds).expect("the floor is reached");
     assert!((1.0..2.0).contains(&at), "{at} s");
 }
@@ -109,12 +117,14 @@ fn with_cwr_the_window_recovers_against_a_standard_receiver() {
         assert!(goodput(&outcome) > 1.85, "{change:?}: {} Mbit/s", goodput(&outcome));
         // The cost (thesis §5.1.2): the latch makes alpha exceed the share of marks.
         let flow = &outcome.flows[0];
-        let share = flow.ce_bytes as f64 / flow.received_bytes as f64;
+        let [marked, all] =
+            [flow.received_ce_bytes, flow.received_bytes].map(|bytes| bytes.unwrap() as f64);
+        let share = marked / all;
         let late: Vec<f64> = outcome
             .probes
             .iter()
             .filter(|row| seconds(row) > 3.0)
-            .filter_map(|row| row.alpha_q20.map(|a| a as f64 / f64::from(1 << 20)))
+            .filter_map(|row| row.dctcp_alpha_q20.map(|a| a as f64 / f64::from(1 << 20)))
             .collect();
         let alpha = late.iter().sum::<f64>() / late.len() as f64;
         assert!(alpha > share, "{change:?}: alpha {alpha} over a share of {share}");
@@ -132,7 +142,7 @@ fn first_growths(receiver: &str) -> Vec<u64> {
     let mut growths = Vec::new();
     let mut cut = None;
     for pair in outcome.probes.windows(2) {
-        let (before, now) = (pair[0].cwnd, pair[1].cwnd);
+        let (before, now) = (pair[0].cwnd_bytes, pair[1].cwnd_bytes);
         if now < before {
             cut = Some(now);
         } else if now > before

@@ -147,9 +147,9 @@ fn read_info(info: &[u8], socket_info: &mut SocketInfo) {
     socket_info.acked = wide(120);
     socket_info.received = wide(128);
     socket_info.segments_in = count(140);
-    socket_info.data_segments_out = count(156);
-    socket_info.retransmitted_bytes = wide(208);
-    socket_info.timeouts = u16_at(info, 240).map(u64::from);
+    socket_info.tcp.data_segs_out = count(156);
+    socket_info.tcp.bytes_retrans = wide(208);
+    socket_info.tcp.rto_count = u16_at(info, 240).map(u64::from);
     socket_info.delivered_ce_segs = count(196);
     socket_info.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
 }
@@ -223,14 +223,17 @@ mod tests {
             (socket_info.cwnd, socket_info.ssthresh, socket_info.in_flight),
             (Some(28_960), None, Some(14_480))
         );
-        assert_eq!((socket_info.srtt, socket_info.timeouts), (Some(Span::from_us(1500)), Some(3)));
+        assert_eq!(
+            (socket_info.srtt, socket_info.tcp.rto_count),
+            (Some(Span::from_us(1500)), Some(3))
+        );
         assert_eq!(socket_info.unacknowledged, Some(4344));
     }
 
     #[test]
     fn short_and_malformed_messages_are_handled() {
         let found = parse_socket(&body(&[0; 104])).unwrap();
-        assert_eq!((found.info.timeouts, found.info.acked), (None, None));
+        assert_eq!((found.info.tcp.rto_count, found.info.acked), (None, None));
         assert!(parse_socket(&[0; 20]).is_none());
         assert!(message(&[255; 12]).is_none());
         let mut short = vec![0; MESSAGE];

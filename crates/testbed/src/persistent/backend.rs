@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use lowtide_bottleneck::{BottleneckReport, HostReport};
-use lowtide_host::{EndReason, QueueRecord, Setup};
+use lowtide_host::Setup;
 use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
 use lowtide_live::netns::Namespace;
 use lowtide_record::{Backend as Entry, TimingReport};
+use lowtide_rows::{EndReason, Queue};
 use lowtide_units::Instant;
 
 use super::snapshot::{Snapshot, network};
@@ -85,7 +86,7 @@ impl PersistentBackend {
             return Ok(None);
         }
         let before = before.unwrap_or_else(|| after.clone());
-        let queues: Vec<QueueRecord> = after.since(&before);
+        let queues: Vec<Queue> = after.since(&before);
         let plans = plan::hosts(setup, &self.choice).unwrap_or_default();
         let no_route_drops = after.no_route_drops - before.no_route_drops.min(after.no_route_drops);
         let seen =
@@ -112,7 +113,7 @@ impl PersistentBackend {
                     .to_owned(),
             ],
         };
-        Ok(Some(CompletedRun::measured(setup, tables(setup, &plans, &seen), measured)))
+        Ok(Some(CompletedRun::measured(setup, tables(setup, &plans, seen), measured)))
     }
 }
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lowtide_bottleneck::BottleneckReport;
-use lowtide_host::{QueueLevel, QueueRecord, Setup};
+use lowtide_host::Setup;
+use lowtide_rows::{Level, LossCounters, Queue, ServedCounters};
 use lowtide_sim::Digest;
-use lowtide_units::Duration as Span;
 use serde::{Deserialize, Serialize};
 
 use super::{PersistentError, TestbedPaths};
@@ -23,7 +23,7 @@ pub(super) struct Snapshot {
     pub(super) network: u64,
     /// Scenario of the testbed.
     pub(super) scenario: String,
-    ports: Vec<PortSnapshot>,
+    ports: Vec<Queue>,
     pub(super) packets: u64,
     pub(super) late_mean_ns: u64,
     pub(super) late_p50_ns: u64,
@@ -38,25 +38,6 @@ pub(super) struct Snapshot {
     pub(super) scheduling: String,
 }
 
-/// Counters of one port.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct PortSnapshot {
-    name: String,
-    at_switch: bool,
-    rate_bps: u64,
-    packets: u64,
-    bytes: u64,
-    marks: u64,
-    drops: u64,
-    aqm_drops: u64,
-    lost: u64,
-    link_down_drops: u64,
-    busy_ps: u64,
-    max_bytes: u64,
-    /// Queue length, time at this length, and arrivals.
-    levels: Vec<(u32, u64, u64)>,
-}
-
 /// Digest that distinguishes networks.
 pub(super) fn network(setup: &Setup) -> u64 {
     let text = format!("{:?}", setup.network);
@@ -69,33 +50,11 @@ pub(super) fn socket(paths: &TestbedPaths) -> PathBuf {
 
 impl Snapshot {
     pub(super) fn of(report: &BottleneckReport, network: u64, scenario: &str) -> Self {
-        let port = |p: &lowtide_bottleneck::PortReport| {
-            let stats = &p.stats;
-            PortSnapshot {
-                name: p.name.clone(),
-                at_switch: p.at_switch,
-                rate_bps: p.rate.as_bps(),
-                packets: stats.packets,
-                bytes: stats.bytes,
-                marks: stats.marks,
-                drops: stats.drops,
-                aqm_drops: stats.aqm_drops,
-                lost: stats.lost,
-                link_down_drops: stats.link_down_drops,
-                busy_ps: stats.busy.as_ps(),
-                max_bytes: stats.max_bytes,
-                levels: stats
-                    .levels
-                    .iter()
-                    .map(|l| (l.packets, l.time.as_ps(), l.arrivals))
-                    .collect(),
-            }
-        };
         let (fidelity, strays) = (&report.fidelity, &report.ingress_drops);
         Self {
             network,
             scenario: scenario.to_owned(),
-            ports: report.ports.iter().map(port).collect(),
+            ports: report.ports.clone(),
             packets: fidelity.lateness.count(),
             late_mean_ns: fidelity.lateness.mean(),
             late_p50_ns: fidelity.lateness.percentile(50),
@@ -137,37 +96,41 @@ impl Snapshot {
     }
 
     /// Queue records of the interval from `before` to this snapshot.
-    pub(super) fn since(&self, before: &Self) -> Vec<QueueRecord> {
-        self.ports.iter().zip(&before.ports).map(|(now, then)| now.since(then)).collect()
+    pub(super) fn since(&self, before: &Self) -> Vec<Queue> {
+        self.ports.iter().zip(&before.ports).map(|(now, then)| since(now, then)).collect()
     }
 }
 
-impl PortSnapshot {
-    fn since(&self, before: &Self) -> QueueRecord {
-        let levels = self.levels.iter().filter_map(|(packets, time, arrivals)| {
-            let then = before.levels.iter().find(|(n, ..)| n == packets);
-            let (t, a) = then.map_or((0, 0), |(_, t, a)| (*t, *a));
-            let (time, arrivals) = (time.saturating_sub(t), arrivals.saturating_sub(a));
-            let level = QueueLevel { packets: *packets, time: Span::from_ps(time), arrivals };
-            (time > 0 || arrivals > 0).then_some(level)
-        });
-        QueueRecord {
-            name: self.name.clone(),
-            at_switch: self.at_switch,
-            rate_bps: self.rate_bps,
-            packets: self.packets.saturating_sub(before.packets),
-            bytes: self.bytes.saturating_sub(before.bytes),
-            marks: self.marks.saturating_sub(before.marks),
-            drops: self.drops.saturating_sub(before.drops),
-            aqm_drops: self.aqm_drops.saturating_sub(before.aqm_drops),
-            lost: self.lost.saturating_sub(before.lost),
-            link_down_drops: self.link_down_drops.saturating_sub(before.link_down_drops),
-            busy: Span::from_ps(self.busy_ps.saturating_sub(before.busy_ps)),
-            levels: levels.collect(),
-            // Counted since the testbed is up: the manifest says so.
-            max_bytes: self.max_bytes,
-            classes: Vec::new(),
-        }
+/// Returns the counters of `now` without those of `before`.
+fn since(now: &Queue, before: &Queue) -> Queue {
+    let levels = now.levels.iter().filter_map(|level| {
+        let then = before.levels.iter().find(|l| l.packets == level.packets);
+        let then = then.copied().unwrap_or_default();
+        let time_ps = level.time_ps.saturating_sub(then.time_ps);
+        let arrivals = level.arrivals.saturating_sub(then.arrivals);
+        (time_ps > 0 || arrivals > 0).then_some(Level { time_ps, arrivals, ..*level })
+    });
+    let (served, losses) = (&before.served, &before.losses);
+    Queue {
+        name: now.name.clone(),
+        at_switch: now.at_switch,
+        rate_bps: now.rate_bps,
+        served: ServedCounters {
+            packets: now.served.packets.saturating_sub(served.packets),
+            bytes: now.served.bytes.saturating_sub(served.bytes),
+            marks: now.served.marks.saturating_sub(served.marks),
+            drops: now.served.drops.saturating_sub(served.drops),
+            aqm_drops: now.served.aqm_drops.saturating_sub(served.aqm_drops),
+        },
+        losses: LossCounters {
+            lost: now.losses.lost.saturating_sub(losses.lost),
+            link_down_drops: now.losses.link_down_drops.saturating_sub(losses.link_down_drops),
+        },
+        busy_ps: now.busy_ps.saturating_sub(before.busy_ps),
+        levels: levels.collect(),
+        // Counted since the testbed is up: the manifest says so.
+        max_bytes: now.max_bytes,
+        classes: Vec::new(),
     }
 }
 
@@ -177,27 +140,22 @@ mod tests {
 
     #[test]
     fn since_subtracts_the_earlier_snapshot() {
-        let port = |packets, levels: &[(u32, u64, u64)]| PortSnapshot {
+        let port = |packets, levels: &[(u32, u64, u64)]| Queue {
             name: "s->a".to_owned(),
             at_switch: true,
             rate_bps: 1_000_000,
-            packets,
-            bytes: 0,
-            marks: packets / 2,
-            drops: 0,
-            aqm_drops: 0,
-            lost: 0,
-            link_down_drops: 0,
+            served: ServedCounters { packets, marks: packets / 2, ..ServedCounters::default() },
             busy_ps: packets * 10,
             max_bytes: 3000,
-            levels: levels.to_vec(),
+            levels: levels
+                .iter()
+                .map(|&(packets, time_ps, arrivals)| Level { packets, time_ps, arrivals })
+                .collect(),
+            ..Queue::default()
         };
         let before = port(10, &[(0, 100, 4), (1, 50, 6), (7, 5, 1)]);
         let after = port(30, &[(0, 150, 4), (1, 80, 20), (2, 9, 3), (7, 5, 1)]);
-        let record = after.since(&before);
-        assert_eq!((record.packets, record.marks, record.busy), (20, 10, Span::from_ps(200)));
-        let levels: Vec<_> =
-            record.levels.iter().map(|l| (l.packets, l.time.as_ps(), l.arrivals)).collect();
-        assert_eq!(levels, [(0, 50, 0), (1, 30, 14), (2, 9, 3)]);
+        let expected = port(20, &[(0, 50, 0), (1, 30, 14), (2, 9, 3)]);
+        assert_eq!(since(&after, &before), expected);
     }
 }

@@ -11,14 +11,19 @@ pub(crate) fn kernel_stacks_run_the_scenario_and_report_counters() {
     for flow in &tables.flows {
         assert_eq!((flow.cc_used.as_str(), flow.ack_used.as_str()), ("reno", "kernel"));
         assert!(flow.ecn && flow.ecn_mode == "rfc3168", "{flow:?}");
-        assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.bytes_retrans.is_some());
+        assert!(
+            flow.tcp.data_segs_out.unwrap() * 1448 >= 300_000 && flow.tcp.bytes_retrans.is_some()
+        );
         assert_eq!(
-            (flow.ecn_reductions, flow.delack_timeouts, flow.received_ce_bytes),
+            (flow.tcp.ecn_reductions, flow.tcp.delack_timeouts, flow.received_ce_bytes),
             (None, None, None)
         );
     }
-    let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
-    assert!(queue.marks > 0 && queue.drops == 0 && queue.max_packets.unwrap() > 10, "{queue:?}");
+    let queue = tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").unwrap();
+    assert!(
+        queue.served.marks > 0 && queue.served.drops == 0 && queue.length.max_packets.unwrap() > 10,
+        "{queue:?}"
+    );
     assert!(tables.probes.iter().any(|p| p.cwnd_bytes > 0 && p.srtt_ns.is_some()));
     let differences = made.measured.unwrap().differences;
     assert!(differences.iter().any(|d| d.contains("`freeze-growth`")), "{differences:?}");
@@ -29,8 +34,8 @@ pub(crate) fn kernel_stacks_use_the_scenarios_ecn_and_cc() {
     let made = run(&cubic, StackKind::Kernel, &[]);
     check_delivered(&made.tables.flows, 4);
     assert!(made.tables.flows.iter().all(|f| !f.ecn && f.cc_used == "cubic"));
-    let queue = made.tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
-    assert_eq!(queue.marks, 0);
+    let queue = made.tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").unwrap();
+    assert_eq!(queue.served.marks, 0);
 }
 
 pub(crate) fn mixed_stacks_interoperate() {
@@ -40,7 +45,7 @@ pub(crate) fn mixed_stacks_interoperate() {
         let ours = all == StackKind::Kernel;
         for flow in &made.tables.flows {
             assert!(flow.ecn, "{flow:?}");
-            assert_eq!(flow.ecn_reductions.is_some(), ours, "of the sender: {flow:?}");
+            assert_eq!(flow.tcp.ecn_reductions.is_some(), ours, "of the sender: {flow:?}");
             assert_eq!(flow.received_ce_bytes.is_some(), !ours, "of the receiver: {flow:?}");
         }
     }

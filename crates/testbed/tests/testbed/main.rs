@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use lowtide_host::Setup;
 use lowtide_lab::{Backend, CompletedRun};
-use lowtide_record::FlowRow;
+use lowtide_rows::{FlowRow, FlowStatus};
 use lowtide_scenario::Scenario;
 use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
 use lowtide_testbed::{StackChoice, StackKind, Testbed};
@@ -95,7 +95,7 @@ pub(crate) fn run(setup: &Setup, all: StackKind, except: &[&str]) -> CompletedRu
 pub(crate) fn check_delivered(flows: &[FlowRow], count: usize) {
     assert_eq!(flows.len(), count);
     for (flow, number) in flows.iter().zip(0..) {
-        assert_eq!((flow.flow, flow.status.as_str()), (number, "complete"), "{flow:?}");
+        assert_eq!((flow.flow, flow.status), (number, FlowStatus::Complete), "{flow:?}");
         assert_eq!(Some(flow.delivered_bytes), flow.size_bytes);
         let (start, open) = (flow.start_ps, flow.established_ps.expect("it was open"));
         assert!(start <= open && Some(open) <= flow.delivered_ps, "{flow:?}");

@@ -1,5 +1,6 @@
 //! Lowtide's TCP on all hosts: no privileges are needed.
 
+use lowtide_rows::{EndReason, FlowStatus};
 use lowtide_testbed::StackKind;
 
 use crate::{check_delivered, run, setup};
@@ -10,15 +11,18 @@ pub(crate) fn flows_arrive_and_known_values_are_reported() {
     check_delivered(&tables.flows, 4);
     for flow in &tables.flows {
         assert!(flow.ecn && flow.ecn_mode == "rfc3168" && flow.cc_used == "newreno", "{flow:?}");
-        assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.rto_count.is_some());
-        assert_eq!(flow.received_bytes.unwrap(), 300_000 + flow.bytes_retrans.unwrap());
+        assert!(flow.tcp.data_segs_out.unwrap() * 1448 >= 300_000 && flow.tcp.rto_count.is_some());
+        assert_eq!(flow.received_bytes.unwrap(), 300_000 + flow.tcp.bytes_retrans.unwrap());
         // Packets are not inspected one by one.
-        assert_eq!((flow.ce_segs_in_after_warmup, flow.acks_in_after_warmup), (None, None));
+        assert_eq!(flow.ecn_counters, None);
     }
-    let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
-    assert!(queue.marks > 0 && queue.drops == 0 && queue.max_packets.unwrap() > 10, "{queue:?}");
+    let queue = tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").unwrap();
+    assert!(
+        queue.served.marks > 0 && queue.served.drops == 0 && queue.length.max_packets.unwrap() > 10,
+        "{queue:?}"
+    );
     let marked: u64 = tables.flows.iter().map(|f| f.received_ce_bytes.unwrap()).sum();
-    assert!(marked >= queue.marks * 1000, "{marked} bytes of {} marks", queue.marks);
+    assert!(marked >= queue.served.marks * 1000, "{marked} bytes of {} marks", queue.served.marks);
     assert!(!tables.queue_samples.is_empty() && !tables.probes.is_empty());
     let measured = made.measured.unwrap();
     assert!(measured.packets > 800 && measured.late_max_us >= measured.late_mean_us);
@@ -34,9 +38,9 @@ pub(crate) fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
     let setup = setup(&set);
     let made = run(&setup, StackKind::Lowtide, &[]);
     let tables = &made.tables;
-    assert_eq!((tables.run.reason.as_str(), tables.run.ended_ps), ("time", 300_000_000_000));
+    assert_eq!((tables.run.reason, tables.run.ended_ps), (EndReason::Time, 300_000_000_000));
     for flow in &tables.flows {
-        assert_eq!((flow.size_bytes, flow.status.as_str()), (None, "unfinished"));
+        assert_eq!((flow.size_bytes, flow.status), (None, FlowStatus::Unfinished));
         assert!(flow.delivered_bytes > flow.delivered_after_warmup_bytes, "{flow:?}");
     }
     assert!(tables.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum::<u64>() > 0);

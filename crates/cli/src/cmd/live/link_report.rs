@@ -1,25 +1,23 @@
 //! Report of a network between real hosts, as text and JSON. Names are those of the simulator's
 //! tables.
 
-use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport, PortReport};
+use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport};
+use lowtide_rows::{LevelWeight, LossCounters, Queue, QueueSampleRow, ServedCounters};
 use serde::Serialize;
 
 use crate::error::CommandError;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct QueueRow {
+struct QueueReport {
     queue: String,
     at_switch: bool,
     rate_bps: u64,
     observed_ps: u64,
-    packets: u64,
-    bytes: u64,
-    marks: u64,
-    drops: u64,
-    aqm_drops: u64,
-    lost: u64,
-    link_down_drops: u64,
+    #[serde(flatten)]
+    served: ServedCounters,
+    #[serde(flatten)]
+    losses: LossCounters,
     utilisation: f64,
     mean_packets: f64,
     max_packets: u32,
@@ -83,7 +81,7 @@ struct Sample {
 #[derive(Serialize)]
 pub(super) struct NetworkReport {
     seconds: f64,
-    queues: Vec<QueueRow>,
+    queues: Vec<QueueReport>,
     hosts: Vec<HostRow>,
     malformed: u64,
     unknown: u64,
@@ -119,25 +117,20 @@ fn spread(h: &Histogram) -> LatencySummary {
     }
 }
 
-fn queue(p: &PortReport) -> QueueRow {
-    let s = &p.stats;
-    let observed: u64 = s.levels.iter().map(|l| l.time.as_ps()).sum();
-    QueueRow {
-        queue: p.name.clone(),
-        at_switch: p.at_switch,
-        rate_bps: p.rate.as_bps(),
-        observed_ps: observed,
-        packets: s.packets,
-        bytes: s.bytes,
-        marks: s.marks,
-        drops: s.drops,
-        aqm_drops: s.aqm_drops,
-        lost: s.lost,
-        link_down_drops: s.link_down_drops,
-        utilisation: s.busy.as_ps() as f64 / observed.max(1) as f64,
-        mean_packets: p.queue_mean(),
-        max_packets: p.queue_max(),
-        max_bytes: s.max_bytes,
+fn queue(q: &Queue) -> QueueReport {
+    let observed_ps = LevelWeight::Time.total(&q.levels);
+    let length = q.length();
+    QueueReport {
+        queue: q.name.clone(),
+        at_switch: q.at_switch,
+        rate_bps: q.rate_bps,
+        observed_ps,
+        served: q.served,
+        losses: q.losses,
+        utilisation: q.busy_ps as f64 / observed_ps.max(1) as f64,
+        mean_packets: length.mean_packets.unwrap_or_default(),
+        max_packets: length.max_packets.unwrap_or_default(),
+        max_bytes: q.max_bytes,
     }
 }
 
@@ -176,9 +169,9 @@ fn timing(f: &Fidelity) -> Timing {
 }
 
 pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
-    let sample = |s: &lowtide_bottleneck::PortQueueSample| Sample {
-        time_ps: s.at.as_ps(),
-        port: s.port,
+    let sample = |s: &QueueSampleRow| Sample {
+        time_ps: s.time_ps,
+        port: s.queue,
         packets: s.packets,
         bytes: s.bytes,
     };
@@ -209,15 +202,17 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
 
 /// Prints the report as text.
 pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError> {
-    let busy =
-        rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.link_down_drops > 0);
-    let line = |q: &QueueRow| {
+    let used = |q: &&QueueReport| {
+        q.at_switch && q.served.packets + q.served.drops + q.losses.link_down_drops > 0
+    };
+    let busy = rows.queues.iter().filter(used);
+    let line = |q: &QueueReport| {
         vec![
             q.queue.clone(),
-            format!("{:.1}", q.bytes as f64 * 8.0 / rows.seconds.max(1e-9) / 1e6),
-            q.packets.to_string(),
-            q.marks.to_string(),
-            (q.drops + q.aqm_drops).to_string(),
+            format!("{:.1}", q.served.bytes as f64 * 8.0 / rows.seconds.max(1e-9) / 1e6),
+            q.served.packets.to_string(),
+            q.served.marks.to_string(),
+            (q.served.drops + q.served.aqm_drops).to_string(),
             format!("{:.1}", q.mean_packets),
             q.max_packets.to_string(),
         ]
@@ -229,7 +224,7 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
     }
     for h in &rows.hosts {
         let own = rows.queues.iter().filter(|q| q.queue.starts_with(&format!("{}->", h.host)));
-        let lost: u64 = own.map(|q| q.lost).sum();
+        let lost: u64 = own.map(|q| q.losses.lost).sum();
         let faults = [
             (lost, "lost"),
             (h.reordered, "reordered"),

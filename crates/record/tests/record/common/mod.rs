@@ -1,11 +1,12 @@
 //! A small run with every kind of row and every kind of gap.
 
-use lowtide_host::{
-    DelayRow, Disturbance, EcnCounters, EndCondition, EndReason, FlowRecord, FlowStatus, Outcome,
-    ProbePlan, ProbeRow, QueueLevel, QueueRecord, QueueSample, RunCounts, Setup, StallReason,
-};
+use lowtide_host::{Disturbance, EndCondition, MemoryCounts, Outcome, ProbePlan, Setup};
 use lowtide_net::Blueprint;
 use lowtide_record::{DirectoryStatus, Manifest, ManifestRun, RunKey, SweepPoint};
+use lowtide_rows::{
+    DelayRow, EcnCounters, EndReason, FlowRow, FlowStatus, Level, ProbeRow, Queue, QueueSampleRow,
+    Role, RunCounts, ServedCounters, StallReason, TcpCounters,
+};
 use lowtide_units::{Duration, Instant};
 
 pub(crate) fn setup(seed: u64) -> Setup {
@@ -29,53 +30,62 @@ pub(crate) fn setup(seed: u64) -> Setup {
     }
 }
 
-fn flow(id: u32, status: FlowStatus) -> FlowRecord {
+fn flow(id: u32, status: FlowStatus) -> FlowRow {
     let done = status == FlowStatus::Complete;
-    FlowRecord {
-        id,
-        group: 0,
-        server_sends: false,
-        src: 0,
-        dst: 1,
-        src_port: 40_000,
-        dst_port: 5001,
-        size: done.then_some(10_000),
-        start: Instant::from_ps(1_000),
-        established: done.then_some(Instant::from_ps(5_000)),
-        delivered_at: done.then_some(Instant::from_ps(25_000)),
-        delivered: 10_000,
-        delivered_after_warmup: 4_000,
-        retx_bytes: 1448,
-        segments_sent: 8,
-        rto_count: 1,
-        fast_retransmits: 0,
-        ecn_reductions: 2,
-        delack_timeouts: 3,
-        delack_time: Duration::from_ms(120),
-        delack_detected: 2,
-        delack_missed: 1,
-        delack_false_positives: 0,
-        delay_reductions: 0,
-        delivered_ce_bytes: 1448,
-        ecn_counters: EcnCounters { data_segments: 8, cwr_segments: 2, ..EcnCounters::default() },
-        ce_bytes: 2896,
-        received_bytes: 11_448,
-        srtt: done.then_some(Duration::from_us(120)),
-        srtt_shown: done.then_some(Duration::from_ms(1)),
-        mss: done.then_some(1448),
-        cc: "dctcp",
-        cc_used: "dctcp",
-        feedback: "dctcp",
-        ack: "dctcp",
+    FlowRow {
+        flow: id,
+        group: "short".into(),
+        role: Role::Flow,
+        src: "sender0".into(),
+        dst: "receiver0".into(),
+        sport: 40_000,
+        dport: 5001,
+        size_bytes: done.then_some(10_000),
+        start_ps: 1_000,
+        established_ps: done.then_some(5_000),
+        delivered_ps: done.then_some(25_000),
+        fct_ps: done.then_some(24_000),
+        transfer_ps: done.then_some(20_000),
+        ideal_ps: None,
+        delivered_bytes: 10_000,
+        delivered_after_warmup_bytes: 4_000,
+        tcp: TcpCounters {
+            bytes_retrans: Some(1448),
+            data_segs_out: Some(8),
+            rto_count: Some(1),
+            fast_retransmits: Some(0),
+            ecn_reductions: Some(2),
+            delack_timeouts: Some(3),
+            delack_time_ps: Some(120_000_000_000),
+            delack_detected: Some(2),
+            delack_missed: Some(1),
+            delack_false_positives: Some(0),
+            delay_reductions: Some(0),
+            delivered_ce_bytes: Some(1448),
+        },
+        ecn_counters: Some(EcnCounters {
+            data_segs_out_after_warmup: 8,
+            cwr_segs_out_after_warmup: 2,
+            ..EcnCounters::default()
+        }),
+        received_ce_bytes: Some(2896),
+        received_bytes: Some(11_448),
+        srtt_ns: done.then_some(120_000),
+        srtt_quantised_ns: done.then_some(1_000_000),
+        mss_bytes: done.then_some(1448),
+        cc: "dctcp".into(),
+        cc_used: "dctcp".into(),
+        feedback: "dctcp".into(),
+        ack: "dctcp".into(),
         ecn: true,
-        ecn_requested: "rfc3168".to_owned(),
-        ecn_mode: "rfc3168",
-        feedback_used: Some("dctcp"),
-        ack_used: "dctcp",
+        ecn_requested: "rfc3168".into(),
+        ecn_mode: "rfc3168".into(),
+        feedback_used: Some("dctcp".into()),
+        ack_used: "dctcp".into(),
         delay_option: false,
         status,
-        stall_reason: (status != FlowStatus::Complete).then_some(StallReason::Rto),
-        error: (status == FlowStatus::Failed).then_some("reset, \"by\" peer"),
+        blocked_on: (status != FlowStatus::Complete).then_some(StallReason::Rto),
+        error: (status == FlowStatus::Failed).then(|| "reset, \"by\" peer".into()),
     }
 }
 
@@ -90,50 +100,53 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             flow(2, FlowStatus::Failed),
         ],
         queries: Vec::new(),
-        queues: vec![QueueRecord {
+        queues: vec![Queue {
             name: "switch0->receiver0".into(),
             at_switch: true,
             rate_bps: 1_000_000_000,
-            packets: 100,
-            bytes: 150_000,
-            marks: 7,
-            drops: 1,
-            aqm_drops: 0,
-            lost: 0,
-            link_down_drops: 0,
-            busy: Duration::from_ms(25),
+            served: ServedCounters {
+                packets: 100,
+                bytes: 150_000,
+                marks: 7,
+                drops: 1,
+                aqm_drops: 0,
+            },
+            busy_ps: 25_000_000_000,
             levels: vec![
-                QueueLevel { packets: 0, time: Duration::from_ms(40), arrivals: 60 },
-                QueueLevel { packets: 3, time: Duration::from_ms(10), arrivals: 40 },
+                Level { packets: 0, time_ps: 40_000_000_000, arrivals: 60 },
+                Level { packets: 3, time_ps: 10_000_000_000, arrivals: 40 },
             ],
             max_bytes: 4500,
-            classes: Vec::new(),
+            ..Queue::default()
         }],
         buffer_pools: Vec::new(),
         probes: (0..3)
             .map(|i| ProbeRow {
-                at: Instant::from_ps(i * 1_000_000),
+                time_ps: i * 1_000_000,
                 flow: 0,
-                cwnd: 14_480 + i,
-                ssthresh: (i > 0).then_some(9000),
-                srtt: None,
-                srtt_shown: None,
-                rto: Duration::from_ms(200),
-                in_flight: 2896,
-                alpha_q20: Some(1 << 20),
-                queueing_delay: (i > 1).then_some(Duration::from_ns(1_230)),
-                acked: 10,
+                group: "short".into(),
+                cwnd_bytes: 14_480 + i,
+                ssthresh_bytes: (i > 0).then_some(9000),
+                srtt_ns: None,
+                srtt_quantised_ns: None,
+                rto_ns: 200_000_000,
+                in_flight_bytes: 2896,
+                dctcp_alpha_q20: Some(1 << 20),
+                queueing_delay_ns: (i > 1).then_some(1_230),
+                bytes_acked: 10,
             })
             .collect(),
         delays: vec![DelayRow {
-            at: Instant::from_ps(9),
+            time_ps: 9,
             flow: 0,
-            computed: Duration::from_ns(1_231),
-            actual: Duration::from_ns(1_230),
+            group: "short".into(),
+            computed_ns: 1_231,
+            actual_ns: 1_230,
         }],
-        queue_samples: vec![QueueSample {
-            at: Instant::from_ps(7),
+        queue_samples: vec![QueueSampleRow {
+            time_ps: 7,
             queue: 0,
+            name: "switch0->receiver0".into(),
             packets: 3,
             bytes: 4500,
         }],
@@ -145,6 +158,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             rejected: 0,
             ..RunCounts::default()
         },
+        memory: MemoryCounts::default(),
     }
 }
 

@@ -1,7 +1,18 @@
-//! Order statistics of the levels of a queue, exact and in integers.
+//! The histogram of a queue by length, and its order statistics, exact and in integers.
 
-use lowtide_host::QueueLevel;
 use lowtide_units::Quantile;
+use serde::{Deserialize, Serialize};
+
+use crate::table::group;
+
+group! {
+    /// Time and arrivals at one queue length.
+    #[derive(Copy, Eq, Default, Serialize, Deserialize)]
+    Level:
+    packets: u32, "packets", "A length that occurred.";
+    time_ps: u64, "ps", "Time that the queue had this length.";
+    arrivals: u64, "packets", "Arriving packets that found it at this length.";
+}
 
 /// Weights of the levels of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,20 +24,20 @@ pub enum LevelWeight {
 }
 
 impl LevelWeight {
-    const fn of(self, level: &QueueLevel) -> u64 {
+    const fn of(self, level: &Level) -> u64 {
         match self {
-            Self::Time => level.time.as_ps(),
+            Self::Time => level.time_ps,
             Self::Arrivals => level.arrivals,
         }
     }
 
     /// The sum of the weights.
-    pub fn total(self, levels: &[QueueLevel]) -> u64 {
+    pub fn total(self, levels: &[Level]) -> u64 {
         levels.iter().fold(0, |sum, l| sum.saturating_add(self.of(l)))
     }
 
     /// The mean level in packets; `None` if all weights are zero.
-    pub fn mean(self, levels: &[QueueLevel]) -> Option<f64> {
+    pub fn mean(self, levels: &[Level]) -> Option<f64> {
         let total = self.total(levels);
         let sum: u128 = levels.iter().map(|l| u128::from(self.of(l)) * u128::from(l.packets)).sum();
         (total > 0).then(|| sum as f64 / total as f64)
@@ -34,7 +45,7 @@ impl LevelWeight {
 
     /// The level at `q`, in packets. `levels` ascend. Time is continuous and defines every
     /// quantile; arrivals follow [`Quantile::is_defined_for`].
-    pub fn quantile(self, levels: &[QueueLevel], q: Quantile) -> Option<u32> {
+    pub fn quantile(self, levels: &[Level], q: Quantile) -> Option<u32> {
         let total = self.total(levels);
         if total == 0 || (self == Self::Arrivals && !q.is_defined_for(total)) {
             return None;
@@ -50,17 +61,11 @@ impl LevelWeight {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Duration;
-
     use super::*;
 
-    fn levels() -> Vec<QueueLevel> {
+    fn levels() -> Vec<Level> {
         [(0, 10, 5), (4, 80, 90), (20, 10, 5)]
-            .map(|(packets, us, arrivals)| QueueLevel {
-                packets,
-                time: Duration::from_us(us),
-                arrivals,
-            })
+            .map(|(packets, us, arrivals)| Level { packets, time_ps: us * 1_000_000, arrivals })
             .to_vec()
     }
 

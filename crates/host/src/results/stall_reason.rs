@@ -1,0 +1,65 @@
+//! The reason why a flow did not complete.
+
+use lowtide_rows::StallReason;
+use lowtide_tcp::{Info, LimitedBy};
+use lowtide_units::Instant;
+
+/// Classifies an established sender as of `now`.
+pub(crate) fn of_sender(now: Instant, sender: &Info) -> StallReason {
+    let quiet = now.saturating_since(sender.last_progress);
+    let waits = sender.srtt.is_some_and(|srtt| quiet > srtt.saturating_mul(2));
+    let stuck = sender.in_flight > 0 && waits;
+    match sender.limited_by {
+        _ if sender.after_rto => StallReason::Rto,
+        LimitedBy::ReceiveWindow if sender.snd_wnd == 0 => StallReason::ZeroWindow,
+        LimitedBy::ReceiveWindow => StallReason::ReceiveWindow,
+        _ if stuck => StallReason::Rto,
+        LimitedBy::Application if sender.in_flight == 0 => StallReason::Application,
+        _ => StallReason::Sending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    use lowtide_tcp::{Config, Endpoint};
+    use lowtide_units::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_sender_says_what_it_waits_for() {
+        let host = |n| Ipv4Addr::new(10, 0, 0, n).into();
+        let mut endpoint = Endpoint::new(1);
+        let config = Arc::new(Config::default());
+        let id = endpoint.connect(Instant::ZERO, host(1), 0, host(2), 5001, config).unwrap();
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        // It sent at 10 ms; the RTT is 2 ms.
+        let sending = Info {
+            srtt: Some(Duration::from_ms(2)),
+            last_progress: at(10),
+            in_flight: 3_000,
+            snd_wnd: 60_000,
+            limited_by: LimitedBy::Cwnd,
+            ..endpoint.conn(id).unwrap().info()
+        };
+        let of = |ms, info| of_sender(at(ms), &info);
+        assert_eq!(of(14, sending), StallReason::Sending);
+        assert_eq!(of(15, sending), StallReason::Rto, "it waits for the timer");
+        assert_eq!(of(11, Info { after_rto: true, ..sending }), StallReason::Rto);
+        let limited_by = LimitedBy::ReceiveWindow;
+        let window = Info { limited_by, in_flight: 0, ..sending };
+        assert_eq!(of(99, window), StallReason::ReceiveWindow);
+        assert_eq!(
+            of(99, Info { in_flight: 1, ..window }),
+            StallReason::ReceiveWindow,
+            "a delayed ACK"
+        );
+        assert_eq!(of(99, Info { snd_wnd: 0, ..window }), StallReason::ZeroWindow);
+        let idle = Info { limited_by: LimitedBy::Application, ..window };
+        assert_eq!(of(99, idle), StallReason::Application);
+        assert_eq!(of(11, Info { in_flight: 1, ..idle }), StallReason::Sending);
+    }
+}

@@ -1,0 +1,29 @@
+//! The result tables: every column with its name, unit and description, declared once.
+//!
+//! Contract: a struct of this crate is filled where its values are counted and passed on until
+//! `record` writes it; there is no second struct with the same values. Column names follow `ss -ti`
+//! and `tcp_info`, with the unit as a suffix. A missing value is null. Every table in a file begins
+//! with `run`, `scheme`, one column per swept key, and `seed`, which are not declared here.
+
+mod catalogue;
+mod flow;
+mod level;
+mod probe;
+mod query;
+mod queue;
+mod run;
+mod table;
+mod trace;
+
+pub use catalogue::{CATALOGUE, table_columns};
+pub use flow::{EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
+pub use level::{Level, LevelWeight};
+pub use probe::{DelayRow, ProbeRow};
+pub use query::QueryRow;
+pub use queue::{
+    BufferPoolRow, ClassQueue, ClassRow, LengthStatistics, LevelRow, LinkRow, LossCounters, Queue,
+    QueueRow, QueueSampleRow, ServedCounters,
+};
+pub use run::{EndReason, RunCounts, RunRow};
+pub use table::{Cell, Column, ColumnType, Columns, Row, Value};
+pub use trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};

@@ -1,0 +1,28 @@
+//! The tables of sampled senders.
+
+use crate::table::table;
+
+table! {
+    /// A sender at one point in time.
+    #[derive(Eq)]
+    ProbeRow, "probes":
+    time_ps: u64, "ps", "Time.";
+    ..flow;
+    ..window;
+    srtt_quantised_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
+    rto_ns: u64, "ns", "Retransmission timeout.";
+    in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
+    dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
+    queueing_delay_ns: Option<u64>, "ns", "One-way queueing delay reported by the last ACK; null without the delay option.";
+    bytes_acked: u64, "bytes", "Bytes acknowledged so far.";
+}
+
+table! {
+    /// A queueing delay computed by a sender, with the true one (DX fig. 12).
+    #[derive(Eq)]
+    DelayRow, "delays":
+    time_ps: u64, "ps", "Arrival of the ACK that reported it.";
+    ..flow;
+    computed_ns: u64, "ns", "Delay that the sender computed from host stamps.";
+    actual_ns: u64, "ns", "Mean time in switch queues of the full segments that the ACK covers.";
+}
