@@ -1,4 +1,5 @@
-//! Only the crates that `docs/explanation/architecture.md` lists with a reason may contain unsafe code.
+//! Only the crates that `docs/explanation/architecture.md` lists with a reason may contain unsafe
+//! code.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;

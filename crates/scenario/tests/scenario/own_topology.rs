@@ -2,12 +2,13 @@
 
 use std::sync::Once;
 
-use lowtide_host::{EndReason, run};
+use lowtide_host::run;
 use lowtide_net::topology::tree::{Layer, racks};
 use lowtide_net::topology::{
     HostLayout, NamedLink, REGISTRY, TopologyEntry, count, framing, number,
 };
 use lowtide_net::{Blueprint, NodeId, Routing, topology_params};
+use lowtide_rows::EndReason;
 use lowtide_scenario::{Scenario, json_schema};
 use lowtide_schema::DefaultValue::{Is, Required};
 use lowtide_schema::{Param, ParamError, ValueKind, Values};

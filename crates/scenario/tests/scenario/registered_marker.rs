@@ -115,8 +115,8 @@ fn it_runs_and_its_marks_are_counted() {
     let outcome = run(&setup, &mut |_| false).unwrap();
     let queue = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
     let found: u64 = queue.levels.iter().filter(|l| l.packets > 0).map(|l| l.arrivals).sum();
-    assert!(queue.marks > 100, "{}", queue.marks);
-    assert_eq!(queue.marks, found / 10, "every tenth packet that found a queue");
+    assert!(queue.served.marks > 100, "{}", queue.served.marks);
+    assert_eq!(queue.served.marks, found / 10, "every tenth packet that found a queue");
     let resolved = spec.resolved_toml();
     let lines = "kind = \"every-nth\"\nnth = 10\nfound = \"0 pkt\"\nnot-ect = \"ignore\"\n";
     assert!(resolved.contains(lines), "{resolved}");

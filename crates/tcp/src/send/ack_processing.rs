@@ -38,8 +38,8 @@ impl Connection {
             return Err(SegmentError::AckOfUnsent);
         }
         if upto < self.snd.una as i64 {
-            // Old and reordered. Deviation: its SACK blocks are ignored (docs/reference/deviations.md). Its
-            // payload may be new.
+            // Old and reordered. Deviation: its SACK blocks are ignored
+            // (docs/reference/deviations.md). Its payload may be new.
             return Ok(());
         }
         let upto = upto as u64;
