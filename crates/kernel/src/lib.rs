@@ -1,0 +1,1 @@
+//! BPF twins of the congestion controls in the running Linux kernel.
