@@ -69,8 +69,19 @@ struct sockaddr;
 
 #define LT_CORE __attribute__((preserve_access_index))
 
+struct in6_addr {
+	__u8 in6_u[16];
+};
+
 struct sock_common {
-	unsigned char skc_state;
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 } LT_CORE;
 
 struct sock {
@@ -79,7 +90,10 @@ struct sock {
 	unsigned long sk_max_pacing_rate;
 } LT_CORE;
 
+struct tcp_congestion_ops;
+
 struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u32 icsk_rto;
 	__u8 icsk_ca_state : 5;
 	struct {
@@ -126,6 +140,17 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE = 5,
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} LT_CORE;
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+} LT_CORE;
+
 /* The members that libbpf fills, by name, in the kernel's struct. */
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *);
@@ -136,7 +161,7 @@ struct tcp_congestion_ops {
 	char name[16];
 	__u32 flags;
 	void (*init)(struct sock *);
-};
+} LT_CORE;
 
 #define LT_PARAMS SEC(".rodata.params") const volatile
 #define LT_READ_BITFIELD(s, field) BPF_CORE_READ_BITFIELD(s, field)
