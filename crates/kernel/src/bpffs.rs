@@ -7,7 +7,7 @@ use nix::mount::{MsFlags, mount};
 
 use crate::error::KernelError;
 
-/// Where it is mounted if it is not mounted yet.
+/// Its usual mount point.
 const DEFAULT: &str = "/sys/fs/bpf";
 
 /// Folder of our pins.

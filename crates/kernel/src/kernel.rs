@@ -1,4 +1,4 @@
-//! What the running kernel offers: version, type information, registered controls.
+//! Properties of the running kernel: version, type information, registered controls.
 
 use std::fs;
 use std::io;

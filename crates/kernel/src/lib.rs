@@ -1,9 +1,10 @@
 //! BPF twins of the congestion controls in the running Linux kernel.
 //!
-//! A twin is a congestion control of `kernel/*.bpf.c` with the integer rules of its Rust control. It
-//! is registered without a module and without a reboot (BPF `struct_ops`), for the whole machine;
-//! a socket option, a cgroup, a route or a namespace's default selects it. Pins on a BPF file system
-//! keep it registered after the loader's exit. This crate removes only what it loaded.
+//! A twin is a congestion control of `kernel/*.bpf.c` with the integer rules of its Rust control.
+//! It is registered for the whole machine, without a module and without a reboot (BPF
+//! `struct_ops`). A socket option, a cgroup, a route or a namespace's default selects it. Pins on a
+//! BPF file system keep it registered after the loader's exit. This crate removes only what it
+//! loaded.
 //!
 //! Without the feature `objects` the programs are not in the binary, and every operation that needs
 //! them fails with [`KernelError::NotBuilt`].

@@ -86,13 +86,16 @@ mod built {
 
     /// The last line of the verifier's log that says what is wrong, else libbpf's own error.
     fn reason(messages: &str, error: &libbpf_rs::Error) -> String {
-        let lines = messages.lines().map(str::trim).filter(|line| {
+        let of_verifier = |line: &&str| {
             !line.is_empty() && !line.starts_with("libbpf:") && !line.starts_with("processed ")
-        });
-        let last = lines.last().map(str::to_owned);
-        last.unwrap_or_else(|| {
-            let own = messages.lines().rfind(|line| line.starts_with("libbpf:"));
-            own.map_or_else(|| format!("{error:#}"), str::to_owned)
-        })
+        };
+        let last = messages.lines().map(str::trim).rfind(of_verifier);
+        last.map_or_else(
+            || {
+                let own = messages.lines().rfind(|line| line.starts_with("libbpf:"));
+                own.map_or_else(|| format!("{error:#}"), str::to_owned)
+            },
+            str::to_owned,
+        )
     }
 }

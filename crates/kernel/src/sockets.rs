@@ -115,7 +115,7 @@ fn all_namespaces() -> Result<Vec<SocketView>, KernelError> {
 fn all_namespaces() -> Result<Vec<SocketView>, KernelError> {
     let mut out = Vec::new();
     for namespace in namespaces() {
-        // A thread of its own: a thread that entered another namespace cannot be used again.
+        // A separate thread: one that entered another namespace cannot be used again.
         let found = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET)
@@ -174,10 +174,12 @@ fn this_namespace() -> Result<Vec<SocketView>, KernelError> {
     Ok(records.chunks_exact(RECORD).filter_map(SocketView::decode).collect())
 }
 
+/// Name, type, description and value of a metric.
+type Metric = (&'static str, &'static str, &'static str, fn(&SocketView) -> f64);
+
 /// Returns metrics of these sockets in the Prometheus text format.
 pub fn prometheus(sockets: &[SocketView]) -> String {
     let mut out = String::new();
-    type Metric = (&'static str, &'static str, &'static str, fn(&SocketView) -> f64);
     let metrics: [Metric; 6] = [
         ("alpha", "gauge", "DCTCP's estimate of the marked share, 0 to 1.", |s| s.alpha),
         ("cwnd_bytes", "gauge", "Congestion window.", |s| f64::from(s.cwnd)),

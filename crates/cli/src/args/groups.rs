@@ -1,7 +1,7 @@
 //! The list of commands in `lowtide --help`, grouped by the user's question.
 //!
-//! Names of commands: a noun for an object that has parts (`live`, `testbed`, `kernel`, `papers`), else a
-//! verb or the name of the output (`run`, `plot`, `table`, `pcap`).
+//! Names of commands: a noun for an object that has parts (`live`, `testbed`, `kernel`, `papers`),
+//! else a verb or the name of the output (`run`, `plot`, `table`, `pcap`).
 
 use std::fmt::Write as _;
 

@@ -58,7 +58,7 @@ pub(crate) struct KernelLoadArgs {
     pub(crate) default: bool,
 }
 
-/// What to show of the sockets.
+/// Format of the statistics.
 #[derive(Debug, Args)]
 pub(crate) struct KernelStatsArgs {
     /// In the Prometheus text format
@@ -66,7 +66,7 @@ pub(crate) struct KernelStatsArgs {
     pub(crate) prometheus: bool,
 }
 
-/// How often to show the sockets.
+/// Interval of the statistics.
 #[derive(Debug, Args)]
 pub(crate) struct KernelWatchArgs {
     /// Time between two looks, as `500 ms`
