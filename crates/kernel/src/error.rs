@@ -103,6 +103,7 @@ pub enum KernelError {
     },
 }
 
+#[cfg(feature = "objects")]
 impl KernelError {
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Io { path: path.into(), source }

@@ -9,24 +9,24 @@
 //! Without the feature `objects` the programs are not in the binary, and every operation that needs
 //! them fails with [`KernelError::NotBuilt`].
 
-mod bpffs;
+#[cfg(feature = "objects")]
+mod bpf;
 mod error;
-mod kernel;
-mod list;
-mod load;
-mod objects;
-mod routes;
-mod select;
-mod sockets;
+#[cfg(not(feature = "objects"))]
+mod not_built;
+mod prometheus;
 mod twin;
-mod unload;
+mod view;
+
+#[cfg(feature = "objects")]
+use bpf as operations;
+#[cfg(not(feature = "objects"))]
+use not_built as operations;
 
 pub use error::KernelError;
-pub use kernel::{DEFAULT_CONTROL, set_default};
-pub use list::{LoadedTwin, TwinState, list};
-pub use load::load;
-pub use routes::{routes_with, select_for_route};
-pub use select::{CgroupSelection, select_for_cgroup};
-pub use sockets::{SocketView, prometheus, sockets};
+pub use operations::{
+    list, load, select_for_cgroup, select_for_route, set_default, sockets, unload,
+};
+pub use prometheus::prometheus;
 pub use twin::{Ends, TWINS, Twin, find_twin};
-pub use unload::unload;
+pub use view::{CgroupSelection, LoadedTwin, SocketView, TwinState};

@@ -1,6 +1,8 @@
 //! The twins: BPF controls, their schemes and parameters.
 
-use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+#[cfg(any(feature = "objects", test))]
+use lowtide_schema::Values;
+use lowtide_schema::{DefaultValue, Param, ValueKind};
 
 use crate::error::KernelError;
 
@@ -117,9 +119,11 @@ pub fn find_twin(name: &str) -> Result<&'static Twin, KernelError> {
 }
 
 /// Size of `struct lt_dctcp_params` in `kernel/rules/dctcp.h`.
+#[cfg(any(feature = "objects", test))]
 pub(crate) const PARAMS_SIZE: usize = 16;
 
 /// Returns the parameters as `struct lt_dctcp_params`.
+#[cfg(any(feature = "objects", test))]
 pub(crate) fn encode(values: &Values) -> [u8; PARAMS_SIZE] {
     let words = [
         values.count("shift-g") as u32,
@@ -135,6 +139,7 @@ pub(crate) fn encode(values: &Values) -> [u8; PARAMS_SIZE] {
 }
 
 /// Returns the values that `bytes` encode, as `name=value`.
+#[cfg(any(feature = "objects", test))]
 pub(crate) fn decode(bytes: &[u8]) -> Vec<(&'static str, String)> {
     let word = |i: usize| {
         let bytes: Option<[u8; 4]> = bytes.get(4 * i..4 * i + 4).and_then(|b| b.try_into().ok());

@@ -231,10 +231,13 @@ fn drive(program: &Path, script: String) -> Vec<State> {
         .spawn()
         .expect("the driver starts");
     let mut input = child.stdin.take().expect("piped");
-    let writer = std::thread::spawn(move || input.write_all(script.as_bytes()));
-    let output = child.wait_with_output().expect("it ends");
+    let output = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || input.write_all(script.as_bytes()));
+        let output = child.wait_with_output().expect("it ends");
+        writer.join().expect("no panic").expect("it reads everything");
+        output
+    });
     assert!(output.status.success());
-    writer.join().expect("no panic").expect("it reads everything");
     let text = String::from_utf8(output.stdout).expect("ASCII");
     let state = |line: &str| {
         let n: Vec<u64> = line.split(' ').map(|n| n.parse().expect("a number")).collect();

@@ -14,7 +14,7 @@ const LEAST_TEXT: &str = "6.4";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Sysctl with the control of new sockets of this network namespace.
-pub const DEFAULT_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+const DEFAULT_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// Checks the kernel and the privilege for loading.
 pub(crate) fn check() -> Result<(), KernelError> {

@@ -4,38 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bpffs;
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
+
+use super::bpffs;
+use super::kernel;
+use super::select::CGROUP;
+use super::sockets::sockets;
 use crate::error::KernelError;
-use crate::kernel;
-use crate::select::CGROUP;
-use crate::sockets::sockets;
-use crate::twin::{TWINS, Twin};
-
-/// State of a twin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TwinState {
-    /// Registered: sockets may choose it.
-    Loaded,
-    /// Unregistered, but sockets that chose it before are open.
-    Draining,
-    /// Our pins exist, but the kernel does not know it.
-    Gone,
-}
-
-/// A twin that is loaded, or that sockets still use.
-#[derive(Debug)]
-pub struct LoadedTwin {
-    /// The twin.
-    pub twin: &'static Twin,
-    /// Its state.
-    pub state: TwinState,
-    /// Its parameters; empty if it is not loaded.
-    pub params: Vec<(&'static str, String)>,
-    /// Sockets of all network namespaces that use it.
-    pub sockets: usize,
-    /// Cgroups that select it.
-    pub cgroups: Vec<PathBuf>,
-}
+use crate::twin::{TWINS, decode};
+use crate::view::{LoadedTwin, TwinState};
 
 /// Returns the loaded twins, and those that sockets still use.
 ///
@@ -73,16 +50,8 @@ fn cgroups(pins: &Path) -> Vec<PathBuf> {
     out
 }
 
-#[cfg(feature = "objects")]
 fn params(pins: &Path) -> Vec<(&'static str, String)> {
-    use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
-
     let value = MapHandle::from_pinned_path(pins.join("params"))
         .and_then(|map| map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY));
-    value.ok().flatten().map(|bytes| crate::twin::decode(&bytes)).unwrap_or_default()
-}
-
-#[cfg(not(feature = "objects"))]
-fn params(_: &Path) -> Vec<(&'static str, String)> {
-    Vec::new()
+    value.ok().flatten().map(|bytes| decode(&bytes)).unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
+use super::kernel;
 use crate::error::KernelError;
-use crate::kernel;
 use crate::twin::Twin;
 
 /// Runs `ip` and returns its output.
@@ -23,7 +23,7 @@ fn ip(arguments: &[&str]) -> Result<String, KernelError> {
 ///
 /// # Errors
 /// `ip` fails.
-pub fn routes_with(control: &str) -> Result<Vec<String>, KernelError> {
+pub(super) fn routes_with(control: &str) -> Result<Vec<String>, KernelError> {
     let mut out = Vec::new();
     for family in ["-4", "-6"] {
         let text = ip(&[family, "route", "show", "table", "all"])?;

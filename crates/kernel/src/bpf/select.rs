@@ -1,23 +1,16 @@
 //! Selects a loaded twin for the sockets of a cgroup.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
 
-use lowtide_units::Duration;
-
+use super::{bpffs, objects};
 use crate::error::KernelError;
 use crate::twin::Twin;
+use crate::view::CgroupSelection;
 
 /// Prefix of the pins of selections.
 pub(crate) const CGROUP: &str = "cgroup-";
-
-/// A selection for a cgroup.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CgroupSelection {
-    /// Folder of a cgroup of version 2.
-    pub cgroup: PathBuf,
-    /// Maximum delay of ACKs of its sockets, below one second; `None` leaves the host's.
-    pub delack_max: Option<Duration>,
-}
 
 /// Makes `twin` the control of sockets in a cgroup that connect or listen from now on. It stays
 /// until [`crate::unload`]. Sockets that exist already are untouched.
@@ -39,18 +32,7 @@ fn is_cgroup2(cgroup: &Path) -> bool {
     cgroup.join("cgroup.controllers").is_file()
 }
 
-#[cfg(not(feature = "objects"))]
-fn attach(_: &'static Twin, _: &CgroupSelection) -> Result<(), KernelError> {
-    Err(KernelError::NotBuilt)
-}
-
-#[cfg(feature = "objects")]
 fn attach(twin: &'static Twin, selection: &CgroupSelection) -> Result<(), KernelError> {
-    use std::fs::File;
-    use std::os::fd::AsRawFd as _;
-
-    use crate::{bpffs, objects};
-
     let not_loaded = || KernelError::NotLoaded(twin.name.to_owned());
     let folder = bpffs::folder().ok_or_else(not_loaded)?.join(twin.name);
     if !folder.join("link").exists() {
@@ -74,7 +56,6 @@ fn attach(twin: &'static Twin, selection: &CgroupSelection) -> Result<(), Kernel
 }
 
 /// Returns `struct lt_selection` of `kernel/select.bpf.c`.
-#[cfg(feature = "objects")]
 fn encode(twin: &Twin, selection: &CgroupSelection) -> [u8; 20] {
     let mut out = [0; 20];
     out[..twin.name.len()].copy_from_slice(twin.name.as_bytes());

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::bpffs;
+use super::bpffs;
+use super::routes::routes_with;
+use super::sockets::sockets;
 use crate::error::KernelError;
-use crate::routes::routes_with;
-use crate::sockets::sockets;
 use crate::twin::Twin;
 
 /// Removes what [`crate::load`] and [`crate::select_for_cgroup`] made for `twin`. Sockets that use

@@ -1,9 +1,14 @@
 //! Loads a twin: registers it with the kernel and pins it.
 
+use std::fs;
+use std::path::Path;
+
+use libbpf_rs::{MapCore as _, Object};
 use lowtide_schema::Values;
 
+use super::{bpffs, kernel, objects};
 use crate::error::KernelError;
-use crate::twin::Twin;
+use crate::twin::{Twin, encode};
 
 /// Registers `twin` with the kernel, for the whole machine, with these values of its parameters
 /// (the others have their defaults). Its pins keep it registered until [`crate::unload`] or a
@@ -18,23 +23,13 @@ pub fn load(twin: &'static Twin, given: &[(&str, &str)]) -> Result<(), KernelErr
     register(twin, &values)
 }
 
-#[cfg(not(feature = "objects"))]
-fn register(_: &'static Twin, _: &Values) -> Result<(), KernelError> {
-    Err(KernelError::NotBuilt)
-}
-
-#[cfg(feature = "objects")]
 fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
-    use std::fs;
-
-    use crate::{bpffs, kernel, objects};
-
     kernel::check()?;
     if kernel::is_registered(twin.name)? {
         return Err(KernelError::AlreadyRegistered(twin.name.to_owned()));
     }
     let object = objects::control(twin.name).ok_or(KernelError::NotBuilt)?;
-    let params = crate::twin::encode(values);
+    let params = encode(values);
     let object = objects::open(twin.name, object, Some(&params))?;
     let folder = bpffs::folder_or_mount()?.join(twin.name);
     fs::create_dir_all(&folder).map_err(|e| KernelError::io(&folder, e))?;
@@ -47,14 +42,7 @@ fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
     })
 }
 
-#[cfg(feature = "objects")]
-fn pin(
-    twin: &'static Twin,
-    mut object: libbpf_rs::Object,
-    folder: &std::path::Path,
-) -> Result<(), KernelError> {
-    use libbpf_rs::MapCore as _;
-
+fn pin(twin: &'static Twin, mut object: Object, folder: &Path) -> Result<(), KernelError> {
     let refused = |error: libbpf_rs::Error| KernelError::Refused {
         name: twin.name.to_owned(),
         reason: format!("{error:#}"),
