@@ -22,7 +22,7 @@ LT_RULE _Bool lt_delack_timeout(struct sock *sk, int flag, const struct rate_sam
 {
 	struct tcp_sock *tp = lt_tcp(sk);
 	struct lt_sender *s = lt_state(sk);
-	lt_u32 acked = tp->snd_una - s->una;
+	lt_u32 acked = tp->snd_una - s->dctcp.una;
 
 	return acked && acked < 2 * tp->mss_cache && s->ece == !!(flag & FLAG_ECE) &&
 	       tp->snd_una == tp->snd_nxt && rs->rtt_us > 0 &&

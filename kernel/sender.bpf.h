@@ -24,11 +24,13 @@ LT_PARAMS struct lt_dctcp_params lt_param = {
 
 struct lt_sender {
 	struct lt_dctcp dctcp;
-	lt_u32 una;		/* snd_una of the last ACK */
 	lt_u32 cut_end;		/* snd_nxt at the last ECN cut */
 	lt_u32 cuts;		/* ECN cuts so far */
 	lt_u32 marked_acks;	/* ACKs with ECE so far */
 	lt_u32 rcv_before;	/* receiver: rcv_nxt before the last segment */
+	lt_u32 written;		/* snd_cwnd as written last */
+	lt_u32 written_ssthresh;	/* snd_ssthresh as written last */
+	lt_u32 leaps;		/* windows that the kernel raised by itself, and that were replaced */
 	lt_u8 ca_state;		/* the kernel's state that was handled last */
 	lt_u8 in_cut;		/* an ECN cut was made, and its window of data is not acknowledged */
 	lt_u8 ce;		/* receiver: the last segment carried CE */
@@ -71,8 +73,19 @@ LT_RULE void lt_write_window(struct tcp_sock *tp, struct lt_sender *s)
 {
 	struct lt_window *w = &s->dctcp.window;
 
-	tp->snd_cwnd = lt_packets(w, w->cwnd);
-	tp->snd_ssthresh = w->ssthresh == LT_UNLIMITED ? 0x7fffffff : lt_packets(w, w->ssthresh);
+	s->written = lt_packets(w, w->cwnd);
+	s->written_ssthresh = w->ssthresh == LT_UNLIMITED ? 0x7fffffff : lt_packets(w, w->ssthresh);
+	tp->snd_cwnd = s->written;
+	tp->snd_ssthresh = s->written_ssthresh;
+}
+
+/* A control may lower what it wrote last, and so may the kernel after a timeout. A higher value is
+ * that of a callback that did not run. */
+LT_RULE void lt_count_leap(struct tcp_sock *tp, struct lt_sender *s)
+{
+	if (tp->snd_cwnd > s->written ||
+	    (tp->snd_ssthresh > s->written_ssthresh && tp->snd_ssthresh > s->written))
+		s->leaps++;
 }
 
 /* As tcp_update_pacing_rate of the kernel, which does not run for controls with cong_control: its
@@ -96,15 +109,16 @@ LT_RULE void lt_sender_init(struct sock *sk)
 	lt_u32 mss = lt_max(tp->mss_cache, 1);
 
 	lt_dctcp_init(&s->dctcp, &p, mss, lt_min(tp->snd_cwnd, 0xffff) * mss, tp->snd_una);
-	s->una = tp->snd_una;
 	s->cut_end = tp->snd_una;
 	s->cuts = 0;
 	s->marked_acks = 0;
 	s->rcv_before = tp->rcv_nxt;
+	s->leaps = 0;
 	s->ca_state = TCP_CA_Open;
 	s->in_cut = 0;
 	s->ce = 0;
 	s->ece = 0;
+	lt_write_window(tp, s);
 }
 
 LT_RULE lt_u32 lt_flight(struct tcp_sock *tp)
@@ -144,6 +158,7 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	lt_u8 state = LT_READ_BITFIELD((struct inet_connection_sock *)sk, icsk_ca_state);
 	struct lt_ack ack = {};
 
+	lt_count_leap(tp, s);
 	if (state != s->ca_state)
 		lt_on_state(tp, s, state, 0);
 	if (s->dctcp.window.mss != tp->mss_cache && tp->mss_cache) {
@@ -152,7 +167,7 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	}
 	ack.snd_una = tp->snd_una;
 	ack.snd_nxt = tp->snd_nxt;
-	ack.acked = tp->snd_una - s->una;
+	ack.acked = tp->snd_una - s->dctcp.una;
 	ack.ece = (tp->ecn_flags & TCP_ECN_OK) && (flag & FLAG_ECE);
 	ack.marked = ack.ece ? ack.acked : 0;
 	/* RFC 8257 section 3.3: once per window of data, which ends beyond cut_end. */
@@ -164,7 +179,6 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	ack.delack_timeout = delack_timeout;
 	if (ack.may_reduce)
 		s->in_cut = 0;
-	s->una = tp->snd_una;
 	s->ece = ack.ece;
 	if (ack.ece)
 		s->marked_acks++;
@@ -203,7 +217,9 @@ LT_RULE lt_u32 lt_sender_undo(struct sock *sk)
 	struct lt_dctcp_params p = lt_params();
 
 	lt_dctcp_event(&s->dctcp, &p, LT_UNDO, 0, 0);
-	return lt_packets(&s->dctcp.window, s->dctcp.window.cwnd);
+	/* The kernel takes the returned window, and restores its own ssthresh. */
+	lt_write_window(lt_tcp(sk), s);
+	return s->written;
 }
 
 /* The kernel asks for ssthresh when it enters CWR, recovery or loss. cong_control replaces the

@@ -26,7 +26,7 @@ struct lt_socket {
 	struct lt_sender sender;
 };
 
-_Static_assert(sizeof(struct lt_socket) == 72 + 96, "as in sockets.rs");
+_Static_assert(sizeof(struct lt_socket) == 72 + 104, "as in sockets.rs");
 
 SEC("iter/tcp")
 int lt_sockets(struct bpf_iter__tcp *ctx)

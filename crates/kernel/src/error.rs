@@ -52,6 +52,12 @@ pub enum KernelError {
     /// The twin is not loaded.
     #[error("`{0}` is not loaded; `lowtide kernel list` shows what is")]
     NotLoaded(String),
+    /// The pins are gone, but the kernel still knows it.
+    #[error(
+        "`{0}` is still registered although its pins are gone: another program holds its link; \
+         `bpftool link` names it"
+    )]
+    StillRegistered(String),
     /// Sockets use it.
     #[error(
         "{sockets} sockets use `{name}`: close them, or unload with --force; they then keep it \

@@ -10,11 +10,14 @@ type Metric = (&'static str, &'static str, &'static str, fn(&SocketView) -> f64)
 /// Returns metrics of these sockets in the Prometheus text format.
 pub fn prometheus(sockets: &[SocketView]) -> String {
     let mut out = String::new();
-    let metrics: [Metric; 6] = [
+    let metrics: [Metric; 7] = [
         ("alpha", "gauge", "DCTCP's estimate of the marked share, 0 to 1.", |s| s.alpha),
         ("cwnd_bytes", "gauge", "Congestion window.", |s| f64::from(s.cwnd)),
         ("cuts_total", "counter", "Window cuts because of ECN.", |s| f64::from(s.cuts)),
         ("ece_acks_total", "counter", "ACKs with ECE.", |s| f64::from(s.marked_acks)),
+        ("leaps_total", "counter", "Windows of the kernel that were replaced.", |s| {
+            f64::from(s.leaps)
+        }),
         ("srtt_seconds", "gauge", "Smoothed round-trip time.", |s| f64::from(s.srtt_us) / 1e6),
         ("ssthresh_bytes", "gauge", "Slow-start threshold; +Inf before the first reaction.", |s| {
             s.ssthresh.map_or(f64::INFINITY, f64::from)
@@ -53,6 +56,7 @@ mod tests {
             alpha: 0.5,
             cuts: 7,
             marked_acks: 90,
+            leaps: 0,
             srtt_us: 250,
         };
         let listener = SocketView { state: "listen", ..socket.clone() };
@@ -61,6 +65,6 @@ mod tests {
                     remote=\"10.0.0.2:80\"} 0.5";
         assert_eq!(text.lines().filter(|l| *l == line).count(), 1, "{text}");
         assert!(text.contains("lowtide_tcp_ssthresh_bytes{") && text.contains("} +Inf"), "{text}");
-        assert_eq!(text.lines().filter(|l| l.starts_with("# TYPE")).count(), 6);
+        assert_eq!(text.lines().filter(|l| l.starts_with("# TYPE")).count(), 7);
     }
 }

@@ -30,6 +30,9 @@ pub struct SocketView {
     pub cuts: u32,
     /// ACKs with ECE so far.
     pub marked_acks: u32,
+    /// Windows that the kernel raised by itself because a callback did not run; each was replaced on
+    /// the same ACK.
+    pub leaps: u32,
     /// Smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
 }

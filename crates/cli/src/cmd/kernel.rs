@@ -164,6 +164,7 @@ struct SocketEntry {
     alpha: f64,
     cuts: u32,
     ece_acks: u32,
+    leaps: u32,
     srtt_us: u32,
 }
 
@@ -200,6 +201,7 @@ fn entry(socket: SocketView) -> SocketEntry {
         alpha: socket.alpha,
         cuts: socket.cuts,
         ece_acks: socket.marked_acks,
+        leaps: socket.leaps,
         srtt_us: socket.srtt_us,
     }
 }
@@ -207,7 +209,7 @@ fn entry(socket: SocketView) -> SocketEntry {
 fn table(sockets: &[SocketView], out: Output) -> Result<(), CommandError> {
     let header = [
         "twin", "state", "local", "remote", "alpha", "cwnd", "ssthresh", "cuts", "ECE ACKs",
-        "srtt us",
+        "leaps", "srtt us",
     ];
     let row = |s: &SocketView| {
         let mut row =
@@ -215,13 +217,13 @@ fn table(sockets: &[SocketView], out: Output) -> Result<(), CommandError> {
         if s.state != "listen" {
             let ssthresh = s.ssthresh.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
             row.extend([format!("{:.3}", s.alpha), s.snd_cwnd.to_string(), ssthresh]);
-            row.extend([s.cuts, s.marked_acks, s.srtt_us].map(|n| n.to_string()));
+            row.extend([s.cuts, s.marked_acks, s.leaps, s.srtt_us].map(|n| n.to_string()));
         }
         row.resize(header.len(), String::new());
         row
     };
     let rows: Vec<Vec<String>> = sockets.iter().map(row).collect();
-    out.table(&header, &[4, 5, 6, 7, 8, 9], &rows)
+    out.table(&header, &[4, 5, 6, 7, 8, 9, 10], &rows)
 }
 
 fn watch(args: &KernelWatchArgs, out: Output) -> Result<(), CommandError> {

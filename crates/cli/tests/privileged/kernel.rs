@@ -160,6 +160,7 @@ fn watch(name: &str, looks: u32) -> Value {
             assert!(segments < 10 * K, "a window that leaps: {socket}");
             let alpha = socket["alpha"].as_f64().unwrap();
             assert!((0.0..=1.0).contains(&alpha), "{socket}");
+            assert_eq!(socket["leaps"], 0, "{socket}");
             last = socket;
         }
     }
@@ -245,6 +246,50 @@ pub(crate) fn a_one_sided_sender_keeps_its_window_against_a_plain_receiver() {
     let (_, result) = ended(network, "-INT");
     assert_eq!(queue(&result)["drops"], 0, "{result}");
     assert!(queue(&result)["marks"].as_u64().unwrap() > 0, "{result}");
+}
+
+/// Minutes of the soak test; some seconds without it.
+const SOAK: &str = "LOWTIDE_SOAK_MINUTES";
+
+/// Loads and unloads twins under traffic while connections come and go. Both ends run on any core.
+pub(crate) fn windows_never_leap_while_twins_come_and_go() {
+    const NAMES: [&str; 4] = ["lt_dctcp", "lt_odctcp_snd", "lt_odctcp", "lt_tdctcp"];
+    let _one = one_at_a_time();
+    let minutes = std::env::var(SOAK).ok().and_then(|m| m.parse::<u64>().ok());
+    let time = minutes.map_or(Duration::from_secs(6), |m| Duration::from_secs(60 * m));
+    let end = std::time::Instant::now() + time;
+    let hosts = hosts();
+    let network = hosts.network(&MARKING);
+    let (mut rounds, mut connections) = (0, 0);
+    for name in NAMES.iter().cycle() {
+        if std::time::Instant::now() > end {
+            break;
+        }
+        let twin = Twin::load(name, &[]);
+        let receiver = if *name == "lt_odctcp_snd" { None } else { Some(*name) };
+        let long = Transfer::start(&hosts, Some(name), receiver);
+        watch(name, 2);
+        assert!(lowtide(&["kernel", "unload", "--force", twin.0]).status.success());
+        watch(name, 2);
+        drop(long);
+        let again = Twin::load(name, &[]);
+        for _ in 0..5 {
+            let short = Transfer::start(&hosts, Some(name), receiver);
+            watch(name, 1);
+            drop(short);
+            connections += 1;
+        }
+        drop(again);
+        assert_ne!(state(name)["state"], "loaded");
+        rounds += 1;
+    }
+    println!("{rounds} rounds, {connections} short connections");
+    assert!(rounds > 0);
+    let (_, result) = ended(network, "-INT");
+    assert!(queue(&result)["marks"].as_u64().unwrap() > 0, "{result}");
+    for name in NAMES {
+        assert_eq!(state(name)["sockets"], 0, "{name} has sockets that do not close");
+    }
 }
 
 /// Folder of a new cgroup of version 2, removed at the end.

@@ -12,7 +12,7 @@ use crate::error::KernelError;
 use crate::view::SocketView;
 
 /// Size of `struct lt_socket` in `kernel/sockets.bpf.c`.
-const RECORD: usize = SENDER + 96;
+const RECORD: usize = SENDER + 104;
 
 /// Offset of `struct lt_sender` in it.
 const SENDER: usize = 72;
@@ -66,8 +66,9 @@ impl SocketView {
             cwnd,
             ssthresh: (ssthresh != UNLIMITED).then_some(ssthresh),
             alpha: f64::from(word(SENDER + 40)?) / f64::from(1 << 20),
-            cuts: word(SENDER + 80)?,
-            marked_acks: word(SENDER + 84)?,
+            cuts: word(SENDER + 76)?,
+            marked_acks: word(SENDER + 80)?,
+            leaps: word(SENDER + 96)?,
         })
     }
 }
@@ -148,8 +149,9 @@ mod tests {
         word(SENDER, 12_000);
         word(SENDER + 4, u32::MAX);
         word(SENDER + 40, 1 << 19);
-        word(SENDER + 80, 7);
-        word(SENDER + 84, 90);
+        word(SENDER + 76, 7);
+        word(SENDER + 80, 90);
+        word(SENDER + 96, 3);
         record
     }
 
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(socket.remote, "10.0.0.2:80".parse().unwrap());
         assert_eq!((socket.snd_cwnd, socket.cwnd, socket.ssthresh), (12, 12_000, None));
         assert_eq!((socket.alpha, socket.srtt_us), (0.5, 250));
-        assert_eq!((socket.cuts, socket.marked_acks), (7, 90));
+        assert_eq!((socket.cuts, socket.marked_acks, socket.leaps), (7, 90, 3));
         assert_eq!(SocketView::decode(&record()[..RECORD - 1]).map(|s| s.cuts), Some(7));
         assert_eq!(SocketView::decode(&[0; 20]), None);
     }

@@ -1,12 +1,17 @@
 //! Unloads a twin: removes its selections and its registration.
 
 use std::fs;
+use std::time::Duration;
 
-use super::bpffs;
 use super::routes::routes_with;
 use super::sockets::sockets;
+use super::{bpffs, kernel};
 use crate::error::KernelError;
 use crate::twin::Twin;
+
+/// Interval and number of the looks whether the kernel has unregistered a control: 10 s.
+const UNREGISTER_LOOK: Duration = Duration::from_millis(10);
+const UNREGISTER_LOOKS: u32 = 1000;
 
 /// Removes what [`crate::load`] and [`crate::select_for_cgroup`] made for `twin`. Sockets that use
 /// it keep it until they close.
@@ -37,5 +42,17 @@ pub fn unload(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
     for pin in pins {
         fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
     }
-    fs::remove_dir(&folder).map_err(|e| KernelError::io(&folder, e))
+    fs::remove_dir(&folder).map_err(|e| KernelError::io(&folder, e))?;
+    wait_until_gone(twin.name)
+}
+
+/// The kernel ends a link after the last pin is gone, in its own time.
+fn wait_until_gone(name: &str) -> Result<(), KernelError> {
+    for _ in 0..UNREGISTER_LOOKS {
+        if !kernel::is_registered(name)? {
+            return Ok(());
+        }
+        std::thread::sleep(UNREGISTER_LOOK);
+    }
+    Err(KernelError::StillRegistered(name.to_owned()))
 }
