@@ -3,9 +3,9 @@
 use lowtide_net::registry::RegistryEntry as NetEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_scenario::nearest;
+use lowtide_schema::{DefaultValue, DistributionOf};
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
-use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::CdfKind;
+use lowtide_traffic::{Cdf, workload};
 use lowtide_units::{Bytes, Duration};
 use serde::Serialize;
 
@@ -38,6 +38,21 @@ fn param(p: &Param) -> CatalogueSetting {
     CatalogueSetting {
         name: p.name.into(),
         value: p.default.into(),
+        accepts: p.kind.describe(),
+        doc: p.doc.into(),
+        source: p.source.into(),
+    }
+}
+
+/// A parameter that its part declares.
+fn declared(p: &lowtide_schema::Param) -> CatalogueSetting {
+    let value = match p.default {
+        DefaultValue::Required => "required",
+        DefaultValue::Is(text) | DefaultValue::Unset(text) => text,
+    };
+    CatalogueSetting {
+        name: p.name.into(),
+        value: value.into(),
         accepts: p.kind.describe(),
         doc: p.doc.into(),
         source: p.source.into(),
@@ -111,8 +126,8 @@ fn all_switches() -> Vec<CatalogueItem> {
 
 fn distribution(name: &str) -> CatalogueItem {
     let mean = Cdf::named(name).map(|cdf| match cdf.kind() {
-        CdfKind::Size => format!("mean {}", Bytes::new(cdf.mean())),
-        CdfKind::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
+        DistributionOf::Size => format!("mean {}", Bytes::new(cdf.mean())),
+        DistributionOf::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
     });
     let source = Cdf::source(name).unwrap_or_default();
     registered("distribution", name, &mean.unwrap_or_default(), source, &[])
@@ -181,11 +196,14 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::Topologies => {
             lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
         }
-        ListKind::Workloads => lowtide_traffic::workload::REGISTRY
-            .iter()
-            .map(|e| registered("workload", e.name, e.summary, "", &[]))
+        ListKind::Workloads => workload::REGISTRY
+            .all()
+            .map(|e| CatalogueItem {
+                settings: e.params.iter().map(declared).collect(),
+                ..registered("workload", e.name, e.summary, e.spec, &[])
+            })
             .collect(),
-        ListKind::Distributions => [CdfKind::Size, CdfKind::Time]
+        ListKind::Distributions => [DistributionOf::Size, DistributionOf::Time]
             .into_iter()
             .flat_map(Cdf::names)
             .map(distribution)

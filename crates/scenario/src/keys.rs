@@ -3,8 +3,7 @@
 //! Contract: descriptions only. Tables of keys are in [`crate::table_spec`], keys of a topology in
 //! [`crate::topology_keys`], all others in `tables/`.
 
-use lowtide_schema::DefaultValue::{self, Is, Required};
-use lowtide_traffic::workload;
+use lowtide_schema::{DefaultValue, Param};
 use lowtide_units::Fraction;
 
 use crate::value::KeyType;
@@ -31,10 +30,9 @@ pub(crate) const fn key(
 pub(crate) const SHARE: KeyType = KeyType::Parts { min: Fraction::ZERO, max: Fraction::ONE };
 
 impl KeySpec {
-    /// Returns the key of a workload's parameter.
-    pub(crate) fn of_param(param: &workload::WorkloadParam) -> Self {
-        let ty = KeyType::of(param.kind);
-        let default = param.default.map_or(Required, Is);
-        Self { name: param.name, ty, default, doc: param.doc }
+    /// Returns the key of a declared parameter.
+    pub(crate) const fn of_param(param: &Param) -> Self {
+        let ty = KeyType::of_kind(param.kind);
+        Self { name: param.name, ty, default: param.default, doc: param.doc }
     }
 }

@@ -64,7 +64,7 @@ impl KnownNames {
             NameSet::BaseSchemes => base().collect(),
             NameSet::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             NameSet::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
-            NameSet::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
+            NameSet::Workloads => workload::REGISTRY.all().map(|e| e.name.to_owned()).collect(),
             NameSet::Traffic => self.traffic.clone(),
             NameSet::Classes => self.classes.clone(),
             NameSet::HostProfiles => {

@@ -152,9 +152,20 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::Distribution(kind) => {
             json!({ "type": "string", "examples": Cdf::names(kind) })
         }
-        KeyType::OrOff(kind) => {
-            json!({ "anyOf": [of_type(KeyType::of(*kind)), { "const": "off" }] })
+        KeyType::Or { kind, word } => {
+            json!({ "anyOf": [of_type(KeyType::of_kind(*kind)), { "const": word }] })
         }
+        KeyType::Declared(lowtide_schema::ValueKind::Name { allowed, .. }) => {
+            json!({ "enum": allowed() })
+        }
+        KeyType::Declared(lowtide_schema::ValueKind::NameOrCount { allowed, min, max }) => json!({
+            "anyOf": [
+                { "enum": allowed() },
+                { "type": "integer", "minimum": min, "maximum": max },
+            ],
+        }),
+        // Other kinds have their own `KeyType`.
+        KeyType::Declared(_) => json!({}),
         KeyType::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         KeyType::CountOrRest { min, max } => json!({ "anyOf": [
             { "type": "integer", "minimum": min, "maximum": max }, { "const": "rest" },
@@ -165,7 +176,7 @@ fn of_type(ty: KeyType) -> Value {
         }
         KeyType::Time { .. } | KeyType::Size | KeyType::Rate | KeyType::Length => quantity(),
         KeyType::TimeOrOff | KeyType::RateOrOff => quantity_or("off"),
-        KeyType::SizeOrUnlimited | KeyType::LengthOrUnlimited => quantity_or("unlimited"),
+        KeyType::LengthOrUnlimited => quantity_or("unlimited"),
         KeyType::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
         KeyType::Name(names) => of_names(names),
         KeyType::NameList(names) => one_or_many(&of_names(names)),

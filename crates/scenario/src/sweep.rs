@@ -248,7 +248,7 @@ fn range_end(
         PathTarget::Key(key) => {
             // A range may include values that the key rejects; they are rejected later.
             let bare = match key.ty {
-                KeyType::OrOff(kind) => KeyType::of(*kind),
+                KeyType::Or { kind, .. } => KeyType::of_kind(*kind.without_word()),
                 ty => ty,
             };
             let ty = match bare {
@@ -256,7 +256,7 @@ fn range_end(
                     KeyType::Count { min: 0, max: u64::MAX }
                 }
                 KeyType::Time { .. } | KeyType::TimeOrOff => KeyType::Time { positive: false },
-                KeyType::Size | KeyType::SizeOrUnlimited => KeyType::Size,
+                KeyType::Size => KeyType::Size,
                 KeyType::Length | KeyType::LengthOrUnlimited | KeyType::Buffer => KeyType::Length,
                 KeyType::Rate => KeyType::Rate,
                 other => return Err(no(other.describe(&|names| known.list(names)))),

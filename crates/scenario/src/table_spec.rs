@@ -77,7 +77,7 @@ impl TableSpec {
             TableContents::Workloads => {
                 let keys =
                     |e: &workload::WorkloadEntry| e.params.iter().map(KeySpec::of_param).collect();
-                workload::REGISTRY.iter().map(|e| (e.name, e.summary, keys(e))).collect()
+                workload::REGISTRY.all().map(|e| (e.name, e.summary, keys(e))).collect()
             }
             TableContents::Topologies => topology::REGISTRY
                 .iter()

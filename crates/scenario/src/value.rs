@@ -1,9 +1,8 @@
 //! Types of keys, and conversion of written values to typed ones.
 
 use lowtide_net::{QueueLength, Ratio};
+use lowtide_schema::{DistributionOf, Value, ValueKind};
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::CdfKind;
-use lowtide_traffic::workload::WorkloadParamKind;
 use lowtide_units::{
     Bytes, Duration, Fraction, ParseUnitError, Rate, parse_bytes, parse_duration, parse_fraction,
     parse_packets, parse_rate,
@@ -29,8 +28,6 @@ pub(crate) enum KeyType {
     TimeOrOff,
     /// A number of bytes, at least one.
     Size,
-    /// A number of bytes, at least one, or `unlimited`.
-    SizeOrUnlimited,
     /// Bits per second.
     Rate,
     /// Bits per second, or `off`.
@@ -54,11 +51,13 @@ pub(crate) enum KeyType {
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
     /// A distribution by name, one value, or a file.
-    Distribution(CdfKind),
+    Distribution(DistributionOf),
     /// A file by its path relative to the scenario.
     File,
-    /// A value of this kind, or `off`.
-    OrOff(&'static WorkloadParamKind),
+    /// A value of this kind, or a word: `off`, `unlimited`.
+    Or { kind: &'static ValueKind, word: &'static str },
+    /// A value of this kind, which no other type describes.
+    Declared(ValueKind),
     /// A list of sizes in ascending order.
     Sizes,
     /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
@@ -145,6 +144,25 @@ impl std::fmt::Display for KeyValue {
     }
 }
 
+impl KeyValue {
+    /// Returns the value of a declared parameter of `kind`; `None` for a list.
+    pub(crate) fn into_value(self, kind: &ValueKind) -> Option<Value> {
+        Some(match self {
+            Self::Text(text) => return kind.parse(&text).ok(),
+            Self::Bool(value) => Value::Bool(value),
+            Self::Count(value) => Value::Count(value),
+            Self::Time(value) => Value::Duration(value),
+            Self::Size(value) => Value::Bytes(value),
+            Self::Rate(value) => Value::Rate(value),
+            Self::Parts(value) => Value::Fraction(value),
+            Self::Length(value) => Value::Length(value),
+            Self::Ratio(value) => Value::Ratio(value),
+            Self::Keyword(word) => Value::Name(word),
+            Self::Names(_) => return None,
+        })
+    }
+}
+
 impl KeyType {
     /// Describes the accepted values, with an example.
     pub(crate) fn describe(self, known: &dyn Fn(NameSet) -> Vec<String>) -> String {
@@ -160,7 +178,6 @@ impl KeyType {
             Self::Time { positive: false } => "a time, `\"100 us\"`".into(),
             Self::TimeOrOff => "a time above zero, `\"1 ms\"`, or `\"off\"`".into(),
             Self::Size => "a size, `\"30 kB\"`".into(),
-            Self::SizeOrUnlimited => "a size, `\"30 kB\"`, or `\"unlimited\"`".into(),
             Self::RateOrOff => "a rate, `\"10 Gbit/s\"`, or `\"off\"`".into(),
             Self::Rate => "a rate, `\"10 Gbit/s\"`".into(),
             Self::Parts { min, max } => format!("a share, `\"{min}\"` to `\"{max}\"`"),
@@ -175,13 +192,16 @@ impl KeyType {
             Self::Ratio => "a ratio, `\"1/5\"`, `0.2` or `2`".into(),
             Self::FreeNames(what) => what.into(),
             Self::Distribution(kind) => {
-                let value = if kind == CdfKind::Size { "\"20 kB\"" } else { "\"10 ms\"" };
+                let value = if kind == DistributionOf::Size { "\"20 kB\"" } else { "\"10 ms\"" };
                 let names: Vec<String> =
                     Cdf::names(kind).iter().map(|n| format!("`\"{n}\"`")).collect();
                 format!("a distribution, one of {}; one value, `{value}`; or a file", names.join(", "))
             }
             Self::File => "a file, `\"flows.csv\"`".into(),
-            Self::OrOff(kind) => format!("{}, or `\"off\"`", Self::of(*kind).describe(known)),
+            Self::Or { kind, word } => {
+                format!("{}, or `\"{word}\"`", Self::of_kind(*kind).describe(known))
+            }
+            Self::Declared(kind) => kind.describe(),
             Self::Sizes => "a list of sizes, in ascending order: `\"10 kB\"`, `\"1 MB\"`".into(),
             Self::Name(names) => format!("one of {}", quoted(names, known)),
             Self::NameList(names) => format!("a list of {}", quoted(names, known)),
@@ -194,19 +214,23 @@ impl KeyType {
         }
     }
 
-    /// Returns the type of a workload's parameter.
-    pub(crate) const fn of(kind: WorkloadParamKind) -> Self {
+    /// Returns the type of a declared parameter. It may accept values that are out of the range of
+    /// `kind`: the reader checks them against `kind` too.
+    pub(crate) const fn of_kind(kind: ValueKind) -> Self {
         match kind {
-            WorkloadParamKind::Count { min, max } => Self::Count { min, max },
-            WorkloadParamKind::Size => Self::Size,
-            WorkloadParamKind::SizeOrUnlimited => Self::SizeOrUnlimited,
-            WorkloadParamKind::Time => Self::Time { positive: false },
-            WorkloadParamKind::Rate => Self::Rate,
-            WorkloadParamKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
-            WorkloadParamKind::Parts { min, max } => Self::Parts { min, max },
-            WorkloadParamKind::Distribution(kind) => Self::Distribution(kind),
-            WorkloadParamKind::File => Self::File,
-            WorkloadParamKind::Optional(kind) => Self::OrOff(kind),
+            ValueKind::Bool => Self::Bool,
+            ValueKind::Count { min, max } => Self::Count { min, max },
+            ValueKind::Bytes { .. } => Self::Size,
+            ValueKind::Duration { min, .. } => Self::Time { positive: min.as_ps() > 0 },
+            ValueKind::Rate => Self::Rate,
+            ValueKind::Fraction { min, max } => Self::Parts { min, max },
+            ValueKind::Ratio => Self::Ratio,
+            ValueKind::Length => Self::Length,
+            ValueKind::Choice(names) => Self::Name(NameSet::Fixed(names)),
+            ValueKind::Name { .. } | ValueKind::NameOrCount { .. } => Self::Declared(kind),
+            ValueKind::Distribution(of) => Self::Distribution(of),
+            ValueKind::File => Self::File,
+            ValueKind::Or { kind, word } => Self::Or { kind, word },
         }
     }
 
@@ -244,10 +268,13 @@ impl KeyType {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
             Self::Distribution(_) | Self::File => Ok(KeyValue::Text(text)),
-            Self::OrOff(_) | Self::TimeOrOff | Self::RateOrOff if text == "off" => {
-                Ok(KeyValue::Keyword("off"))
-            }
-            Self::OrOff(kind) => Self::of(*kind).read(node, known),
+            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(KeyValue::Keyword("off")),
+            Self::Or { word, .. } if text == word => Ok(KeyValue::Keyword(word)),
+            Self::Or { kind, .. } => Self::of_kind(*kind).read(node, known),
+            Self::Declared(kind) => match kind.parse(&text) {
+                Ok(value) => Ok(KeyValue::Text(value.to_string())),
+                Err(error) => Err(refuse(error.to_string(), None)),
+            },
             Self::Bool => match text.as_str() {
                 "true" => Ok(KeyValue::Bool(true)),
                 "false" => Ok(KeyValue::Bool(false)),
@@ -271,13 +298,11 @@ impl KeyType {
             },
             Self::Time { positive } => time(node, &text, positive).map(KeyValue::Time),
             Self::TimeOrOff => time(node, &text, true).map(KeyValue::Time),
-            Self::SizeOrUnlimited | Self::LengthOrUnlimited | Self::Buffer
-                if text == "unlimited" =>
-            {
+            Self::LengthOrUnlimited | Self::Buffer if text == "unlimited" => {
                 Ok(KeyValue::Keyword("unlimited"))
             }
             Self::Buffer if text == "dynamic" => Ok(KeyValue::Keyword("dynamic")),
-            Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
+            Self::Size => match parse_bytes(&text) {
                 Ok(n) if n.as_u64() == 0 => Err(refuse("a size must be above zero".into(), None)),
                 Ok(n) => Ok(KeyValue::Size(n)),
                 Err(e) => Err(unit(node, &e)),

@@ -129,6 +129,15 @@ impl ValueKind {
     pub const POSITIVE_TIME: Self =
         Self::Duration { min: Duration::from_ps(1), max: Self::MAX_TIME };
 
+    /// Returns the kind of the values that are not words: of `kind or off` it is `kind`.
+    pub const fn without_word(&self) -> &Self {
+        let mut kind = self;
+        while let Self::Or { kind: inner, .. } = kind {
+            kind = inner;
+        }
+        kind
+    }
+
     /// Parses `text` as a value of this kind; the error states the accepted values.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();
@@ -274,6 +283,15 @@ mod tests {
             for text in texts {
                 assert_eq!(kind.parse(text).unwrap().to_string(), text, "{kind:?}");
             }
+        }
+    }
+
+    #[test]
+    fn words_are_removed_at_any_depth() {
+        static SIZE_OR_OFF: ValueKind = ValueKind::Or { kind: &ValueKind::SIZE, word: "off" };
+        let nested = ValueKind::Or { kind: &SIZE_OR_OFF, word: "unlimited" };
+        for kind in [ValueKind::SIZE, SIZE_OR_OFF, nested] {
+            assert_eq!(kind.without_word().describe(), ValueKind::SIZE.describe());
         }
     }
 

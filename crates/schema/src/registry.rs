@@ -12,7 +12,7 @@ use once_cell::race::OnceBox;
 
 /// A registered part: it has a name.
 pub trait Part: 'static {
-    /// What the part is, in messages: `congestion control`, `marker`.
+    /// Kind of the part, in messages: `congestion control`, `marker`.
     const WHAT: &'static str;
 
     /// Its name in kebab case, as users write it.

@@ -23,9 +23,9 @@ pub struct Values(Vec<(&'static str, Value)>);
 pub struct ParamError {
     /// Name of the parameter; `None` if the error concerns the whole part.
     pub param: Option<&'static str>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to do, if known.
+    /// The remedy, if known.
     pub help: Option<String>,
 }
 

@@ -8,6 +8,7 @@
 
 use core::fmt;
 
+use lowtide_schema::DistributionOf;
 use lowtide_sim::Rng;
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
@@ -16,15 +17,6 @@ mod read;
 
 /// Probability one, as a fixed-point number with 18 decimal digits.
 pub const PROBABILITY_ONE: u64 = 1_000_000_000_000_000_000;
-
-/// Quantity that is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum CdfKind {
-    /// Sizes, in bytes.
-    Size,
-    /// Durations, in picoseconds.
-    Time,
-}
 
 /// A point of a distribution function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +31,7 @@ struct Point {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cdf {
     name: String,
-    kind: CdfKind,
+    kind: DistributionOf,
     /// Values and probabilities never decrease; the last probability is [`PROBABILITY_ONE`].
     points: Vec<Point>,
 }
@@ -52,16 +44,18 @@ impl Cdf {
 
     /// Reads a text other than a path: a built-in distribution of that kind, or a constant such as
     /// `20 kB` or `10 ms`. Returns `None` for any other text, which is then a path.
-    pub fn from_text(text: &str, kind: CdfKind) -> Option<Self> {
+    pub fn from_text(text: &str, kind: DistributionOf) -> Option<Self> {
         let fixed = || match kind {
-            CdfKind::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
-            CdfKind::Time => parse_duration(text).ok().map(Self::fixed_time),
+            DistributionOf::Size => {
+                parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed)
+            }
+            DistributionOf::Time => parse_duration(text).ok().map(Self::fixed_time),
         };
         Self::named(text).filter(|cdf| cdf.kind == kind).or_else(fixed)
     }
 
     /// Returns the names of the built-in distributions of a kind.
-    pub fn names(kind: CdfKind) -> Vec<&'static str> {
+    pub fn names(kind: DistributionOf) -> Vec<&'static str> {
         built_in::names(kind)
     }
 
@@ -75,13 +69,13 @@ impl Cdf {
     pub fn fixed(size: Bytes) -> Self {
         let value = size.as_u64().max(1);
         let points = vec![Point { value, cumulative: PROBABILITY_ONE }];
-        Self { name: size.to_string(), kind: CdfKind::Size, points }
+        Self { name: size.to_string(), kind: DistributionOf::Size, points }
     }
 
     /// Returns a constant duration.
     pub fn fixed_time(span: Duration) -> Self {
         let points = vec![Point { value: span.as_ps(), cumulative: PROBABILITY_ONE }];
-        Self { name: span.to_string(), kind: CdfKind::Time, points }
+        Self { name: span.to_string(), kind: DistributionOf::Time, points }
     }
 
     /// Returns whether the distribution is constant.
@@ -107,7 +101,7 @@ impl Cdf {
     }
 
     /// Quantity that is drawn.
-    pub fn kind(&self) -> CdfKind {
+    pub fn kind(&self) -> DistributionOf {
         self.kind
     }
 
@@ -172,7 +166,7 @@ impl Cdf {
     /// Draws a value, usually from one number of the generator.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let value = self.quantile(rng.below(PROBABILITY_ONE));
-        if self.kind == CdfKind::Size { value.max(1) } else { value }
+        if self.kind == DistributionOf::Size { value.max(1) } else { value }
     }
 
     /// Draws a size.

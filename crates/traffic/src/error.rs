@@ -30,10 +30,17 @@ impl WorkloadError {
         Self { key: Some(key), message: message.into(), help: Some(help.into()), file: None }
     }
 
-    /// Returns an error about a group that exceeds a limit.
-    pub(crate) fn above_limit(group: &str, what: &str, most: u64) -> Self {
+    /// Returns an error about a group that makes more than `most` of `what`, such as connections.
+    pub fn above_limit(group: &str, what: &str, most: u64) -> Self {
         let message = format!("[traffic.{group}] makes more than {most} {what}");
         let help = "lower the load or the count, or shorten the run".to_owned();
+        Self { key: None, message, help: Some(help), file: None }
+    }
+
+    /// Returns an error about a bug of `workload`, which made `wrong` for `group`.
+    pub(crate) fn of_workload(workload: &str, group: &str, wrong: &str) -> Self {
+        let message = format!("the workload `{workload}` of [traffic.{group}] makes {wrong}");
+        let help = "correct the workload: this is not an error of the scenario".to_owned();
         Self { key: None, message, help: Some(help), file: None }
     }
 

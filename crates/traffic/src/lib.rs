@@ -1,15 +1,20 @@
 //! Flows and queries: number, size, endpoints, start and write pattern. Independent of the
 //! transport.
 
+// Lets a file compile unchanged here and in another crate: `use lowtide_traffic::Flow`.
+extern crate self as lowtide_traffic;
+
 mod api;
 pub mod cdf;
+mod check;
+pub mod endpoints;
+mod entry;
 mod error;
 mod flow;
 mod list;
-mod param;
-mod queries;
+pub mod queries;
 mod query_client;
-mod round_robin;
+pub mod round_robin;
 #[cfg(test)]
 mod testing;
 pub mod text_file;

@@ -1,96 +1,116 @@
 //! Parameters and helpers common to all query workloads.
 
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{DistributionOf, Param, ValueKind};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::api::{Traffic, WorkloadArgs, WorkloadContext};
-use crate::cdf::CdfKind;
+use crate::endpoints::self_traffic_error;
 use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
-use crate::param::{WorkloadParam, WorkloadParamKind};
 use crate::{QueryClientSpec, QuerySchedule};
 
 /// `request`.
-pub(crate) const REQUEST: WorkloadParam = WorkloadParam {
+pub const REQUEST: Param = Param {
     name: "request",
-    kind: WorkloadParamKind::Size,
-    default: Some("1600 B"),
+    kind: ValueKind::SIZE,
+    default: Is("1600 B"),
     doc: "Bytes of a request to one server; the default is DCTCP §2.2's.",
+    source: "DCTCP §2.2",
 };
 
 /// `answer`, which is required.
-pub(crate) const ANSWER: WorkloadParam = WorkloadParam {
+pub const ANSWER: Param = Param {
     name: "answer",
-    kind: WorkloadParamKind::Distribution(CdfKind::Size),
-    default: None,
+    kind: ValueKind::Distribution(DistributionOf::Size),
+    default: Required,
     doc: "Bytes of each server's answer: one size, or a distribution drawn once per query (100,000 draws at most, then reused in order).",
+    source: "DCTCP §4.2",
 };
 
 /// `queries`.
-pub(crate) const QUERIES: WorkloadParam = WorkloadParam {
+pub const QUERIES: Param = Param {
     name: "queries",
-    kind: WorkloadParamKind::Count { min: 1, max: MAX_QUERIES },
-    default: Some("1000"),
+    kind: ValueKind::Count { min: 1, max: MAX_QUERIES },
+    default: Is("1000"),
     doc: "Queries of each client; open-loop clients stop earlier when the run ends.",
+    source: "DCTCP §4.2.1",
 };
 
 /// `think`.
-pub(crate) const THINK: WorkloadParam = WorkloadParam {
+pub const THINK: Param = Param {
     name: "think",
-    kind: WorkloadParamKind::Time,
-    default: Some("0 s"),
+    kind: ValueKind::TIME,
+    default: Is("0 s"),
     doc: "Closed loop: time from the last byte of a query's last answer to the next query.",
+    source: "lowtide",
 };
 
 /// `connections`.
-pub(crate) const CONNECTIONS: WorkloadParam = WorkloadParam {
+pub const CONNECTIONS: Param = Param {
     name: "connections",
-    kind: WorkloadParamKind::Choice(&["persistent", "per-request"]),
-    default: Some("persistent"),
+    kind: ValueKind::Choice(&["persistent", "per-request"]),
+    default: Is("persistent"),
     doc: "`persistent` connections stay open from query to query; with `per-request` each request opens a new one.",
+    source: "DCTCP §4.2.1",
 };
 
 /// `jitter`.
-pub(crate) const JITTER: WorkloadParam = WorkloadParam {
+pub const JITTER: Param = Param {
     name: "jitter",
-    kind: WorkloadParamKind::Time,
-    default: Some("0 s"),
+    kind: ValueKind::TIME,
+    default: Is("0 s"),
     doc: "Each request of a query leaves up to this much later, uniformly (DCTCP §2.3.2).",
+    source: "DCTCP §2.3.2",
 };
 
 /// `deadline`.
-pub(crate) const DEADLINE: WorkloadParam = WorkloadParam {
+pub const DEADLINE: Param = Param {
     name: "deadline",
-    kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
-    default: Some("off"),
+    kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+    default: Is("off"),
     doc: "A query that takes longer misses its deadline but still runs to completion.",
+    source: "DCTCP §2.1",
 };
 
 /// Returns the servers of a client: all destinations except itself.
-pub(crate) fn servers(args: &WorkloadArgs, client: u32) -> Result<Vec<u32>, WorkloadError> {
+///
+/// # Errors
+/// There is no other host.
+pub fn servers(args: &WorkloadArgs, client: u32) -> Result<Vec<u32>, WorkloadError> {
     let servers: Vec<u32> = args.destinations.iter().copied().filter(|s| *s != client).collect();
-    if servers.is_empty() { Err(crate::round_robin::self_traffic_error(args)) } else { Ok(servers) }
+    if servers.is_empty() { Err(self_traffic_error(args)) } else { Ok(servers) }
 }
 
-/// Returns a query client with these parameters that queries all of its servers.
-pub(crate) fn query_client(args: &WorkloadArgs, client: u32, servers: Vec<u32>) -> QueryClientSpec {
+/// Returns a query client that queries all of `servers`, each for one byte; the caller sets
+/// `response_sizes`, and `fan_out` if it is less. The workload declares [`START`], [`REQUEST`],
+/// [`JITTER`], [`DEADLINE`] and [`CONNECTIONS`].
+///
+/// [`START`]: crate::round_robin::START
+pub fn query_client(
+    args: &WorkloadArgs,
+    client: u32,
+    servers: Vec<u32>,
+    schedule: QuerySchedule,
+) -> QueryClientSpec {
     QueryClientSpec {
         group: args.group,
         client,
-        start: Instant::ZERO + args.time("start"),
+        start: Instant::ZERO + args.values.duration("start"),
         fan_out: u32::try_from(servers.len()).unwrap_or(u32::MAX),
         servers,
-        request: args.size("request").unwrap_or(Bytes::new(1)),
+        request: args.values.bytes("request"),
         response_sizes: vec![Bytes::new(1)],
-        schedule: closed_loop(args),
-        jitter: args.time("jitter"),
-        deadline: args.time_or_off("deadline"),
-        persistent: args.choice("connections") != Some("per-request"),
+        schedule,
+        jitter: args.values.duration("jitter"),
+        deadline: args.values.find_duration("deadline"),
+        persistent: args.values.name("connections") != "per-request",
     }
 }
 
-/// Returns the closed loop that `queries` and `think` describe.
-pub(crate) fn closed_loop(args: &WorkloadArgs) -> QuerySchedule {
-    let queries = u32::try_from(args.count("queries").max(1)).unwrap_or(u32::MAX);
-    QuerySchedule::ClosedLoop { queries, pause: args.time("think") }
+/// Returns the closed loop that [`QUERIES`] and [`THINK`] describe.
+pub fn closed_loop(args: &WorkloadArgs) -> QuerySchedule {
+    let queries = u32::try_from(args.values.count("queries")).unwrap_or(u32::MAX);
+    QuerySchedule::ClosedLoop { queries, pause: args.values.duration("think") }
 }
 
 /// Most response sizes drawn for one client; later queries reuse them from the first.
@@ -98,14 +118,17 @@ const MAX_RESPONSE_SIZES: u64 = 100_000;
 
 /// Draws the response sizes of the `i`-th client from the distribution under `key`: one per query,
 /// or a single one if the distribution is constant.
-pub(crate) fn draw_response_sizes(
+///
+/// # Errors
+/// The workload has no distribution under `key`.
+pub fn draw_response_sizes(
     args: &WorkloadArgs,
     ctx: &WorkloadContext,
     i: u64,
     key: &'static str,
     schedule: &QuerySchedule,
 ) -> Result<Vec<Bytes>, WorkloadError> {
-    let (cdf, mut rng) = (args.require_cdf(key)?, args.rng(ctx, i, key));
+    let (cdf, mut rng) = (args.distribution(key)?, args.rng(ctx, i, key));
     let queries = match schedule {
         QuerySchedule::ClosedLoop { queries, .. } => u64::from(*queries),
         QuerySchedule::OpenLoop(times) => times.len() as u64,
@@ -114,8 +137,12 @@ pub(crate) fn draw_response_sizes(
     Ok((0..different).map(|_| cdf.draw_size(&mut rng)).collect())
 }
 
-/// Makes a query client for each source; stops once they exceed a limit of the group.
-pub(crate) fn client_per_source(
+/// Makes a query client for each source: `make` gets its index and the host. Stops once the clients
+/// exceed a limit of the group.
+///
+/// # Errors
+/// The first error of `make`, or a limit.
+pub fn client_per_source(
     args: &WorkloadArgs,
     mut make: impl FnMut(u64, u32) -> Result<QueryClientSpec, WorkloadError>,
 ) -> Result<Traffic, WorkloadError> {
@@ -134,14 +161,19 @@ pub(crate) fn client_per_source(
 }
 
 /// Returns arrival times from `start` to the end of the run, at most `most`, each a gap after the
-/// previous one. The first is one gap after the start.
-pub(crate) fn arrival_times(
+/// previous one. The first is one gap after the start. The workload declares [`START`].
+///
+/// # Errors
+/// More than [`MAX_QUERIES`] arrivals.
+///
+/// [`START`]: crate::round_robin::START
+pub fn arrival_times(
     args: &WorkloadArgs,
     ctx: &WorkloadContext,
     most: u64,
     mut gap: impl FnMut() -> Duration,
 ) -> Result<Vec<Instant>, WorkloadError> {
-    let mut at = Instant::ZERO + args.time("start");
+    let mut at = Instant::ZERO + args.values.duration("start");
     let mut times = Vec::new();
     while (times.len() as u64) < most {
         at += gap();

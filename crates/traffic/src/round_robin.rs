@@ -4,83 +4,81 @@
 //! start. If both are one host, the next destination is taken, so that a group of hosts can send
 //! among its own members. Two lists that contain only one host are rejected.
 
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{Param, ValueKind};
 use lowtide_units::Instant;
 
 use crate::api::{Traffic, WorkloadArgs};
+use crate::endpoints::{nth, nth_other, self_traffic_error};
 use crate::error::WorkloadError;
-use crate::param::{WorkloadParam, WorkloadParamKind};
 use crate::{Flow, WritePattern};
 
 /// `count`.
-pub(crate) const COUNT: WorkloadParam = WorkloadParam {
+pub const COUNT: Param = Param {
     name: "count",
-    kind: WorkloadParamKind::Count { min: 1, max: 1_000_000 },
-    default: Some("1"),
+    kind: ValueKind::Count { min: 1, max: 1_000_000 },
+    default: Is("1"),
     doc: "Number of flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
+    source: "lowtide",
 };
 
 /// `size`.
-pub(crate) const SIZE: WorkloadParam = WorkloadParam {
+pub const SIZE: Param = Param {
     name: "size",
-    kind: WorkloadParamKind::SizeOrUnlimited,
-    default: None,
+    kind: ValueKind::Or { kind: &ValueKind::SIZE, word: "unlimited" },
+    default: Required,
     doc: "Payload bytes of each flow; `unlimited` sends until the run ends.",
+    source: "ns-3 `BulkSendApplication::MaxBytes`",
 };
 
 /// `start`.
-pub(crate) const START: WorkloadParam = WorkloadParam {
+pub const START: Param = Param {
     name: "start",
-    kind: WorkloadParamKind::Time,
-    default: Some("0 s"),
+    kind: ValueKind::TIME,
+    default: Is("0 s"),
     doc: "Time at which the first flow opens its connection.",
+    source: "ns-3 `Application::StartTime`",
 };
 
 /// `spacing`.
-pub(crate) const SPACING: WorkloadParam = WorkloadParam {
+pub const SPACING: Param = Param {
     name: "spacing",
-    kind: WorkloadParamKind::Time,
-    default: Some("0 s"),
+    kind: ValueKind::TIME,
+    default: Is("0 s"),
     doc: "Time from the start of one flow to the start of the next.",
+    source: "lowtide",
 };
 
 /// `duration`.
-pub(crate) const DURATION: WorkloadParam = WorkloadParam {
+pub const DURATION: Param = Param {
     name: "duration",
-    kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
-    default: Some("off"),
+    kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+    default: Is("off"),
     doc: "Time from opening after which a flow of `unlimited` size stops writing; its send buffer is still sent.",
+    source: "lowtide",
 };
 
-/// Makes the flows, each with this write pattern.
-pub(crate) fn round_robin_flows(
+/// Makes the flows, each with this write pattern. The workload declares [`COUNT`], [`SIZE`],
+/// [`START`] and [`SPACING`].
+///
+/// # Errors
+/// A flow has no destination but its source.
+pub fn round_robin_flows(
     args: &WorkloadArgs,
     write_pattern: WritePattern,
 ) -> Result<Traffic, WorkloadError> {
-    let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
+    let (size, start, spacing) = (
+        args.values.find_bytes("size"),
+        args.values.duration("start"),
+        args.values.duration("spacing"),
+    );
     let flow = |i| {
         let src = nth(&args.sources, i)?;
         let dst = nth_other(&args.destinations, i, src)?;
         let start = Instant::ZERO + start + spacing * i;
         Some(Flow { group: args.group, src, dst, size, start, write_pattern })
     };
-    let flows = (0..args.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
+    let flows = (0..args.values.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
     let flows = flows.ok_or_else(|| self_traffic_error(args))?;
     Ok(Traffic { flows, query_clients: Vec::new() })
-}
-
-/// Returns the error for a host that has no destination except itself.
-pub(crate) fn self_traffic_error(args: &WorkloadArgs) -> WorkloadError {
-    let message = format!("[traffic.{}] sends from a host to itself", args.name);
-    WorkloadError::at("to", message, "name another host in `to`")
-}
-
-/// Returns element `i mod length`, or the next one if that is `host`.
-pub(crate) fn nth_other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
-    [i, i + 1].into_iter().filter_map(|i| nth(hosts, i)).find(|other| *other != host)
-}
-
-/// Returns element `i mod length`.
-fn nth(hosts: &[u32], i: u64) -> Option<u32> {
-    let index = i.checked_rem(hosts.len() as u64)?;
-    hosts.get(usize::try_from(index).ok()?).copied()
 }

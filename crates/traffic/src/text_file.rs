@@ -5,6 +5,15 @@
 
 use core::fmt;
 
+/// A user's file; a crate above this one reads it from disk.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct UserFile {
+    /// Name in the scenario; errors begin with it.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
 /// An error in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {

@@ -31,7 +31,7 @@ const ORDER: [&str; 28] = [
     "lowtide-uml",
     "lowtide-testbed",
     "lowtide",
-    "own-scheme",
+    "own-parts",
     "lowtide-trial",
     "lowtide-test-needs",
     "lowtide-interop",

@@ -206,13 +206,10 @@ mod tests {
 
     #[test]
     fn a_key_means_the_same_in_every_workload() {
-        let params = || workload::REGISTRY.iter().flat_map(|e| e.params);
+        let params = || workload::REGISTRY.all().flat_map(|e| e.params);
         for one in params() {
             for other in params().filter(|p| p.name == one.name) {
-                assert_eq!(
-                    (one.kind, one.default, one.doc),
-                    (other.kind, other.default, other.doc)
-                );
+                assert_eq!(format!("{one:?}"), format!("{other:?}"));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `[hosts.NAME.nic]`: host stack and NIC, between TCP and the line.
 
 use lowtide_host::{AggregationSpec, BucketSpec, NicSpec, StackDelay, StackJitter, StackSpec};
-use lowtide_traffic::workload::WorkloadParamKind;
+use lowtide_schema::ValueKind;
 use lowtide_units::{Bytes, Duration};
 
 use crate::keys::key;
@@ -36,7 +36,7 @@ pub(super) static NIC: TableSpec = TableSpec {
         ),
         key(
             "tsq-limit",
-            KeyType::OrOff(&WorkloadParamKind::Size),
+            KeyType::Or { kind: &ValueKind::SIZE, word: "off" },
             Is("off"),
             "Limit of a connection's data in its host's queue (Linux: TCP small queues); at the limit the window does not grow. Not together with `bucket-rate`, `send-delay` or `send-jitter`.",
         ),
@@ -48,7 +48,7 @@ pub(super) static NIC: TableSpec = TableSpec {
         ),
         key(
             "aggregate",
-            KeyType::OrOff(&WorkloadParamKind::Time),
+            KeyType::Or { kind: &ValueKind::TIME, word: "off" },
             Is("off"),
             "Receive aggregation (LRO, GRO): time that a segment waits for its successors; `0 s` merges segments of one interrupt.",
         ),

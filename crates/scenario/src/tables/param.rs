@@ -1,85 +1,88 @@
-//! Keys of a workload; distributions and flow lists may come from files.
+//! Keys of a workload, as it declares them; distributions and flow lists may come from files.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use lowtide_schema::{DistributionOf, Param, Value, ValueKind, Values};
 use lowtide_traffic::Cdf;
-use lowtide_traffic::cdf::CdfKind;
-use lowtide_traffic::workload::{
-    UserFile, WorkloadArgs, WorkloadParam, WorkloadParamKind, WorkloadParamValue,
-};
-use lowtide_units::Rate;
+use lowtide_traffic::workload::UserFile;
 
 use crate::error::nearest;
 use crate::files::{FileCache, error_span};
 use crate::reader::TableReader;
 use crate::toml_tree::SourceText;
 use crate::toml_writer::TomlWriter;
-use crate::value::KeyValue;
 
-/// Reads a parameter's value, and the file that it is from.
+/// Values of the parameters of a workload, and the contents of the files that they name.
+#[derive(Default)]
+pub(super) struct WorkloadValues {
+    /// Complete if the table has no error.
+    pub(super) values: Values,
+    pub(super) distributions: BTreeMap<&'static str, Arc<Cdf>>,
+    pub(super) files: BTreeMap<&'static str, Arc<UserFile>>,
+    /// All files that were read, those of distributions included, in the order of the parameters.
+    pub(super) sources: Vec<Arc<UserFile>>,
+}
+
+/// Reads the values of `params`; reports each error at its key.
 pub(super) fn read(
     r: &mut TableReader<'_, '_, '_>,
-    param: &WorkloadParam,
+    params: &'static [Param],
     files: &FileCache<'_>,
-) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
-    let name = param.name;
-    let mut kind = param.kind;
-    if let WorkloadParamKind::Optional(inner) = kind {
-        match r.value(name) {
-            Some((KeyValue::Keyword("off"), _)) | None => return (WorkloadParamValue::Off, None),
-            Some(_) => kind = *inner,
+) -> WorkloadValues {
+    let mut out = WorkloadValues::default();
+    for param in params {
+        let name = param.name;
+        let value = r.value(name).and_then(|(value, _)| value.into_value(&param.kind));
+        let Some(mut value) = value else { continue };
+        // The type of the key may accept more: it has no range of sizes and times.
+        if let Err(error) = param.kind.check(&value) {
+            r.report(name, format!("`{name}`: {error}"), None);
+            continue;
         }
-    }
-    let value = match kind {
-        WorkloadParamKind::Count { .. } => WorkloadParamValue::Count(r.count(name)),
-        WorkloadParamKind::Size | WorkloadParamKind::SizeOrUnlimited => {
-            WorkloadParamValue::Size(r.size(name))
-        }
-        WorkloadParamKind::Time => WorkloadParamValue::Time(r.time(name).unwrap_or_default()),
-        WorkloadParamKind::Rate => {
-            WorkloadParamValue::Rate(r.rate(name).unwrap_or(Rate::from_gbps(1)))
-        }
-        WorkloadParamKind::Parts { min, .. } => {
-            WorkloadParamValue::Parts(r.parts(name).unwrap_or(min))
-        }
-        WorkloadParamKind::Choice(names) => {
-            let chosen = r.text(name);
-            let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());
-            WorkloadParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
-        }
-        WorkloadParamKind::Distribution(kind) => return distribution(r, name, kind, files),
-        WorkloadParamKind::File => {
-            let Some(path) = r.text(name) else { return (WorkloadParamValue::Off, None) };
-            return match files.get(&path) {
-                Ok(file) => (WorkloadParamValue::File(Arc::clone(&file)), Some(file)),
+        match (*param.kind.without_word(), &value) {
+            (ValueKind::Distribution(of), Value::Text(text)) => {
+                let Some(cdf) = distribution(r, name, text, of, files, &mut out.sources) else {
+                    continue;
+                };
+                value = Value::Text(cdf.name().to_owned());
+                out.distributions.insert(name, Arc::new(cdf));
+            }
+            (ValueKind::File, Value::Text(path)) => match files.get(path) {
+                Ok(file) => {
+                    out.sources.push(Arc::clone(&file));
+                    out.files.insert(name, file);
+                }
                 Err(why) => {
                     let help = "paths are relative to the scenario's directory".to_owned();
                     r.report(name, format!("cannot read `{path}`: {why}"), Some(help));
-                    (WorkloadParamValue::Off, None)
+                    continue;
                 }
-            };
+            },
+            _ => {}
         }
-        // Optional parameters are not nested.
-        WorkloadParamKind::Optional(_) => WorkloadParamValue::Off,
-    };
-    (value, None)
+        out.values.set(name, value);
+    }
+    out
 }
 
+/// Reads the distribution `text`, the value of the key `name`; adds its file to `sources`.
 fn distribution(
     r: &mut TableReader<'_, '_, '_>,
     name: &str,
-    kind: CdfKind,
+    text: &str,
+    of: DistributionOf,
     files: &FileCache<'_>,
-) -> (WorkloadParamValue, Option<Arc<UserFile>>) {
-    let Some(text) = r.text(name) else { return (WorkloadParamValue::Off, None) };
-    if let Some(cdf) = Cdf::from_text(&text, kind) {
-        return (WorkloadParamValue::Distribution(Arc::new(cdf)), None);
+    sources: &mut Vec<Arc<UserFile>>,
+) -> Option<Cdf> {
+    if let Some(cdf) = Cdf::from_text(text, of) {
+        return Some(cdf);
     }
-    let file = match files.get(&text) {
+    let file = match files.get(text) {
         Ok(file) => file,
         Err(why) => {
-            let known = Cdf::names(kind);
-            let help = match nearest(&text, known.iter().copied()) {
+            let known = Cdf::names(of);
+            let help = match nearest(text, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`? It is one of {}", known.join(", ")),
                 None => {
                     format!("write a value with its unit, a file, or one of {}", known.join(", "))
@@ -88,43 +91,26 @@ fn distribution(
             let message =
                 format!("`{text}` is not a distribution, a value with a unit, or a file: {why}");
             r.report(name, message, Some(help));
-            return (WorkloadParamValue::Off, None);
+            return None;
         }
     };
-    match Cdf::parse(&text, kind, &file.text) {
-        Ok(cdf) => (WorkloadParamValue::Distribution(Arc::new(cdf)), Some(file)),
+    sources.push(Arc::clone(&file));
+    match Cdf::parse(text, of, &file.text) {
+        Ok(cdf) => Some(cdf),
         Err(error) => {
             let at = error_span(&file.text, &error, r.add_source(SourceText::of(&file)));
             r.report_at(at, error.message, Some(error.help));
-            (WorkloadParamValue::Off, Some(file))
+            None
         }
     }
 }
 
-/// Writes a parameter's value.
-pub(super) fn write(out: &mut TomlWriter, param: &WorkloadParam, args: &WorkloadArgs) {
-    let name = param.name;
-    let mut kind = param.kind;
-    if let WorkloadParamKind::Optional(inner) = kind {
-        if !args.is_set(name) {
-            return out.text(name, "off");
+/// Writes the values.
+pub(super) fn write(out: &mut TomlWriter, values: &Values) {
+    for (name, value) in values.iter() {
+        match value {
+            Value::Bool(_) | Value::Count(_) => out.bare(name, value),
+            _ => out.text(name, value),
         }
-        kind = *inner;
-    }
-    match kind {
-        WorkloadParamKind::Count { .. } => out.bare(name, args.count(name)),
-        WorkloadParamKind::Time => out.text(name, args.time(name)),
-        WorkloadParamKind::Rate => out.optional(name, args.rate(name)),
-        WorkloadParamKind::Parts { .. } => out.optional(name, args.parts(name)),
-        WorkloadParamKind::Choice(_) => out.optional(name, args.choice(name)),
-        WorkloadParamKind::Distribution(_) => {
-            out.optional(name, args.distribution(name).map(|cdf| cdf.name()));
-        }
-        WorkloadParamKind::File => out.optional(name, args.file(name).map(|file| &file.name)),
-        WorkloadParamKind::Size | WorkloadParamKind::SizeOrUnlimited => match args.size(name) {
-            Some(size) => out.text(name, size),
-            None => out.text(name, "unlimited"),
-        },
-        WorkloadParamKind::Optional(_) => {}
     }
 }

@@ -1,8 +1,6 @@
 //! `[traffic.NAME]`: groups of flows and of queries. Each workload has its own keys.
 
-use std::sync::Arc;
-
-use lowtide_traffic::workload::{self, HostSelection, UserFile, WorkloadArgs};
+use lowtide_traffic::workload::{self, HostSelection, WorkloadArgs, WorkloadEntry};
 
 use super::param;
 use super::read_context::ReadContext;
@@ -15,12 +13,15 @@ use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 use lowtide_schema::DefaultValue::{Is, Unset};
 
+/// Workload of a group without `kind`.
+static DEFAULT: &WorkloadEntry = &workload::transfers::ENTRY;
+
 /// `[traffic.NAME]`.
 pub(crate) static TRAFFIC: TableSpec = TableSpec {
     path: &["traffic", "*"],
     doc: "A group of flows, or of queries. The other keys depend on the kind.",
     keys: &[
-        key("kind", KeyType::Name(NameSet::Workloads), Is("transfers"), "Workload."),
+        key("kind", KeyType::Name(NameSet::Workloads), Is(DEFAULT.name), "Workload."),
         key(
             "from",
             KeyType::Hosts,
@@ -50,8 +51,8 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
     let mut out = Vec::new();
     for (index, named) in file.groups(&TRAFFIC, "long").into_iter().enumerate() {
         let kind = named.node.get(&["kind"]).and_then(TomlNode::scalar);
-        let workload =
-            kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
+        let workload = kind.as_deref().and_then(|kind| workload::REGISTRY.find(kind));
+        let workload = workload.unwrap_or(DEFAULT);
         let more: Vec<KeySpec> = workload.params.iter().map(KeySpec::of_param).collect();
         let file_cache = file.files;
         let mut r = file.reader(&TRAFFIC, &more, named);
@@ -63,13 +64,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         }
         let (from, to) = (r.names("from"), r.names("to"));
         let class = r.text("class");
-        let mut files: Vec<Arc<UserFile>> = Vec::new();
-        let mut values = Vec::new();
-        for param in workload.params {
-            let (value, used) = param::read(&mut r, param, file_cache);
-            values.push((param.name, value));
-            files.extend(used);
-        }
+        let read = param::read(&mut r, workload.params, file_cache);
         let keys = workload.params.iter().map(|p| p.name).chain(["from", "to"]);
         let places = keys.filter(|key| r.has(key)).map(|key| (key, r.at(key))).collect();
         let mut list = |names: Option<Vec<(String, SourceSpan)>>| {
@@ -81,7 +76,16 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         let class = class.and_then(place).map(|place| place as u8);
         let name = named.name.to_owned();
         let group = index as u16;
-        let args = WorkloadArgs { group, name: name.clone(), sources, destinations, values };
+        let args = WorkloadArgs {
+            group,
+            name: name.clone(),
+            sources,
+            destinations,
+            values: read.values,
+            distributions: read.distributions,
+            files: read.files,
+        };
+        let files = read.sources;
         out.push(TrafficGroup { name, at: named.at, places, workload, args, class, files });
     }
     out
@@ -105,7 +109,5 @@ pub(super) fn write(out: &mut TomlWriter, group: &TrafficGroup, model: &Scenario
     }
     let class = group.class.and_then(|class| model.switch.classes.get(usize::from(class)));
     out.optional("class", class.map(|class| &class.name));
-    for param in group.workload.params {
-        param::write(out, param, &group.args);
-    }
+    param::write(out, &group.args.values);
 }

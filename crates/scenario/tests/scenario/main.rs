@@ -6,6 +6,7 @@ mod embedded;
 mod fabrics;
 mod never_marks;
 mod one_sided;
+mod own_workload;
 mod refused;
 mod refused_hosts;
 mod refused_network;

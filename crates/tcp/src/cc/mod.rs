@@ -19,7 +19,7 @@ pub mod vegas;
 
 /// Checks that the file of another crate compiles here unchanged.
 #[cfg(test)]
-#[path = "../../../../examples/own-scheme/src/abe.rs"]
+#[path = "../../../../examples/own-parts/src/abe.rs"]
 #[expect(unreachable_pub, reason = "it is not part of this crate")]
 mod example_abe;
 

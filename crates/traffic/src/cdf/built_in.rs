@@ -1,10 +1,12 @@
 //! Built-in distributions: data files with their source at the head.
 
-use super::{Cdf, CdfKind};
+use lowtide_schema::DistributionOf;
+
+use super::Cdf;
 
 struct BuiltIn {
     name: &'static str,
-    kind: CdfKind,
+    kind: DistributionOf,
     text: &'static str,
 }
 
@@ -12,7 +14,7 @@ macro_rules! built_in {
     ($name:literal, $kind:ident) => {
         BuiltIn {
             name: $name,
-            kind: CdfKind::$kind,
+            kind: DistributionOf::$kind,
             text: include_str!(concat!("../../data/", $name, ".txt")),
         }
     };
@@ -34,7 +36,7 @@ pub(super) fn find(name: &str) -> Option<Cdf> {
     Cdf::parse(found.name, found.kind, found.text).ok()
 }
 
-pub(super) fn names(kind: CdfKind) -> Vec<&'static str> {
+pub(super) fn names(kind: DistributionOf) -> Vec<&'static str> {
     ALL.iter().filter(|b| b.kind == kind).map(|b| b.name).collect()
 }
 
@@ -55,7 +57,10 @@ mod tests {
             assert_eq!((cdf.name(), cdf.kind()), (one.name, one.kind));
             assert!(source(one.name).unwrap().starts_with("# "), "{}", one.name);
         }
-        assert_eq!(names(CdfKind::Size).len() + names(CdfKind::Time).len(), ALL.len());
+        assert_eq!(
+            names(DistributionOf::Size).len() + names(DistributionOf::Time).len(),
+            ALL.len()
+        );
         assert!(find("web-search").is_none());
     }
 }

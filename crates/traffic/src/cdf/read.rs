@@ -5,9 +5,10 @@
 //! row must reach 1 or 100: all probabilities are fractions or percentages accordingly. The middle
 //! one of three columns (the row number in ns-2's files) must be a number and is ignored.
 
+use lowtide_schema::DistributionOf;
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
-use super::{Cdf, CdfKind, PROBABILITY_ONE, Point};
+use super::{Cdf, PROBABILITY_ONE, Point};
 use crate::text_file::{FileError, FileLine, lines, quoted, scaled};
 
 /// Most rows in a file.
@@ -32,10 +33,10 @@ impl Cdf {
     /// # Errors
     /// Returns the first error, with line and column: a field that is not a number or is negative,
     /// a value or probability that decreases, a last probability other than 1 or 100 %, or no rows.
-    pub fn parse(name: &str, kind: CdfKind, text: &str) -> Result<Self, FileError> {
+    pub fn parse(name: &str, kind: DistributionOf, text: &str) -> Result<Self, FileError> {
         let mut unit = match kind {
-            CdfKind::Size => 1,
-            CdfKind::Time => 1_000_000_000_000,
+            DistributionOf::Size => 1,
+            DistributionOf::Time => 1_000_000_000_000,
         };
         let mut rows: Vec<Row<'_>> = Vec::new();
         for line in lines(name, text) {
@@ -84,10 +85,10 @@ impl Cdf {
     }
 }
 
-fn read_unit(line: &FileLine<'_>, text: &str, kind: CdfKind) -> Result<u64, FileError> {
+fn read_unit(line: &FileLine<'_>, text: &str, kind: DistributionOf) -> Result<u64, FileError> {
     let (read, example) = match kind {
-        CdfKind::Size => (parse_bytes(text).map(Bytes::as_u64), "1460 B"),
-        CdfKind::Time => (parse_duration(text).map(Duration::as_ps), "1 ms"),
+        DistributionOf::Size => (parse_bytes(text).map(Bytes::as_u64), "1460 B"),
+        DistributionOf::Time => (parse_duration(text).map(Duration::as_ps), "1 ms"),
     };
     match read {
         Ok(unit) if unit > 0 => Ok(unit),

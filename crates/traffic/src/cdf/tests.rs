@@ -12,7 +12,7 @@ fn thousandths(share: u64) -> u64 {
 }
 
 fn parse(text: &str) -> Result<Cdf, String> {
-    Cdf::parse("c.txt", CdfKind::Size, text).map_err(|e| e.to_string())
+    Cdf::parse("c.txt", DistributionOf::Size, text).map_err(|e| e.to_string())
 }
 
 const MS: u64 = 1_000_000_000;
@@ -121,7 +121,7 @@ fn fractions_percent_three_columns_and_units_mean_the_same() {
     ] {
         assert_eq!(parse(text).unwrap(), want, "{text:?}");
     }
-    let time = |text| Cdf::parse("t", CdfKind::Time, text).unwrap().mean();
+    let time = |text| Cdf::parse("t", DistributionOf::Time, text).unwrap().mean();
     assert_eq!(time("0 0\n0.002 1\n"), MS);
     assert_eq!(time("# unit: 1 ms\n0 0\n2 1\n"), MS);
 }
@@ -178,10 +178,10 @@ fn the_largest_values_do_not_overflow() {
 #[test]
 fn a_text_is_a_name_or_a_value_or_else_a_path() {
     let written = |text, measure| Cdf::from_text(text, measure).map(|cdf| cdf.mean());
-    assert_eq!(written("data-mining", CdfKind::Size), Some(7_452_000));
-    assert_eq!(written("data-mining", CdfKind::Time), None);
-    assert_eq!(written("20 kB", CdfKind::Size), Some(20_000));
-    assert_eq!(written("2 ms", CdfKind::Time), Some(2 * MS));
-    assert_eq!(written("0 B", CdfKind::Size), None);
-    assert_eq!(written("cdfs/mine.txt", CdfKind::Size), None);
+    assert_eq!(written("data-mining", DistributionOf::Size), Some(7_452_000));
+    assert_eq!(written("data-mining", DistributionOf::Time), None);
+    assert_eq!(written("20 kB", DistributionOf::Size), Some(20_000));
+    assert_eq!(written("2 ms", DistributionOf::Time), Some(2 * MS));
+    assert_eq!(written("0 B", DistributionOf::Size), None);
+    assert_eq!(written("cdfs/mine.txt", DistributionOf::Size), None);
 }

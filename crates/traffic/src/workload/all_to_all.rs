@@ -12,6 +12,7 @@ use crate::round_robin::START;
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "all-to-all",
     summary: "hosts that all query each other at once",
+    spec: "DCTCP §4.2.1 (fig. 20)",
     host_selection: HostSelection::FromTo,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
@@ -19,7 +20,12 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     queries::client_per_source(args, |i, client| {
-        let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
+        let mut spec = queries::query_client(
+            args,
+            client,
+            queries::servers(args, client)?,
+            queries::closed_loop(args),
+        );
         spec.response_sizes = queries::draw_response_sizes(args, ctx, i, "answer", &spec.schedule)?;
         Ok(spec)
     })
@@ -27,14 +33,10 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use lowtide_units::Bytes;
 
     use super::*;
-    use crate::Cdf;
     use crate::testing::generate;
-    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_of_41_hosts_queries_the_40_others() {
@@ -43,8 +45,7 @@ mod tests {
         let args = WorkloadArgs {
             sources: hosts.clone(),
             destinations: hosts,
-            values: vec![("answer", WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(size))))],
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&[("answer", "25 kB")]).unwrap()
         };
         let made = generate(&ENTRY, &args);
         assert_eq!((made.query_clients.len(), made.connections()), (41, 41 * 40));

@@ -8,16 +8,14 @@
 //! ("directed to/from this machine"). Other background flows go to another server of `from`. Flows
 //! above 1 MB are updates; `update-factor` multiplies their sizes (10 in the scaled benchmark).
 
-use lowtide_units::{Bytes, Fraction};
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{DistributionOf, Param, ValueKind};
+use lowtide_units::Bytes;
 
-use super::poisson::random_other;
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
-use crate::cdf::CdfKind;
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use crate::endpoints::{random_other, self_traffic_error};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, REQUEST};
-use crate::round_robin::{START, self_traffic_error};
+use crate::round_robin::START;
 use crate::{Cdf, Flow, QueryClientSpec, QuerySchedule, WritePattern};
 
 /// Larger background flows are updates (DCTCP §4.3).
@@ -27,55 +25,64 @@ const UPDATE: u64 = 1_000_000;
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "cluster",
     summary: "DCTCP's benchmark: queries, short messages and updates with measured distributions",
+    spec: "DCTCP §4.3",
     host_selection: HostSelection::FromTo,
     params: &[
-        WorkloadParam {
+        Param {
             name: "query-gaps",
-            kind: WorkloadParamKind::Distribution(CdfKind::Time),
-            default: Some("dctcp-query-gaps"),
+            kind: ValueKind::Distribution(DistributionOf::Time),
+            default: Is("dctcp-query-gaps"),
             doc: "Times between the queries of one server.",
+            source: "DCTCP §2.2, fig. 3",
         },
-        WorkloadParam {
+        Param {
             name: "query-mean-gap",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
-            default: Some("off"),
+            kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+            default: Is("off"),
             doc: "Stretches `query-gaps` to this mean.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "query-answer",
-            kind: WorkloadParamKind::Distribution(CdfKind::Size),
-            default: Some("2 kB"),
+            kind: ValueKind::Distribution(DistributionOf::Size),
+            default: Is("2 kB"),
             doc: "Bytes of each server's answer; 25 kB in the scaled benchmark.",
+            source: "DCTCP §4.3",
         },
-        WorkloadParam {
+        Param {
             name: "background-gaps",
-            kind: WorkloadParamKind::Distribution(CdfKind::Time),
-            default: Some("dctcp-background-gaps"),
+            kind: ValueKind::Distribution(DistributionOf::Time),
+            default: Is("dctcp-background-gaps"),
             doc: "Times between the background flows of one server.",
+            source: "DCTCP §2.2, fig. 3",
         },
-        WorkloadParam {
+        Param {
             name: "background-mean-gap",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
-            default: Some("off"),
+            kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+            default: Is("off"),
             doc: "Stretches `background-gaps` to this mean.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "background-sizes",
-            kind: WorkloadParamKind::Distribution(CdfKind::Size),
-            default: Some("dctcp-background-sizes"),
+            kind: ValueKind::Distribution(DistributionOf::Size),
+            default: Is("dctcp-background-sizes"),
             doc: "Payload bytes of the background flows.",
+            source: "DCTCP §2.2, fig. 4",
         },
-        WorkloadParam {
+        Param {
             name: "update-factor",
-            kind: WorkloadParamKind::Count { min: 1, max: 1_000 },
-            default: Some("1"),
+            kind: ValueKind::Count { min: 1, max: 1_000 },
+            default: Is("1"),
             doc: "Multiplies the sizes of background flows above 1 MB.",
+            source: "DCTCP §4.3",
         },
-        WorkloadParam {
+        Param {
             name: "inter-rack",
-            kind: WorkloadParamKind::Parts { min: Fraction::ZERO, max: Fraction::ONE },
-            default: Some("50 %"),
+            kind: ValueKind::SHARE,
+            default: Is("50 %"),
             doc: "Share of background flows between a server and `to`; the paper measured but does not report it.",
+            source: "DCTCP §4.3; the default is lowtide",
         },
         REQUEST,
         START,
@@ -104,8 +111,11 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
 
 /// Returns the distribution of the gaps, scaled if a mean is given.
 fn gaps(args: &WorkloadArgs, name: &'static str, every: &str) -> Result<Cdf, WorkloadError> {
-    let gaps = args.require_cdf(name)?;
-    Ok(args.time_or_off(every).map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every)))
+    let gaps = args.distribution(name)?;
+    Ok(args
+        .values
+        .find_duration(every)
+        .map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every)))
 }
 
 fn queries(
@@ -119,12 +129,10 @@ fn queries(
         let help = "name two servers or more in `from`";
         return Err(WorkloadError::at("to", "a single server has no server to query", help));
     }
-    let mut spec = queries::query_client(args, server, others);
     let mut rng = args.rng(ctx, i, "query-gaps");
     let gaps = gaps(args, "query-gaps", "query-mean-gap")?;
-    spec.schedule = QuerySchedule::OpenLoop(queries::arrival_times(args, ctx, u64::MAX, || {
-        gaps.draw_duration(&mut rng)
-    })?);
+    let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
+    let mut spec = queries::query_client(args, server, others, QuerySchedule::OpenLoop(times));
     spec.response_sizes =
         queries::draw_response_sizes(args, ctx, i, "query-answer", &spec.schedule)?;
     Ok(spec)
@@ -137,15 +145,14 @@ fn background(
     server: u32,
 ) -> Result<Vec<Flow>, WorkloadError> {
     let gaps = gaps(args, "background-gaps", "background-mean-gap")?;
-    let drawn = args.require_cdf("background-sizes")?;
+    let drawn = args.distribution("background-sizes")?;
     let mut rng = args.rng(ctx, i, "background-gaps");
     let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
     let (mut sizes, mut ends) = (args.rng(ctx, i, "sizes"), args.rng(ctx, i, "ends"));
-    let outside = args.parts("inter-rack").map_or(0, Fraction::as_ppb);
-    let outside = u64::try_from(outside).unwrap_or(0);
+    let outside = u64::try_from(args.values.fraction("inter-rack").as_ppb()).unwrap_or(0);
     let flow = |start| {
         let size = drawn.draw(&mut sizes);
-        let factor = if size > UPDATE { args.count("update-factor").max(1) } else { 1 };
+        let factor = if size > UPDATE { args.values.count("update-factor") } else { 1 };
         let (src, dst) = if ends.chance(outside) {
             let far = random_other(&mut ends, &args.destinations, server)?;
             if ends.below(2) == 0 { (server, far) } else { (far, server) }
@@ -160,31 +167,18 @@ fn background(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use lowtide_schema::Value;
     use lowtide_units::{Duration, Instant};
 
     use super::*;
     use crate::testing::{context, generate_err};
-    use crate::workload::WorkloadParamValue;
 
     /// The benchmark of §4.3 and a run of ten minutes.
     fn benchmark() -> (WorkloadArgs, WorkloadContext) {
-        let cdf = |name| WorkloadParamValue::Distribution(Arc::new(Cdf::named(name).unwrap()));
-        let answer = Cdf::fixed(Bytes::new(2_000));
-        let values = vec![
-            ("query-gaps", cdf("dctcp-query-gaps")),
-            ("query-answer", WorkloadParamValue::Distribution(Arc::new(answer))),
-            ("background-gaps", cdf("dctcp-background-gaps")),
-            ("background-sizes", cdf("dctcp-background-sizes")),
-            ("update-factor", WorkloadParamValue::Count(1)),
-            ("inter-rack", WorkloadParamValue::Parts(Fraction::from_percent(50))),
-        ];
         let args = WorkloadArgs {
             sources: (0..45).collect(),
             destinations: vec![45],
-            values,
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&[]).unwrap()
         };
         let end = Instant::ZERO + Duration::from_secs(600);
         (args, WorkloadContext { end, ..context(46, 1) })
@@ -217,7 +211,7 @@ mod tests {
     fn larger_updates_make_the_background_ten_times_as_large_and_leave_the_rest() {
         let (mut args, ctx) = benchmark();
         let before = ENTRY.generate(&args, &ctx).unwrap();
-        args.values[4].1 = WorkloadParamValue::Count(10);
+        args.values.set("update-factor", Value::Count(10));
         let after = ENTRY.generate(&args, &ctx).unwrap();
         let bytes = |t: &Traffic| t.flows.iter().map(|f| f.size.unwrap().as_u64()).sum::<u64>();
         let times = bytes(&after) * 100 / bytes(&before);
@@ -259,7 +253,7 @@ mod tests {
     #[test]
     fn a_mean_can_be_given_and_wrong_hosts_are_refused() {
         let (mut args, ctx) = benchmark();
-        args.values.push(("query-mean-gap", WorkloadParamValue::Time(Duration::from_ms(1_436))));
+        args.values.set("query-mean-gap", Value::Duration(Duration::from_ms(1_436)));
         let made = ENTRY.generate(&args, &ctx).unwrap();
         let queries: u64 = made.query_clients.iter().map(QueryClientSpec::queries).sum();
         assert!((18_100..=19_500).contains(&queries), "{queries}");

@@ -11,10 +11,10 @@
 //! - `hpcc`: the number of flows, then `src dst pg dport size start` with `start` in seconds.
 //! - `htsim`: `Nodes n`, `Connections m`, then `src->dst start T size S` with `T` in picoseconds.
 
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{Param, ValueKind};
+
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::list::{self, HostLookup};
 use crate::round_robin::START;
 use crate::{Flow, WritePattern};
@@ -23,19 +23,22 @@ use crate::{Flow, WritePattern};
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "flow-list",
     summary: "flows from a file: CSV, HPCC's flow.txt or htsim's connection matrix",
+    spec: "lowtide; the formats are those of HPCC and htsim",
     host_selection: HostSelection::FromFile,
     params: &[
-        WorkloadParam {
+        Param {
             name: "file",
-            kind: WorkloadParamKind::File,
-            default: None,
+            kind: ValueKind::File,
+            default: Required,
             doc: "The file with the flows.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "format",
-            kind: WorkloadParamKind::Choice(&["csv", "hpcc", "htsim"]),
-            default: Some("csv"),
+            kind: ValueKind::Choice(&["csv", "hpcc", "htsim"]),
+            default: Is("csv"),
             doc: "Format of the file; docs/traffic.md describes all three.",
+            source: "HPCC `flow.txt`, htsim connection matrix; `csv` is lowtide",
         },
         START,
     ],
@@ -43,17 +46,17 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let Some(file) = args.file("file") else {
+    let Some(file) = args.find_file("file") else {
         return Err(WorkloadError::at("file", "no file of flows", "write `file = \"flows.csv\"`"));
     };
     let hosts = HostLookup::new(ctx, &args.sources, &args.destinations);
-    let read = match args.choice("format") {
-        Some("hpcc") => list::hpcc,
-        Some("htsim") => list::htsim,
+    let read = match args.values.name("format") {
+        "hpcc" => list::hpcc,
+        "htsim" => list::htsim,
         _ => list::csv,
     };
     let rows = read(&file.name, &file.text, &hosts).map_err(|e| WorkloadError::file("file", &e))?;
-    let later = args.time("start");
+    let later = args.values.duration("start");
     let flow = |row: list::ListedFlow| Flow {
         group: args.group,
         src: row.src,
@@ -73,18 +76,14 @@ mod tests {
 
     use super::*;
     use crate::testing::{generate, generate_err};
-    use crate::workload::{UserFile, WorkloadParamValue};
+    use crate::workload::UserFile;
 
     fn args(format: &'static str, text: &str) -> WorkloadArgs {
         let file = UserFile { name: "mine.txt".into(), text: text.into() };
         WorkloadArgs {
             group: 2,
-            values: vec![
-                ("file", WorkloadParamValue::File(Arc::new(file))),
-                ("format", WorkloadParamValue::Choice(format)),
-                ("start", WorkloadParamValue::Time(Duration::from_secs(1))),
-            ],
-            ..WorkloadArgs::default()
+            files: [("file", Arc::new(file))].into(),
+            ..ENTRY.args(&[("file", "mine.txt"), ("format", format), ("start", "1 s")]).unwrap()
         }
     }
 

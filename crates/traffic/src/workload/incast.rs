@@ -5,12 +5,11 @@
 //! rounded up to a whole byte. The next query follows the last response. DCTCP §4.2.1: 1 MB from n
 //! servers, a thousand times, over persistent connections.
 
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{Param, ValueKind};
 use lowtide_units::Bytes;
 
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
 
@@ -18,13 +17,15 @@ use crate::round_robin::START;
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "incast",
     summary: "clients that each query all servers at once for equal parts of a total",
+    spec: "DCTCP §4.2.1",
     host_selection: HostSelection::FromTo,
     params: &[
-        WorkloadParam {
+        Param {
             name: "total",
-            kind: WorkloadParamKind::Size,
-            default: Some("1 MB"),
+            kind: ValueKind::SIZE,
+            default: Is("1 MB"),
             doc: "Bytes of all answers of a query together; each server sends an equal part.",
+            source: "DCTCP §4.2.1",
         },
         REQUEST,
         QUERIES,
@@ -38,9 +39,14 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
+    let total = args.values.bytes("total").as_u64();
     queries::client_per_source(args, |_, client| {
-        let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
+        let mut spec = queries::query_client(
+            args,
+            client,
+            queries::servers(args, client)?,
+            queries::closed_loop(args),
+        );
         spec.response_sizes = vec![Bytes::new(total.div_ceil(u64::from(spec.fan_out)).max(1))];
         Ok(spec)
     })
@@ -50,16 +56,13 @@ fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, Workload
 mod tests {
     use super::*;
     use crate::testing::{generate, generate_err};
-    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_server_sends_its_part_of_the_total() {
-        let values = vec![("total", WorkloadParamValue::Size(Some(Bytes::new(1_000_000))))];
         let args = |servers: u32| WorkloadArgs {
             sources: vec![0],
             destinations: (0..=servers).collect(),
-            values: values.clone(),
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&[("total", "1 MB")]).unwrap()
         };
         for (n, part) in [(1, 1_000_000), (3, 333_334), (40, 25_000)] {
             let spec = &generate(&ENTRY, &args(n)).query_clients[0];

@@ -5,12 +5,10 @@
 //! pauses, and writes the next. The thesis's sender "suspends for 1 second after every 200KB data
 //! transmission" (fig. 4.4): the idle second follows the transmission, as here.
 
-use lowtide_units::Bytes;
+use lowtide_schema::DefaultValue::Required;
+use lowtide_schema::{Param, ValueKind};
 
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::WritePattern;
 use crate::round_robin::{self, round_robin_flows};
 
@@ -18,40 +16,42 @@ use crate::round_robin::{self, round_robin_flows};
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "on-off",
     summary: "flows that send a burst, pause, and go on over the same connection",
+    spec: "ODCTCP thesis, fig. 4.4",
     host_selection: HostSelection::FromTo,
     params: &[
         round_robin::COUNT,
         round_robin::SIZE,
         round_robin::START,
         round_robin::SPACING,
-        WorkloadParam {
+        Param {
             name: "burst",
-            kind: WorkloadParamKind::Size,
-            default: None,
+            kind: ValueKind::SIZE,
+            default: Required,
             doc: "Payload bytes written at once.",
+            source: "ODCTCP thesis, fig. 4.4",
         },
-        WorkloadParam {
+        Param {
             name: "pause",
-            kind: WorkloadParamKind::Time,
-            default: None,
+            kind: ValueKind::TIME,
+            default: Required,
             doc: "Time from the acknowledgement of a whole burst to the next one.",
+            source: "ODCTCP thesis, fig. 4.4",
         },
     ],
     traffic,
 };
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let burst = args.size("burst").unwrap_or(Bytes::new(1));
-    round_robin_flows(args, WritePattern::OnOff { burst, pause: args.time("pause") })
+    let burst = args.values.bytes("burst");
+    round_robin_flows(args, WritePattern::OnOff { burst, pause: args.values.duration("pause") })
 }
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Duration;
+    use lowtide_units::{Bytes, Duration};
 
     use super::*;
     use crate::testing::generate;
-    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_flow_knows_its_burst_and_its_pause() {
@@ -59,13 +59,14 @@ mod tests {
             group: 0,
             sources: vec![0, 1],
             destinations: vec![2],
-            values: vec![
-                ("count", WorkloadParamValue::Count(2)),
-                ("size", WorkloadParamValue::Size(None)),
-                ("burst", WorkloadParamValue::Size(Some(Bytes::new(200_000)))),
-                ("pause", WorkloadParamValue::Time(Duration::from_secs(1))),
-            ],
-            ..WorkloadArgs::default()
+            ..ENTRY
+                .args(&[
+                    ("count", "2"),
+                    ("size", "unlimited"),
+                    ("burst", "200 kB"),
+                    ("pause", "1 s"),
+                ])
+                .unwrap()
         };
         let flows = generate(&ENTRY, &args).flows;
         let write_pattern =

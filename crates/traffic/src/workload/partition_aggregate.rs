@@ -7,13 +7,11 @@
 //! process, or with gaps drawn from a distribution; each client draws its own. DCTCP §2.2: an
 //! aggregator queries the 43 other servers of its rack, which respond with 2 KB each.
 
+use lowtide_schema::DefaultValue::Is;
+use lowtide_schema::{DistributionOf, Param, ValueKind};
 use lowtide_units::{Bytes, Duration};
 
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
-use crate::cdf::CdfKind;
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
 use crate::{QueryClientSpec, QuerySchedule};
@@ -22,43 +20,53 @@ use crate::{QueryClientSpec, QuerySchedule};
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "partition-aggregate",
     summary: "clients that query several servers at once, closed loop, Poisson or with measured gaps",
+    spec: "DCTCP §2.2",
     host_selection: HostSelection::FromTo,
     params: &[
-        WorkloadParam {
+        Param {
             name: "fan-out",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count { min: 1, max: 1_000_000 }),
-            default: Some("off"),
+            kind: ValueKind::Or { kind: &ValueKind::Count { min: 1, max: 1_000_000 }, word: "off" },
+            default: Is("off"),
             doc: "Servers of a query, drawn for each query; `off` is all.",
+            source: "DCTCP §2.2",
         },
-        WorkloadParam {
+        Param {
             name: "answer-each",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Distribution(CdfKind::Size)),
-            default: Some("off"),
+            kind: ValueKind::Or {
+                kind: &ValueKind::Distribution(DistributionOf::Size),
+                word: "off",
+            },
+            default: Is("off"),
             doc: "Bytes of each server's answer; give this or `answer-total`.",
+            source: "DCTCP §2.2",
         },
-        WorkloadParam {
+        Param {
             name: "answer-total",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Size),
-            default: Some("off"),
+            kind: ValueKind::Or { kind: &ValueKind::SIZE, word: "off" },
+            default: Is("off"),
             doc: "Bytes of all answers of a query, in equal parts.",
+            source: "DCTCP §4.2.1",
         },
-        WorkloadParam {
+        Param {
             name: "loop",
-            kind: WorkloadParamKind::Choice(&["closed", "poisson", "measured"]),
-            default: Some("closed"),
+            kind: ValueKind::Choice(&["closed", "poisson", "measured"]),
+            default: Is("closed"),
             doc: "The next query comes after the last one, as a Poisson process, or with gaps from `gaps`.",
+            source: "DCTCP §2.2",
         },
-        WorkloadParam {
+        Param {
             name: "mean-gap",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Time),
-            default: Some("off"),
+            kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+            default: Is("off"),
             doc: "Mean time between the queries of one client: required for `poisson`, scales `gaps` for `measured`.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "gaps",
-            kind: WorkloadParamKind::Distribution(CdfKind::Time),
-            default: Some("dctcp-query-gaps"),
+            kind: ValueKind::Distribution(DistributionOf::Time),
+            default: Is("dctcp-query-gaps"),
             doc: "Times between the queries of one client for `measured`.",
+            source: "DCTCP §2.2, fig. 3",
         },
         REQUEST,
         QUERIES,
@@ -72,8 +80,8 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let both = args.is_set("answer-each") && args.is_set("answer-total");
-    if both || !(args.is_set("answer-each") || args.is_set("answer-total")) {
+    let both = args.values.is_set("answer-each") && args.values.is_set("answer-total");
+    if both || !(args.values.is_set("answer-each") || args.values.is_set("answer-total")) {
         let message = if both {
             "the size of the answers is given twice"
         } else {
@@ -94,21 +102,20 @@ fn one(
     i: u64,
     client: u32,
 ) -> Result<QueryClientSpec, WorkloadError> {
-    let mut spec = queries::query_client(args, client, queries::servers(args, client)?);
-    if let Some(fan_out) = args.count_or_off("fan-out") {
-        if fan_out > u64::from(spec.fan_out) {
-            let message =
-                format!("the fan-out is {fan_out}, but there are only {} servers", spec.fan_out);
-            return Err(WorkloadError::at(
-                "fan-out",
-                message,
-                "name more hosts in `to`, or lower the fan-out",
-            ));
-        }
-        spec.fan_out = fan_out as u32;
+    let servers = queries::servers(args, client)?;
+    let all = servers.len() as u64;
+    let fan_out = args.values.find_count("fan-out").unwrap_or(all);
+    if fan_out > all {
+        let message = format!("the fan-out is {fan_out}, but there are only {all} servers");
+        return Err(WorkloadError::at(
+            "fan-out",
+            message,
+            "name more hosts in `to`, or lower the fan-out",
+        ));
     }
-    spec.schedule = query_schedule(args, ctx, i)?;
-    spec.response_sizes = if let Some(total) = args.size("answer-total") {
+    let mut spec = queries::query_client(args, client, servers, query_schedule(args, ctx, i)?);
+    spec.fan_out = fan_out as u32;
+    spec.response_sizes = if let Some(total) = args.values.find_bytes("answer-total") {
         vec![Bytes::new(total.as_u64().div_ceil(u64::from(spec.fan_out)).max(1))]
     } else {
         queries::draw_response_sizes(args, ctx, i, "answer-each", &spec.schedule)?
@@ -121,18 +128,18 @@ fn query_schedule(
     ctx: &WorkloadContext,
     i: u64,
 ) -> Result<QuerySchedule, WorkloadError> {
-    let (every, most) = (args.time_or_off("mean-gap"), args.count("queries"));
+    let (every, most) = (args.values.find_duration("mean-gap"), args.values.count("queries"));
     let mut rng = args.rng(ctx, i, "gaps");
-    let times = match args.choice("loop") {
-        Some("poisson") => {
+    let times = match args.values.name("loop") {
+        "poisson" => {
             let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
                 let message = "Poisson queries without the mean time between them";
                 return Err(WorkloadError::at("mean-gap", message, "write `mean-gap = \"10 ms\"`"));
             };
             queries::arrival_times(args, ctx, most, || rng.exponential(every))?
         }
-        Some("measured") => {
-            let gaps = args.require_cdf("gaps")?;
+        "measured" => {
+            let gaps = args.distribution("gaps")?;
             let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every));
             queries::arrival_times(args, ctx, most, || gaps.draw_duration(&mut rng))?
         }
@@ -143,26 +150,18 @@ fn query_schedule(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use lowtide_schema::Value;
     use lowtide_units::Instant;
 
     use super::*;
-    use crate::Cdf;
     use crate::testing::{generate, generate_err};
-    use crate::workload::WorkloadParamValue;
 
-    fn args(more: &[(&'static str, WorkloadParamValue)]) -> WorkloadArgs {
-        let gaps = Cdf::named("dctcp-query-gaps").unwrap();
-        let mut values = more.to_vec();
-        values.push(("answer-total", WorkloadParamValue::Size(Some(Bytes::new(1_000_000)))));
-        values.push(("queries", WorkloadParamValue::Count(10_000)));
-        values.push(("gaps", WorkloadParamValue::Distribution(Arc::new(gaps))));
+    fn args(more: &[(&str, &str)]) -> WorkloadArgs {
+        let given = [more, &[("answer-total", "1 MB"), ("queries", "10000")]].concat();
         WorkloadArgs {
             sources: vec![0, 1],
             destinations: (0..44).collect(),
-            values,
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&given).unwrap()
         }
     }
 
@@ -178,18 +177,17 @@ mod tests {
         let all = generate(&ENTRY, &args(&[])).query_clients;
         assert_eq!((all[1].fan_out, all[1].response_sizes[0]), (43, Bytes::new(23_256)));
         assert!(matches!(all[1].schedule, QuerySchedule::ClosedLoop { queries: 10_000, .. }));
-        let some =
-            generate(&ENTRY, &args(&[("fan-out", WorkloadParamValue::Count(10))])).query_clients;
+        let some = generate(&ENTRY, &args(&[("fan-out", "10")])).query_clients;
         assert_eq!((some[0].fan_out, some[0].servers.len()), (10, 43));
         assert_eq!(some[0].response_sizes, [Bytes::new(100_000)]);
-        let refusal = generate_err(&ENTRY, &args(&[("fan-out", WorkloadParamValue::Count(44))]));
+        let refusal = generate_err(&ENTRY, &args(&[("fan-out", "44")]));
         assert_eq!(refusal.key, Some("fan-out"));
     }
 
     #[test]
     fn poisson_queries_come_at_their_rate_until_the_end_and_differ_by_client() {
-        let every = ("mean-gap", WorkloadParamValue::Time(Duration::from_ms(2)));
-        let poisson = args(&[("loop", WorkloadParamValue::Choice("poisson")), every]);
+        let every = ("mean-gap", "2 ms");
+        let poisson = args(&[("loop", "poisson"), every]);
         let clients = generate(&ENTRY, &poisson).query_clients;
         let n = times(&clients[0]).len();
         // 5000 expected, five standard deviations of 71.
@@ -197,25 +195,24 @@ mod tests {
         assert!(times(&clients[0]).is_sorted());
         assert!(times(&clients[0])[n - 1].since_start() < Duration::from_secs(10));
         assert_ne!(times(&clients[0]), times(&clients[1]));
-        let without = args(&[("loop", WorkloadParamValue::Choice("poisson"))]);
+        let without = args(&[("loop", "poisson")]);
         assert_eq!(generate_err(&ENTRY, &without).key, Some("mean-gap"));
     }
 
     #[test]
     fn measured_gaps_are_stretched_to_a_mean() {
-        let every = ("mean-gap", WorkloadParamValue::Time(Duration::from_ms(2)));
-        let measured = args(&[("loop", WorkloadParamValue::Choice("measured")), every]);
+        let every = ("mean-gap", "2 ms");
+        let measured = args(&[("loop", "measured"), every]);
         let n = times(&generate(&ENTRY, &measured).query_clients[0]).len();
         assert!((4_500..=5_500).contains(&n), "{n}");
     }
 
     #[test]
     fn answers_need_one_size() {
-        let each = Cdf::fixed(Bytes::new(2_000));
-        let both = args(&[("answer-each", WorkloadParamValue::Distribution(Arc::new(each)))]);
+        let both = args(&[("answer-each", "2 kB")]);
         assert!(generate_err(&ENTRY, &both).message.contains("given twice"));
         let mut none = args(&[]);
-        none.values.retain(|(name, _)| *name != "answer-total");
+        none.values.set("answer-total", Value::Name("off"));
         assert!(generate_err(&ENTRY, &none).message.contains("no size"));
     }
 }

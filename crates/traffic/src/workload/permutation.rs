@@ -10,13 +10,15 @@
 use lowtide_units::Instant;
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
-use crate::round_robin::{SIZE, START, self_traffic_error};
+use crate::endpoints::self_traffic_error;
+use crate::round_robin::{SIZE, START};
 use crate::{Flow, WritePattern};
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "permutation",
     summary: "every source sends to a distinct destination",
+    spec: "htsim (permutation traffic matrix)",
     host_selection: HostSelection::FromTo,
     params: &[SIZE, START],
     traffic,
@@ -24,7 +26,8 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     let drawn = draw(args, ctx)?;
-    let (size, start) = (args.size("size"), Instant::ZERO + args.time("start"));
+    let (size, start) =
+        (args.values.find_bytes("size"), Instant::ZERO + args.values.duration("start"));
     let flow = |(&src, dst)| Flow {
         group: args.group,
         src,
@@ -72,14 +75,12 @@ fn draw(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Vec<u32>, Workload
 mod tests {
     use super::*;
     use crate::testing::{context, generate, generate_err};
-    use crate::workload::WorkloadParamValue;
 
     fn args(sources: &[u32], destinations: &[u32]) -> WorkloadArgs {
         WorkloadArgs {
             sources: sources.to_vec(),
             destinations: destinations.to_vec(),
-            values: vec![("size", WorkloadParamValue::Size(None))],
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&[("size", "unlimited")]).unwrap()
         }
     }
 

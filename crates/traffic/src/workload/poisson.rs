@@ -9,6 +9,8 @@
 //! generators: another size distribution changes neither times nor endpoints; another load keeps
 //! the order of sizes and endpoints.
 
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{DistributionOf, Param, ValueKind};
 use std::collections::BTreeMap;
 
 use lowtide_sim::Rng;
@@ -16,64 +18,70 @@ use lowtide_units::{Duration, Fraction, Instant};
 
 use super::{
     HostSelection, MAX_CONNECTIONS, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
-    WorkloadError, WorkloadParam, WorkloadParamKind,
+    WorkloadError,
 };
-use crate::cdf::CdfKind;
-use crate::round_robin::{START, self_traffic_error};
+use crate::endpoints::{random_other, self_traffic_error};
+use crate::round_robin::START;
 use crate::{Cdf, Flow, WritePattern};
 
 /// Parts per billion, the unit of fractions here.
 const BILLION: u128 = 1_000_000_000;
 
 /// `intra-rack`.
-const INTRA_RACK: WorkloadParam = WorkloadParam {
+const INTRA_RACK: Param = Param {
     name: "intra-rack",
-    kind: WorkloadParamKind::Optional(&WorkloadParamKind::Parts {
-        min: Fraction::ZERO,
-        max: Fraction::ONE,
-    }),
-    default: Some("off"),
+    kind: ValueKind::Or { kind: &ValueKind::SHARE, word: "off" },
+    default: Is("off"),
     doc: "Probability that a flow stays in its rack; `off` ignores racks.",
+    source: "lowtide",
 };
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "poisson",
     summary: "flows that arrive as a Poisson process at a load of the sources' lines",
+    spec: "lowtide",
     host_selection: HostSelection::FromTo,
     params: &[
-        WorkloadParam {
+        Param {
             name: "sizes",
-            kind: WorkloadParamKind::Distribution(CdfKind::Size),
-            default: None,
+            kind: ValueKind::Distribution(DistributionOf::Size),
+            default: Required,
             doc: "Payload bytes of the flows: one size, a built-in distribution or a file.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "load",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Parts {
-                min: Fraction::from_ppm(1),
-                max: Fraction::from_percent(1_000),
-            }),
-            default: Some("off"),
+            kind: ValueKind::Or {
+                kind: &ValueKind::Fraction {
+                    min: Fraction::from_ppm(1),
+                    max: Fraction::from_percent(1_000),
+                },
+                word: "off",
+            },
+            default: Is("off"),
             doc: "Payload bits of all flows as a share of the sources' line rates; give this or `flow-rate`.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "flow-rate",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count {
-                min: 1,
-                max: 1_000_000_000,
-            }),
-            default: Some("off"),
+            kind: ValueKind::Or {
+                kind: &ValueKind::Count { min: 1, max: 1_000_000_000 },
+                word: "off",
+            },
+            default: Is("off"),
             doc: "Flows per second of the whole group.",
+            source: "lowtide",
         },
-        WorkloadParam {
+        Param {
             name: "flows",
-            kind: WorkloadParamKind::Optional(&WorkloadParamKind::Count {
-                min: 1,
-                max: MAX_CONNECTIONS,
-            }),
-            default: Some("off"),
+            kind: ValueKind::Or {
+                kind: &ValueKind::Count { min: 1, max: MAX_CONNECTIONS },
+                word: "off",
+            },
+            default: Is("off"),
             doc: "Most flows; `off` generates flows until the run ends.",
+            source: "lowtide",
         },
         START,
         INTRA_RACK,
@@ -82,12 +90,12 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let sizes = args.require_cdf("sizes")?;
+    let sizes = args.distribution("sizes")?;
     let mean = mean_gap(args, ctx, sizes)?;
     let mut ends = EndpointSampler::new(args, ctx)?;
-    let most = args.count_or_off("flows").unwrap_or(u64::MAX);
+    let most = args.values.find_count("flows").unwrap_or(u64::MAX);
     let (mut gaps, mut draws) = (args.rng(ctx, 0, "arrivals"), args.rng(ctx, 0, "sizes"));
-    let mut at = Instant::ZERO + args.time("start");
+    let mut at = Instant::ZERO + args.values.duration("start");
     let mut flows = Vec::new();
     while (flows.len() as u64) < most {
         at += gaps.exponential(mean);
@@ -125,7 +133,7 @@ fn mean_gap(
     ctx: &WorkloadContext,
     sizes: &Cdf,
 ) -> Result<Duration, WorkloadError> {
-    let (load, rate) = (args.parts("load"), args.count_or_off("flow-rate"));
+    let (load, rate) = (args.values.find_fraction("load"), args.values.find_count("flow-rate"));
     let gap = match (load, rate) {
         (Some(load), None) => {
             let lines =
@@ -177,7 +185,7 @@ impl<'a> EndpointSampler<'a> {
             Some(*sum)
         };
         let upto: Vec<u64> = args.sources.iter().scan(0, add).collect();
-        let racks = args.parts("intra-rack").map(|share| {
+        let racks = args.values.find_fraction("intra-rack").map(|share| {
             let mut racks = Racks::new();
             for host in &args.destinations {
                 racks.entry(ctx.rack(*host)).or_default().push(*host);
@@ -229,20 +237,6 @@ impl<'a> EndpointSampler<'a> {
             if self.ctx.rack(dst) != self.ctx.rack(src) {
                 return Some((src, dst));
             }
-        }
-    }
-}
-
-/// Draws one of `hosts` except `not`, each equally likely.
-pub(super) fn random_other(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
-    if hosts.iter().all(|host| *host == not) {
-        return None;
-    }
-    loop {
-        // Hosts are unique in the list, so at least half of the draws succeed.
-        let host = *hosts.get(rng.below(hosts.len() as u64) as usize)?;
-        if host != not {
-            return Some(host);
         }
     }
 }

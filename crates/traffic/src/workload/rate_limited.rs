@@ -7,12 +7,10 @@
 //! process with a rate of 4 Gbps", §IV). Below it the sender is application-limited. The first
 //! write comes when the connection is opened.
 
-use lowtide_units::{Bytes, Rate};
+use lowtide_schema::DefaultValue::{Is, Required};
+use lowtide_schema::{Param, ValueKind};
 
-use super::{
-    HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
-    WorkloadParam, WorkloadParamKind,
-};
+use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
 use crate::WritePattern;
 use crate::round_robin::{self, round_robin_flows};
 
@@ -20,46 +18,51 @@ use crate::round_robin::{self, round_robin_flows};
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "rate-limited",
     summary: "flows whose applications write at a constant rate or as a Poisson process",
+    spec: "TDCTCP §IV",
     host_selection: HostSelection::FromTo,
     params: &[
         round_robin::COUNT,
         round_robin::SIZE,
         round_robin::START,
         round_robin::SPACING,
-        WorkloadParam {
+        Param {
             name: "rate",
-            kind: WorkloadParamKind::Rate,
-            default: None,
+            kind: ValueKind::Rate,
+            default: Required,
             doc: "Payload bits per second that each application writes; the mean for `poisson`.",
+            source: "TDCTCP §IV",
         },
-        WorkloadParam {
+        Param {
             name: "write",
-            kind: WorkloadParamKind::Size,
-            default: Some("1448 B"),
+            kind: ValueKind::SIZE,
+            default: Is("1448 B"),
             doc: "Payload bytes of each write; the default fills an Ethernet packet.",
+            source: "ns-3 `OnOffApplication::PacketSize`",
         },
-        WorkloadParam {
+        Param {
             name: "arrivals",
-            kind: WorkloadParamKind::Choice(&["constant", "poisson"]),
-            default: Some("constant"),
+            kind: ValueKind::Choice(&["constant", "poisson"]),
+            default: Is("constant"),
             doc: "Writes are equally spaced, or a Poisson process.",
+            source: "TDCTCP §IV",
         },
     ],
     traffic,
 };
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let rate = args.rate("rate").unwrap_or(Rate::from_gbps(1));
-    let write = args.size("write").unwrap_or(Bytes::new(1));
-    let poisson = args.choice("arrivals") == Some("poisson");
+    let rate = args.values.rate("rate");
+    let write = args.values.bytes("write");
+    let poisson = args.values.name("arrivals") == "poisson";
     round_robin_flows(args, WritePattern::Rate { rate, write, poisson })
 }
 
 #[cfg(test)]
 mod tests {
+    use lowtide_units::{Bytes, Rate};
+
     use super::*;
     use crate::testing::generate;
-    use crate::workload::WorkloadParamValue;
 
     #[test]
     fn each_flow_knows_its_rate_and_its_arrivals() {
@@ -67,14 +70,9 @@ mod tests {
             group: 0,
             sources: vec![0],
             destinations: vec![1],
-            values: vec![
-                ("count", WorkloadParamValue::Count(1)),
-                ("size", WorkloadParamValue::Size(None)),
-                ("rate", WorkloadParamValue::Rate(Rate::from_gbps(4))),
-                ("write", WorkloadParamValue::Size(Some(Bytes::new(1_448)))),
-                ("arrivals", WorkloadParamValue::Choice("poisson")),
-            ],
-            ..WorkloadArgs::default()
+            ..ENTRY
+                .args(&[("size", "unlimited"), ("rate", "4 Gbit/s"), ("arrivals", "poisson")])
+                .unwrap()
         };
         let write_pattern = WritePattern::Rate {
             rate: Rate::from_gbps(4),

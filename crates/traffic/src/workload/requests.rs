@@ -6,13 +6,15 @@
 //! over a persistent connection while two long flows keep the queue full.
 
 use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use crate::endpoints::{nth_other, self_traffic_error};
 use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
-use crate::round_robin::{self, START};
+use crate::round_robin::START;
 
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "requests",
     summary: "clients that each query one server, closed loop",
+    spec: "DCTCP §4.2.2",
     host_selection: HostSelection::FromTo,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
@@ -20,9 +22,10 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 
 fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, WorkloadError> {
     queries::client_per_source(args, |i, client| {
-        let server = round_robin::nth_other(&args.destinations, i, client);
-        let server = server.ok_or_else(|| round_robin::self_traffic_error(args))?;
-        let mut spec = queries::query_client(args, client, vec![server]);
+        let server = nth_other(&args.destinations, i, client);
+        let server = server.ok_or_else(|| self_traffic_error(args))?;
+        let mut spec =
+            queries::query_client(args, client, vec![server], queries::closed_loop(args));
         spec.response_sizes = queries::draw_response_sizes(args, ctx, i, "answer", &spec.schedule)?;
         Ok(spec)
     })
@@ -32,29 +35,18 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
 mod tests {
     use std::sync::Arc;
 
+    use lowtide_schema::Value;
     use lowtide_units::{Bytes, Duration};
 
     use super::*;
     use crate::testing::{generate, generate_err};
-    use crate::workload::WorkloadParamValue;
     use crate::{Cdf, QuerySchedule};
 
     fn args() -> WorkloadArgs {
         WorkloadArgs {
             sources: vec![0, 1, 2],
             destinations: vec![8, 1],
-            values: vec![
-                (
-                    "answer",
-                    WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(20_000)))),
-                ),
-                ("request", WorkloadParamValue::Size(Some(Bytes::new(100)))),
-                ("queries", WorkloadParamValue::Count(1_000)),
-                ("think", WorkloadParamValue::Time(Duration::from_ms(1))),
-                ("connections", WorkloadParamValue::Choice("persistent")),
-                ("deadline", WorkloadParamValue::Off),
-            ],
-            ..WorkloadArgs::default()
+            ..ENTRY.args(&[("answer", "20 kB"), ("request", "100 B"), ("think", "1 ms")]).unwrap()
         }
     }
 
@@ -80,7 +72,7 @@ mod tests {
     fn drawn_answers_are_one_per_query_and_differ_by_client() {
         let mut args = args();
         let cdf = Cdf::named("web-search-1.6mb").unwrap();
-        args.values[0].1 = WorkloadParamValue::Distribution(Arc::new(cdf));
+        args.distributions.insert("answer", Arc::new(cdf));
         let clients = generate(&ENTRY, &args).query_clients;
         assert_eq!(clients[0].response_sizes.len(), 1_000);
         assert_ne!(clients[0].response_sizes, clients[1].response_sizes);
@@ -89,9 +81,9 @@ mod tests {
     #[test]
     fn fresh_connections_beyond_the_limit_are_rejected() {
         let mut args = args();
-        args.values[2].1 = WorkloadParamValue::Count(2_000_000);
+        args.values.set("queries", Value::Count(2_000_000));
         assert_eq!(generate(&ENTRY, &args).connections(), 3);
-        args.values[4].1 = WorkloadParamValue::Choice("per-request");
+        args.values.set("connections", Value::Name("per-request"));
         let refusal = generate_err(&ENTRY, &args);
         assert!(refusal.message.contains("more than 4000000 connections"), "{refusal}");
     }

@@ -13,6 +13,7 @@ use crate::round_robin::{self, round_robin_flows};
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
+    spec: "lowtide",
     host_selection: HostSelection::FromTo,
     params: &[
         round_robin::COUNT,
@@ -25,10 +26,10 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
 };
 
 fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, WorkloadError> {
-    let Some(lasts) = args.time_or_off("duration") else {
+    let Some(lasts) = args.values.find_duration("duration") else {
         return round_robin_flows(args, WritePattern::Bulk);
     };
-    if args.size("size").is_some() {
+    if args.values.find_bytes("size").is_some() {
         let message = "`duration` needs a flow of unlimited size".to_owned();
         return Err(WorkloadError::at(
             "duration",
@@ -41,24 +42,25 @@ fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, Workload
 
 #[cfg(test)]
 mod tests {
+    use lowtide_schema::Value;
     use lowtide_units::{Bytes, Duration, Instant};
 
     use super::*;
     use crate::testing::{generate, generate_err};
-    use crate::workload::WorkloadParamValue;
 
     fn args(sources: &[u32], destinations: &[u32], count: u64) -> WorkloadArgs {
         WorkloadArgs {
             group: 3,
             sources: sources.to_vec(),
             destinations: destinations.to_vec(),
-            values: vec![
-                ("count", WorkloadParamValue::Count(count)),
-                ("size", WorkloadParamValue::Size(Some(Bytes::new(10)))),
-                ("start", WorkloadParamValue::Time(Duration::from_ms(500))),
-                ("spacing", WorkloadParamValue::Time(Duration::from_us(2))),
-            ],
-            ..WorkloadArgs::default()
+            ..ENTRY
+                .args(&[
+                    ("count", &count.to_string()),
+                    ("size", "10 B"),
+                    ("start", "500 ms"),
+                    ("spacing", "2 us"),
+                ])
+                .unwrap()
         }
     }
 
@@ -102,9 +104,9 @@ mod tests {
     fn a_stopped_flow_has_no_size() {
         let mut a = args(&[0], &[1], 2);
         let lasts = Duration::from_ms(7);
-        a.values.push(("duration", WorkloadParamValue::Time(lasts)));
+        a.values.set("duration", Value::Duration(lasts));
         assert_eq!(generate_err(&ENTRY, &a).key, Some("duration"));
-        a.values[1].1 = WorkloadParamValue::Size(None);
+        a.values.set("size", Value::Name("unlimited"));
         let flows = generate(&ENTRY, &a).flows;
         assert!(
             flows.iter().all(|f| f.write_pattern == WritePattern::BulkFor { duration: lasts }
@@ -115,8 +117,8 @@ mod tests {
     #[test]
     fn an_unlimited_size_stays_none_and_late_starts_do_not_wrap() {
         let mut a = args(&[0], &[1], 2);
-        a.values[1].1 = WorkloadParamValue::Size(None);
-        a.values[3].1 = WorkloadParamValue::Time(Duration::MAX);
+        a.values.set("size", Value::Name("unlimited"));
+        a.values.set("spacing", Value::Duration(Duration::MAX));
         let flows = generate(&ENTRY, &a).flows;
         assert_eq!(flows[1].size, None);
         assert_eq!(flows[1].start, Instant::FAR_FUTURE);

@@ -4,27 +4,16 @@ use lowtide_units::Bytes;
 
 use super::*;
 use crate::testing::{context, generate, generate_err};
-use crate::workload::WorkloadParamValue;
 
-fn named(name: &str) -> WorkloadParamValue {
-    WorkloadParamValue::Distribution(Arc::new(Cdf::named(name).unwrap()))
-}
-
-fn args(more: &[(&'static str, WorkloadParamValue)]) -> WorkloadArgs {
-    let mut values = more.to_vec();
-    values.push(("sizes", named("web-search-654kb")));
+fn args(more: &[(&str, &str)]) -> WorkloadArgs {
+    let given = [more, &[("sizes", "web-search-654kb")]].concat();
     let hosts: Vec<u32> = (0..192).collect();
     WorkloadArgs {
         name: "web".into(),
         sources: hosts.clone(),
         destinations: hosts,
-        values,
-        ..WorkloadArgs::default()
+        ..ENTRY.args(&given).unwrap()
     }
-}
-
-fn load(percent: i64) -> (&'static str, WorkloadParamValue) {
-    ("load", WorkloadParamValue::Parts(Fraction::from_percent(percent)))
 }
 
 /// Returns a run of 192 hosts and `ms` milliseconds.
@@ -34,7 +23,7 @@ fn short_run(ms: u64, seed: u64) -> WorkloadContext {
 
 #[test]
 fn a_hundred_thousand_flows_offer_the_load() {
-    let args = args(&[load(15), ("flows", WorkloadParamValue::Count(100_000))]);
+    let args = args(&[("load", "15 %"), ("flows", "100000")]);
     // In each of ten seeds, 100000 flows of 654 kB take 1.82 s at 15 % of 192 x 10 Gbit/s.
     let (mut bytes, mut time) = (0_u64, 0_u64);
     for seed in 1..=10 {
@@ -59,7 +48,7 @@ fn a_hundred_thousand_flows_offer_the_load() {
 
 #[test]
 fn arrivals_are_a_poisson_process() {
-    let args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
+    let args = args(&[("flow-rate", "1000000")]);
     let flows = ENTRY.generate(&args, &short_run(200, 3)).unwrap().flows;
     // 200000, within five standard deviations of 447.
     assert!((197_764..=202_236).contains(&flows.len()), "{}", flows.len());
@@ -77,7 +66,7 @@ fn arrivals_are_a_poisson_process() {
 fn flows_depend_on_seed_and_name_and_times_not_on_the_distribution() {
     let flows =
         |args: &WorkloadArgs, seed| ENTRY.generate(args, &short_run(5, seed)).unwrap().flows;
-    let one = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
+    let one = args(&[("flow-rate", "1000000")]);
     assert_eq!(flows(&one, 1), flows(&one, 1));
     assert_ne!(flows(&one, 1), flows(&one, 2));
     // The position in the file does not matter, but the name does.
@@ -86,7 +75,7 @@ fn flows_depend_on_seed_and_name_and_times_not_on_the_distribution() {
     assert!(later.iter().map(timed).eq(flows(&one, 1).iter().map(timed)));
     assert_ne!(flows(&WorkloadArgs { name: "other".into(), ..one.clone() }, 1), flows(&one, 1));
     let mut other = one.clone();
-    other.values[1].1 = WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(7))));
+    other.distributions.insert("sizes", Arc::new(Cdf::fixed(Bytes::new(7))));
     let ends = |f: &Flow| (f.start, f.src, f.dst);
     assert!(flows(&other, 1).iter().map(ends).eq(flows(&one, 1).iter().map(ends)));
     assert!(flows(&other, 1).iter().all(|f| f.size == Some(Bytes::new(7))));
@@ -94,9 +83,9 @@ fn flows_depend_on_seed_and_name_and_times_not_on_the_distribution() {
 
 #[test]
 fn racks_get_their_share() {
-    let share = ("intra-rack", WorkloadParamValue::Parts(Fraction::from_percent(30)));
+    let share = ("intra-rack", "30 %");
     let ctx = short_run(20, 1);
-    let args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000)), share]);
+    let args = args(&[("flow-rate", "1000000"), share]);
     let flows = ENTRY.generate(&args, &ctx).unwrap().flows;
     let near = flows.iter().filter(|f| ctx.rack(f.src) == ctx.rack(f.dst)).count();
     // 6000 of 20000, within five standard deviations of 65, plus the deviation of the count.
@@ -114,7 +103,7 @@ fn sources_with_faster_lines_send_more() {
     let mut hosts = ctx.hosts.to_vec();
     hosts[0].rate = lowtide_units::Rate::from_gbps(40);
     ctx.hosts = hosts.into();
-    let mut args = args(&[("flow-rate", WorkloadParamValue::Count(1_000_000))]);
+    let mut args = args(&[("flow-rate", "1000000")]);
     args.sources = vec![0, 1];
     let flows = ENTRY.generate(&args, &ctx).unwrap().flows;
     let fast = flows.iter().filter(|f| f.src == 0).count() * 1_000 / flows.len();
@@ -124,15 +113,16 @@ fn sources_with_faster_lines_send_more() {
 #[test]
 fn invalid_parameters_are_rejected() {
     assert!(generate_err(&ENTRY, &args(&[])).message.contains("no rate"));
-    let both = args(&[load(1), ("flow-rate", WorkloadParamValue::Count(1))]);
+    let both = args(&[("load", "1 %"), ("flow-rate", "1")]);
     assert!(generate_err(&ENTRY, &both).message.contains("given twice"));
-    let late = args(&[load(10), ("start", WorkloadParamValue::Time(Duration::from_secs(10)))]);
+    let late = args(&[("load", "10 %"), ("start", "10 s")]);
     assert_eq!(generate_err(&ENTRY, &late).key, Some("start"));
-    let mut tiny = args(&[load(100)]);
-    tiny.values[1].1 = WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(1))));
+    let mut tiny = args(&[("load", "100 %")]);
+    tiny.distributions.insert("sizes", Arc::new(Cdf::fixed(Bytes::new(1))));
     assert!(generate_err(&ENTRY, &tiny).message.contains("nanosecond"));
-    tiny.values[1].1 = WorkloadParamValue::Distribution(Arc::new(Cdf::fixed(Bytes::new(1_000))));
+    tiny.distributions.insert("sizes", Arc::new(Cdf::fixed(Bytes::new(1_000))));
     assert!(generate_err(&ENTRY, &tiny).message.contains("more than 4000000 connections"));
-    let alone = WorkloadArgs { sources: vec![0], destinations: vec![0], ..args(&[load(10)]) };
+    let alone =
+        WorkloadArgs { sources: vec![0], destinations: vec![0], ..args(&[("load", "10 %")]) };
     assert_eq!(generate_err(&ENTRY, &alone).key, Some("to"));
 }

@@ -1,24 +1,6 @@
-//! The command of this crate: lowtide's, with one additional control.
+//! The congestion control `abe` in the command of this crate.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn lowtide(args: &[&str]) -> Output {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_own-scheme")).args(args).output().expect("it runs");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
-fn stdout(args: &[&str]) -> String {
-    String::from_utf8_lossy(&lowtide(args).stdout).into_owned()
-}
-
-fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    dir
-}
+use crate::command::{folder, lowtide, stdout};
 
 #[test]
 fn the_control_is_listed_and_explained_beside_the_others() {
@@ -33,11 +15,10 @@ fn the_control_is_listed_and_explained_beside_the_others() {
 #[test]
 fn a_scenario_runs_with_it_and_its_parameter_counts() {
     let digest = |name: &str, keep: &str| {
-        let dir = folder(name);
         let keep = format!("transport.sender.abe.keep={keep}");
         let settings = ["transport.sender.cc=abe", "transport.sender.ect=data", keep.as_str()];
         let mut args = vec!["--quiet", "run", "first-light", "-o"];
-        let out = dir.display().to_string();
+        let out = folder(name).display().to_string();
         args.push(&out);
         args.extend(["-s", "compare.schemes=ecn", "-s", "run.seeds=1"]);
         for s in &settings {

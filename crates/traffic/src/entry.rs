@@ -1,0 +1,85 @@
+//! Registration of a workload: its declaration and the call that makes its traffic.
+
+use std::sync::Arc;
+
+use lowtide_schema::{Param, ParamError, Part, ValueKind, Values};
+
+use crate::api::{Traffic, WorkloadArgs, WorkloadContext};
+use crate::cdf::Cdf;
+use crate::error::WorkloadError;
+
+/// Source of a workload's hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostSelection {
+    /// The scenario: `from` and `to` must be given.
+    FromTo,
+    /// A file: `from` and `to` may be given and then limit which hosts it may name.
+    FromFile,
+}
+
+/// One registered workload.
+#[derive(Debug)]
+pub struct WorkloadEntry {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Source of the workload (`DCTCP §4.2.1`), or `lowtide`.
+    pub spec: &'static str,
+    /// Source of its hosts.
+    pub host_selection: HostSelection,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// Makes the traffic: a pure function of its arguments. Callers use
+    /// [`WorkloadEntry::generate`], which also checks the result.
+    pub traffic: fn(&WorkloadArgs, &WorkloadContext) -> Result<Traffic, WorkloadError>,
+}
+
+impl Part for WorkloadEntry {
+    const WHAT: &'static str = "workload";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl WorkloadEntry {
+    /// Returns arguments with these values as users write them, and else the defaults. For tests
+    /// and examples: a distribution is a built-in one or a single value, and the caller adds hosts
+    /// and files.
+    ///
+    /// # Errors
+    /// A name that is not declared, an invalid value, or no value for a required parameter.
+    pub fn args(&self, given: &[(&str, &str)]) -> Result<WorkloadArgs, ParamError> {
+        let mut args =
+            WorkloadArgs { values: Values::parse(self.params, given)?, ..WorkloadArgs::default() };
+        for param in self.params {
+            let ValueKind::Distribution(of) = *param.kind.without_word() else { continue };
+            let Some(text) = args.values.text(param.name) else { continue };
+            let Some(cdf) = Cdf::from_text(text, of) else {
+                let message = format!("`{}`: `{text}` is not a built-in distribution", param.name);
+                return Err(ParamError::new(param.name, message, param.kind.describe()));
+            };
+            args.distributions.insert(param.name, Arc::new(cdf));
+        }
+        Ok(args)
+    }
+
+    /// Generates the traffic: a pure function of its arguments.
+    ///
+    /// # Errors
+    /// The parameters contradict each other: no destination, an invalid file, more than
+    /// [`MAX_CONNECTIONS`](crate::workload::MAX_CONNECTIONS) connections or
+    /// [`MAX_QUERIES`](crate::workload::MAX_QUERIES) queries. Or the workload has a bug: traffic
+    /// that no host can send.
+    pub fn generate(
+        &self,
+        args: &WorkloadArgs,
+        ctx: &WorkloadContext,
+    ) -> Result<Traffic, WorkloadError> {
+        let traffic = (self.traffic)(args, ctx)?;
+        traffic.check_limits(args)?;
+        traffic.check_hosts(self.name, args, ctx)?;
+        Ok(traffic)
+    }
+}

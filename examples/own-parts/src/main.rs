@@ -1,0 +1,27 @@
+//! The whole `lowtide` command with the parts of this crate, one file each.
+
+// As in `lowtide-tcp`, so that `abe.rs` compiles unchanged in both crates.
+extern crate alloc;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+#[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]
+mod abe;
+#[expect(unreachable_pub, reason = "it would be public in `crates/traffic/src/workload/`")]
+mod ring_all_reduce;
+
+fn main() -> ExitCode {
+    if let Err(error) = register() {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    lowtide::main()
+}
+
+/// Registers the parts, one line each. A name that lowtide has is an error.
+fn register() -> Result<(), Box<dyn Error>> {
+    lowtide_tcp::cc::register(&abe::ENTRY)?;
+    lowtide_traffic::workload::REGISTRY.register(&ring_all_reduce::ENTRY)?;
+    Ok(())
+}

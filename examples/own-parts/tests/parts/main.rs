@@ -1,0 +1,5 @@
+//! The command of this crate: lowtide's, with the parts of this crate. One file per part.
+
+mod abe;
+mod command;
+mod ring_all_reduce;
