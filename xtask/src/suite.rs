@@ -87,6 +87,25 @@ const SUITES: &[Suite] = &[
         steps: &[Step { env: &[ROOT], command: &["cargo", "run", "-p", "lowtide-interop"] }],
     },
     Suite {
+        name: "kernel",
+        about: "BPF twins loaded and unloaded under traffic for 20 minutes; needs root, clang",
+        minutes: 24,
+        steps: &[Step {
+            env: &[("LOWTIDE_SOAK_MINUTES", "20"), ROOT],
+            command: &[
+                "cargo",
+                "test",
+                "-p",
+                "lowtide",
+                "--features",
+                "kernel",
+                "--test",
+                "privileged",
+                "kernel",
+            ],
+        }],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,

@@ -9,6 +9,8 @@ mod diff;
 mod flow;
 mod groups;
 #[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
 mod live;
@@ -39,6 +41,10 @@ pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
+#[cfg(target_os = "linux")]
+pub(crate) use kernel::{
+    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
+};
 #[cfg(target_os = "linux")]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
@@ -166,6 +172,12 @@ pub(crate) enum Command {
     Testbed {
         #[command(subcommand)]
         command: TestbedCommand,
+    },
+    /// Load BPF twins of the schemes into the running Linux kernel
+    #[cfg(target_os = "linux")]
+    Kernel {
+        #[command(subcommand)]
+        command: KernelCommand,
     },
     /// Print the completion script of a shell
     Completions {

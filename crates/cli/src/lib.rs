@@ -63,6 +63,8 @@ pub fn main() -> ExitCode {
         Command::Live { command } => cmd::live::live(command, out),
         #[cfg(target_os = "linux")]
         Command::Testbed { command } => cmd::testbed::testbed(command, out),
+        #[cfg(target_os = "linux")]
+        Command::Kernel { command } => cmd::kernel::kernel(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {

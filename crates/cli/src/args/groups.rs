@@ -1,7 +1,7 @@
 //! The list of commands in `lowtide --help`, grouped by the user's question.
 //!
-//! Names of commands: a noun for an object that has parts (`live`, `testbed`, `papers`), else a
-//! verb or the name of the output (`run`, `plot`, `table`, `pcap`).
+//! Names of commands: a noun for an object that has parts (`live`, `testbed`, `kernel`, `papers`),
+//! else a verb or the name of the output (`run`, `plot`, `table`, `pcap`).
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("What does the result say?", &["report", "table", "compare", "diff", "plot", "pcap"]),
     ("How do I configure or deploy it?", &["plan", "matrix"]),
     ("Does it reproduce the papers?", &["papers"]),
-    ("What happens on real packets?", &["live", "testbed", "analyze"]),
+    ("What happens on real packets?", &["live", "testbed", "kernel", "analyze"]),
     ("Is it correct and fast?", &["packetdrill", "bench"]),
     ("Shell", &["completions", "help"]),
 ];
@@ -31,7 +31,7 @@ pub(crate) fn command() -> ClapCommand {
             let about = match found {
                 Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
                 None if *name == "help" => "Print the help of a command".to_owned(),
-                // `live` and `testbed` exist on Linux only.
+                // `live`, `testbed` and `kernel` exist on Linux only.
                 None => continue,
             };
             let _ = writeln!(list, "  {name:<12} {about}");

@@ -8,6 +8,8 @@ pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod flow;
+#[cfg(target_os = "linux")]
+pub(crate) mod kernel;
 pub(crate) mod list;
 #[cfg(target_os = "linux")]
 pub(crate) mod live;

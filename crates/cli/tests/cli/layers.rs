@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 30] = [
+const ORDER: [&str; 31] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-rows",
@@ -31,6 +31,7 @@ const ORDER: [&str; 30] = [
     "lowtide-deployment",
     "lowtide-live",
     "lowtide-bottleneck",
+    "lowtide-kernel",
     "lowtide-uml",
     "lowtide-testbed",
     "lowtide",

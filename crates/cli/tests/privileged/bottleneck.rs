@@ -44,14 +44,14 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Two namespaces, the second with a process in it.
-struct TwoNamespaces {
-    left: Namespace,
-    right: Namespace,
+pub(crate) struct TwoNamespaces {
+    pub(crate) left: Namespace,
+    pub(crate) right: Namespace,
     netns_holder: Child,
 }
 
 impl TwoNamespaces {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (left, right) = (Namespace::new().unwrap(), Namespace::new().unwrap());
         let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
         let netns_holder = right.run(sleep).unwrap();
@@ -59,7 +59,7 @@ impl TwoNamespaces {
     }
 
     /// Starts the command and waits until its network runs, with interfaces in the namespaces.
-    fn network(&self, args: &[&str]) -> Child {
+    pub(crate) fn network(&self, args: &[&str]) -> Child {
         let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.netns_holder.id());
         let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
         Self::run(&self.left, &[&ports, args].concat())
@@ -137,7 +137,7 @@ impl Drop for TwoNamespaces {
 }
 
 /// Ends the command by `signal`. Returns its exit status and result.
-fn ended(child: Child, signal: &str) -> (Option<i32>, Value) {
+pub(crate) fn ended(child: Child, signal: &str) -> (Option<i32>, Value) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     result(child)

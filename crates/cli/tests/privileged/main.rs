@@ -5,6 +5,7 @@
 
 mod bottleneck;
 mod damage;
+mod kernel;
 mod live;
 mod pathologies;
 mod privileges;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     run_tests([
         tests!(&[];
             bottleneck::invalid_arguments_are_rejected_with_help,
+            kernel::names_and_parameters_are_checked_before_anything_is_loaded,
             damage::killed_runs_continue_to_the_results_of_a_whole_one,
             damage::damaged_results_are_noticed_or_do_no_harm,
             damage::damaged_parts_are_run_again,
@@ -50,6 +52,13 @@ fn main() -> ExitCode {
             testbed::only_the_remains_of_a_killed_testbed_are_removed,
         ),
         tests!(&[NAMESPACES, TUN, IP]; bottleneck::a_lost_interface_is_reported),
+        tests!(&[NAMESPACES, TUN, IP, kernel::PROGRAMS];
+            kernel::a_twin_is_loaded_used_and_unloaded,
+            kernel::a_cgroup_selects_a_twin,
+            kernel::a_route_selects_a_twin_and_keeps_it_loaded,
+            kernel::windows_never_leap_while_twins_come_and_go,
+            kernel::a_one_sided_sender_keeps_its_window_against_a_plain_receiver,
+        ),
         tests!(&[damage::TMPFS]; damage::full_disks_are_write_errors),
         tests!(&[UML, uml::REGISTERS];
             uml::our_dctcp_and_the_kernels_interoperate,

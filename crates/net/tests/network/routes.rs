@@ -31,7 +31,7 @@ fn path(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
     assert_eq!(rig.delivered[0].1, HostId(to));
     assert_eq!(rig.delivered[0].2.segment.ecn, Ecn::Ect0);
     let used = rig.net.ports().filter(|p| p.served.packets > 0);
-    used.map(|p| p.name.to_string()).collect()
+    used.map(|p| p.name.clone()).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn parallel_links_have_distinct_names() {
     assert_eq!(path(&two, 0, 1), ["h0->s0", "s1->h1", "s0->s1"]);
     assert_eq!(path(&two, 1, 0), ["s0->h0", "h1->s1", "s1->s0"]);
     let rig = Rig::quiet(&two, &[]);
-    let names: Vec<String> = rig.net.ports().map(|p| p.name.to_string()).collect();
+    let names: Vec<String> = rig.net.ports().map(|p| p.name.clone()).collect();
     assert_eq!(names[4..], ["s0->s1", "s1->s0", "s1->s0#1", "s0->s1#1"]);
 }
 

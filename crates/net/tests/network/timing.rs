@@ -80,7 +80,7 @@ fn three_hops_and_back_over_a_dumbbell() {
     // Left to left stays on the first switch.
     let rig = Rig::quiet(&plan, &[(ps(0), packet(0, 1, 1_500, 0))]);
     assert_eq!(rig.times(), [1_230_400 + 1_000_000 + 12_304_000]);
-    let names: Vec<String> = rig.net.ports().map(|p| p.name.to_string()).collect();
+    let names: Vec<String> = rig.net.ports().map(|p| p.name.clone()).collect();
     let want = [
         "left0->switch0",
         "switch0->left0",

@@ -107,51 +107,70 @@ fn source(switch: &str) -> &'static str {
     profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
-/// Name of the congestion control in the kernel.
+/// Name of the congestion control in the kernel: the requested one, the kernel's own, or a BPF twin
+/// that `lowtide kernel load` registered.
 fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, UnsupportedSetup> {
     let one_sided = config.feedback == "one-sided" || config.ack == "odctcp";
     let requested = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
     let own = renamed.iter().find(|(from, _)| from == requested).map(|(_, to)| to.as_str());
-    let dctcps_echo = matches!(config.ack, "dctcp" | "odctcp" | "tdctcp");
-    let name = match (own, requested) {
-        (Some(name), _) => name,
-        (None, "newreno" | "cubic") if dctcps_echo => {
-            return Err(refusal(
-                format!(
-                    "the kernel cannot combine the ACK policy `{}` with `{requested}`",
-                    config.ack
-                ),
-                "give those hosts lowtide's TCP: `--backend live`",
-            ));
-        }
-        (None, "newreno") => "reno",
-        (None, "cubic") => "cubic",
-        (None, "dctcp") if config.feedback == "dctcp" && config.ack == "dctcp" => "dctcp",
-        (None, other) => {
-            return Err(refusal(
-                format!(
-                    "the kernel has no congestion control that corresponds to lowtide's `{other}`"
-                ),
-                &format!(
-                    "name a loaded BPF control with `--kernel-cc {other}=NAME`, or use `--backend live`"
-                ),
-            ));
-        }
-    };
     let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
-    if available.split_whitespace().any(|n| n == name) {
+    let has = |name: &str| available.split_whitespace().any(|n| n == name);
+    let (kernels, twin) = (own.or_else(|| kernels_own(config)), twin(config));
+    if let Some(name) = kernels.filter(|name| has(name)) {
         return Ok(name.to_owned());
     }
-    let more = if name == "dctcp" {
-        "User Mode Linux has it (docs/howto/uml.md), or a module `tcp_dctcp`"
-    } else {
-        "load it, or choose another with `--kernel-cc FROM=NAME`"
-    };
-    let message = format!(
-        "this kernel has no control `{name}`, only {}",
-        available.trim().replace(' ', ", ")
-    );
-    Err(refusal(message, more))
+    match (kernels, twin) {
+        (_, Some(twin)) if own.is_none() && has(twin) => Ok(twin.to_owned()),
+        (None, None) => Err(refusal(
+            format!(
+                "the kernel has no control for lowtide's `{requested}` with the ACK policy `{}`",
+                config.ack
+            ),
+            &format!("name one with `--kernel-cc {requested}=NAME`, or use `--backend live`"),
+        )),
+        (kernels, twin) => {
+            let name = kernels.or(twin).unwrap_or_default();
+            let known = available.trim().replace(' ', ", ");
+            let message = format!("this kernel has no control `{name}`, only {known}");
+            let help = match twin.filter(|_| own.is_none()) {
+                Some("lt_dctcp") => {
+                    "`lowtide kernel load lt_dctcp` registers one; User Mode Linux has it \
+                     (docs/howto/uml.md), or a module `tcp_dctcp`"
+                        .to_owned()
+                }
+                Some(twin) => format!(
+                    "`lowtide kernel load {twin}` registers it, or name another with \
+                     `--kernel-cc {requested}=NAME`"
+                ),
+                None => "load it, or choose another with `--kernel-cc FROM=NAME`".to_owned(),
+            };
+            Err(refusal(message, &help))
+        }
+    }
+}
+
+/// The kernel's own control for these settings; `None` if it has none.
+fn kernels_own(config: &Config) -> Option<&'static str> {
+    match (config.cc, config.feedback, config.ack) {
+        ("dctcp", "dctcp", "dctcp") => Some("dctcp"),
+        // These leave the receiving half to the kernel, whose echo is that of classic ECN.
+        (_, _, "dctcp" | "odctcp" | "tdctcp") => None,
+        ("newreno", ..) => Some("reno"),
+        ("cubic", ..) => Some("cubic"),
+        _ => None,
+    }
+}
+
+/// The BPF twin (`kernel/`) for these settings; `None` if there is none.
+fn twin(config: &Config) -> Option<&'static str> {
+    match (config.cc, config.feedback, config.ack) {
+        ("dctcp", "dctcp", "dctcp") => Some("lt_dctcp"),
+        ("dctcp", "one-sided", "odctcp") => Some("lt_odctcp"),
+        ("dctcp", "one-sided", "rfc3168") => Some("lt_odctcp_snd"),
+        ("newreno", _, "odctcp") => Some("lt_odctcp_rcv"),
+        ("tdctcp", ..) => Some("lt_tdctcp"),
+        _ => None,
+    }
 }
 
 fn refusal(message: String, help: &str) -> UnsupportedSetup {
@@ -245,10 +264,21 @@ mod tests {
         assert_eq!(kernel_cc_name(&of("sack", &[]), &[]).unwrap(), "reno");
         let own = [("odctcp".to_owned(), "reno".to_owned())];
         assert_eq!(kernel_cc_name(&of("odctcp", &[]), &own).unwrap(), "reno");
-        let refused = kernel_cc_name(&of("odctcp", &[]), &[]).unwrap_err();
-        assert!(refused.help.unwrap().contains("--kernel-cc odctcp="), "{}", refused.message);
-        let refused = kernel_cc_name(&of("odctcp-receiver", &[]), &[]).unwrap_err();
-        assert!(refused.message.contains("cannot combine"), "{}", refused.message);
+        for (scheme, twin) in [
+            ("dctcp", "lt_dctcp"),
+            ("odctcp", "lt_odctcp"),
+            ("odctcp-sender", "lt_odctcp_snd"),
+            ("odctcp-receiver", "lt_odctcp_rcv"),
+            ("tdctcp", "lt_tdctcp"),
+        ] {
+            // Loaded or not, the twin of a scheme is the one with its name.
+            match kernel_cc_name(&of(scheme, &[]), &[]) {
+                Ok(name) => assert!(name == twin || name == "dctcp", "{scheme}: {name}"),
+                Err(e) => assert!(e.help.unwrap().contains(twin), "{scheme}: {}", e.message),
+            }
+        }
+        let refused = kernel_cc_name(&of("dx", &[]), &[]).unwrap_err();
+        assert!(refused.help.unwrap().contains("--kernel-cc dx="), "{}", refused.message);
         let none = [("newreno".to_owned(), "nothing-like-it".to_owned())];
         let refused = kernel_cc_name(&of("sack", &[]), &none).unwrap_err();
         assert!(refused.message.contains("no control `nothing-like-it`"), "{}", refused.message);

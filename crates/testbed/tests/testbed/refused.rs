@@ -40,8 +40,8 @@ pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {
 
 pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
     let kernels = || choice(StackKind::Kernel, &[]);
-    let one_sided = refusal(&[("transport.scheme", "odctcp")], kernels());
-    assert!(one_sided.contains("host `senders.0`") && one_sided.contains("--kernel-cc odctcp="));
+    let vegas = refusal(&[("transport.scheme", "vegas")], kernels());
+    assert!(vegas.contains("host `senders.0`") && vegas.contains("--kernel-cc vegas="), "{vegas}");
     let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     if !available.unwrap_or_default().contains("dctcp") {
         let dctcp = refusal(&[("transport.scheme", "dctcp")], kernels());

@@ -1,0 +1,302 @@
+//! `lowtide kernel`.
+
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+
+use lowtide_kernel::{
+    CgroupSelection, KernelError, LoadedTwin, SocketView, TWINS, Twin, TwinState, find_twin,
+};
+use lowtide_units::{Duration, parse_duration};
+use serde::Serialize;
+
+use crate::args::{
+    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
+};
+use crate::error::CommandError;
+use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::output::Output;
+
+pub(crate) fn kernel(command: &KernelCommand, out: Output) -> Result<(), CommandError> {
+    match command {
+        KernelCommand::Load(args) => load(args, out),
+        KernelCommand::List => list(out),
+        KernelCommand::Stats(args) => stats(args, out),
+        KernelCommand::Watch(args) => watch(args, out),
+        KernelCommand::Unload(args) => unload(args, out),
+        KernelCommand::Unit(args) => Output::raw(&unit(args)?),
+    }
+}
+
+fn failed(error: KernelError) -> CommandError {
+    match error {
+        KernelError::UnknownTwin { .. } | KernelError::Param(_) | KernelError::NotCgroup2(_) => {
+            CommandError::Usage(error.to_string(), None)
+        }
+        other => CommandError::Run(other.to_string()),
+    }
+}
+
+fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
+    let twin = find_twin(&args.name).map_err(failed)?;
+    let params = params(args)?;
+    let delack_max = args.delack_max.as_deref().map(delack).transpose()?;
+    lowtide_kernel::load(twin, &params).map_err(failed)?;
+    if let Err(error) = select(twin, args, delack_max) {
+        // Nothing remains half-loaded; a route that was changed already still names it.
+        let _ = lowtide_kernel::unload(twin, true);
+        return Err(failed(error));
+    }
+    if out.quiet {
+        return Ok(());
+    }
+    let mut text = format!("{} is loaded: {}\n", twin.name, twin.summary);
+    if args.cgroups.is_empty() && args.routes.is_empty() && !args.default {
+        text.push_str("sockets use it if they ask for it: setsockopt(TCP_CONGESTION)\n");
+    }
+    if !args.cgroups.is_empty() {
+        text.push_str("sockets that exist already in these cgroups are untouched\n");
+    }
+    Output::raw(&text)
+}
+
+fn params(args: &KernelLoadArgs) -> Result<Vec<(&str, &str)>, CommandError> {
+    args.params.iter().map(|param| super::split(param, "--param", "NAME=VALUE")).collect()
+}
+
+fn delack(text: &str) -> Result<Duration, CommandError> {
+    let delay = parse_duration(text).map_err(|e| CommandError::Usage(e.to_string(), None))?;
+    if delay < Duration::from_us(1) || delay >= Duration::from_secs(1) {
+        let message = format!("`--delack-max {text}` is not from 1 us to below 1 s");
+        return Err(CommandError::Usage(message, None));
+    }
+    Ok(delay)
+}
+
+fn select(
+    twin: &'static Twin,
+    args: &KernelLoadArgs,
+    delack_max: Option<Duration>,
+) -> Result<(), KernelError> {
+    for cgroup in &args.cgroups {
+        let selection = CgroupSelection { cgroup: cgroup.clone(), delack_max };
+        lowtide_kernel::select_for_cgroup(twin, &selection)?;
+    }
+    for route in &args.routes {
+        lowtide_kernel::select_for_route(twin, route)?;
+    }
+    if args.default {
+        lowtide_kernel::set_default(twin.name)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct TwinEntry {
+    name: &'static str,
+    scheme: &'static str,
+    state: &'static str,
+    parameters: Vec<String>,
+    cgroups: Vec<String>,
+    sockets: usize,
+}
+
+#[derive(Serialize)]
+struct KernelListOutput {
+    schema: &'static str,
+    twins: Vec<TwinEntry>,
+}
+
+const fn state(loaded: &LoadedTwin) -> &'static str {
+    match loaded.state {
+        TwinState::Loaded => "loaded",
+        TwinState::Draining => "draining",
+        TwinState::Gone => "gone",
+    }
+}
+
+fn list(out: Output) -> Result<(), CommandError> {
+    let loaded = lowtide_kernel::list().map_err(failed)?;
+    let entry = |twin: &'static Twin| {
+        let found = loaded.iter().find(|l| l.twin.name == twin.name);
+        TwinEntry {
+            name: twin.name,
+            scheme: twin.scheme,
+            state: found.map_or("not loaded", state),
+            parameters: found.map_or_else(Vec::new, |l| {
+                l.params.iter().map(|(name, value)| format!("{name}={value}")).collect()
+            }),
+            cgroups: found.map_or_else(Vec::new, |l| {
+                l.cgroups.iter().map(|path| path.display().to_string()).collect()
+            }),
+            sockets: found.map_or(0, |l| l.sockets),
+        }
+    };
+    let twins: Vec<TwinEntry> = TWINS.iter().map(entry).collect();
+    if out.json {
+        return out.json(&KernelListOutput { schema: "lowtide.kernel-list/1", twins });
+    }
+    let rows: Vec<Vec<String>> = twins
+        .iter()
+        .map(|t| {
+            vec![
+                t.name.to_owned(),
+                t.scheme.to_owned(),
+                t.state.to_owned(),
+                t.sockets.to_string(),
+                t.parameters.join(" "),
+                t.cgroups.join(" "),
+            ]
+        })
+        .collect();
+    out.table(&["twin", "scheme", "state", "sockets", "parameters", "cgroups"], &[3], &rows)
+}
+
+#[derive(Serialize)]
+struct SocketEntry {
+    control: String,
+    state: &'static str,
+    local: String,
+    remote: String,
+    cwnd_bytes: u32,
+    snd_cwnd: u32,
+    ssthresh_bytes: Option<u32>,
+    alpha: f64,
+    cuts: u32,
+    ece_acks: u32,
+    leaps: u32,
+    srtt_us: u32,
+}
+
+#[derive(Serialize)]
+struct KernelStatsOutput {
+    schema: &'static str,
+    sockets: Vec<SocketEntry>,
+}
+
+fn stats(args: &KernelStatsArgs, out: Output) -> Result<(), CommandError> {
+    let sockets = lowtide_kernel::sockets().map_err(failed)?;
+    if args.prometheus {
+        return Output::raw(&lowtide_kernel::prometheus(&sockets));
+    }
+    if out.json {
+        let sockets = sockets.into_iter().map(entry).collect();
+        return out.json(&KernelStatsOutput { schema: "lowtide.kernel-stats/1", sockets });
+    }
+    if sockets.is_empty() {
+        return out.text("no socket uses a twin");
+    }
+    table(&sockets, out)
+}
+
+fn entry(socket: SocketView) -> SocketEntry {
+    SocketEntry {
+        control: socket.control,
+        state: socket.state,
+        local: socket.local.to_string(),
+        remote: socket.remote.to_string(),
+        cwnd_bytes: socket.cwnd,
+        snd_cwnd: socket.snd_cwnd,
+        ssthresh_bytes: socket.ssthresh,
+        alpha: socket.alpha,
+        cuts: socket.cuts,
+        ece_acks: socket.marked_acks,
+        leaps: socket.leaps,
+        srtt_us: socket.srtt_us,
+    }
+}
+
+fn table(sockets: &[SocketView], out: Output) -> Result<(), CommandError> {
+    let header = [
+        "twin", "state", "local", "remote", "alpha", "cwnd", "ssthresh", "cuts", "ECE ACKs",
+        "leaps", "srtt us",
+    ];
+    let row = |s: &SocketView| {
+        let mut row =
+            vec![s.control.clone(), s.state.to_owned(), s.local.to_string(), s.remote.to_string()];
+        if s.state != "listen" {
+            let ssthresh = s.ssthresh.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
+            row.extend([format!("{:.3}", s.alpha), s.snd_cwnd.to_string(), ssthresh]);
+            row.extend([s.cuts, s.marked_acks, s.leaps, s.srtt_us].map(|n| n.to_string()));
+        }
+        row.resize(header.len(), String::new());
+        row
+    };
+    let rows: Vec<Vec<String>> = sockets.iter().map(row).collect();
+    out.table(&header, &[4, 5, 6, 7, 8, 9, 10], &rows)
+}
+
+/// Time between two looks whether Ctrl-C was pressed, milliseconds.
+const LOOK_MS: u64 = 10;
+
+fn watch(args: &KernelWatchArgs, out: Output) -> Result<(), CommandError> {
+    let every = parse_duration(&args.every)
+        .map_err(|e| CommandError::Usage(e.to_string(), None))?
+        .max(Duration::from_ms(LOOK_MS));
+    watch_for_interrupt()?;
+    while !STOP.load(Ordering::Relaxed) {
+        stats(&KernelStatsArgs { prometheus: false }, out)?;
+        // Short sleeps, so that Ctrl-C ends the command at once.
+        for _ in 0..every.as_ms() / LOOK_MS {
+            if STOP.load(Ordering::Relaxed) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(LOOK_MS));
+        }
+    }
+    Ok(())
+}
+
+fn unload(args: &KernelUnloadArgs, out: Output) -> Result<(), CommandError> {
+    let twin = find_twin(&args.name).map_err(failed)?;
+    lowtide_kernel::unload(twin, args.force).map_err(failed)?;
+    if out.quiet {
+        return Ok(());
+    }
+    out.text(&format!("{} is unloaded", twin.name))
+}
+
+/// Returns a systemd unit that loads the twin before the network is up.
+fn unit(args: &KernelLoadArgs) -> Result<String, CommandError> {
+    let twin = find_twin(&args.name).map_err(failed)?;
+    params(args)?;
+    let program = std::env::current_exe()
+        .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
+    let mut command = format!("{} kernel load {}", program.display(), twin.name);
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    for param in &args.params {
+        let _ = write!(command, " --param {}", quoted(param));
+    }
+    for cgroup in &args.cgroups {
+        let _ = write!(command, " --cgroup {}", quoted(&cgroup.display().to_string()));
+    }
+    if let Some(delay) = &args.delack_max {
+        let _ = write!(command, " --delack-max {}", quoted(delay));
+    }
+    for route in &args.routes {
+        let _ = write!(command, " --route {}", quoted(route));
+    }
+    if args.default {
+        command.push_str(" --default");
+    }
+    // A route exists only after the network is up.
+    let order = if args.routes.is_empty() {
+        "Before=network-pre.target\nWants=network-pre.target"
+    } else {
+        "After=network-online.target\nWants=network-online.target"
+    };
+    Ok(format!(
+        "[Unit]\n\
+         Description=TCP congestion control {name} ({summary})\n\
+         {order}\n\n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         ExecStart={command}\n\
+         ExecStop={program} kernel unload {name} --force\n\n\
+         [Install]\n\
+         WantedBy=multi-user.target\n",
+        name = twin.name,
+        summary = twin.summary,
+        program = program.display(),
+    ))
+}

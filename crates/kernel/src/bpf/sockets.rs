@@ -1,0 +1,170 @@
+//! Sockets that use a twin, in all network namespaces, with the state of its rules.
+
+use std::collections::BTreeSet;
+use std::fs::{File, read_dir};
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use super::objects;
+use crate::error::KernelError;
+use crate::view::SocketView;
+
+/// Size of `struct lt_socket` in `kernel/sockets.bpf.c`.
+const RECORD: usize = SENDER + 104;
+
+/// Offset of `struct lt_sender` in it.
+const SENDER: usize = 72;
+
+/// `ssthresh` before the first reaction (`LT_UNLIMITED`).
+const UNLIMITED: u32 = u32::MAX;
+
+/// States of `enum` in `include/net/tcp_states.h`.
+const STATES: [&str; 13] = [
+    "unknown",
+    "established",
+    "syn-sent",
+    "syn-received",
+    "fin-wait-1",
+    "fin-wait-2",
+    "time-wait",
+    "close",
+    "close-wait",
+    "last-ack",
+    "listen",
+    "closing",
+    "new-syn-received",
+];
+
+impl SocketView {
+    /// Decodes one `struct lt_socket`.
+    fn decode(record: &[u8]) -> Option<Self> {
+        let word = |at: usize| {
+            let bytes: [u8; 4] = record.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_ne_bytes(bytes))
+        };
+        let family = word(20)?;
+        let address = |at: usize| -> Option<IpAddr> {
+            let bytes: [u8; 16] = record.get(at..at + 16)?.try_into().ok()?;
+            Some(if family == 2 {
+                IpAddr::V4(Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]))
+            } else {
+                IpAddr::V6(Ipv6Addr::from(bytes))
+            })
+        };
+        let name = record.get(..16)?.split(|byte| *byte == 0).next()?;
+        let state = STATES.get(word(16)? as usize).copied().unwrap_or(STATES[0]);
+        let (cwnd, ssthresh) = (word(SENDER)?, word(SENDER + 4)?);
+        Some(Self {
+            control: String::from_utf8_lossy(name).into_owned(),
+            state,
+            local: SocketAddr::new(address(24)?, word(56)? as u16),
+            remote: SocketAddr::new(address(40)?, word(60)? as u16),
+            snd_cwnd: word(64)?,
+            srtt_us: word(68)? / 8,
+            cwnd,
+            ssthresh: (ssthresh != UNLIMITED).then_some(ssthresh),
+            alpha: f64::from(word(SENDER + 40)?) / f64::from(1 << 20),
+            cuts: word(SENDER + 76)?,
+            marked_acks: word(SENDER + 80)?,
+            leaps: word(SENDER + 96)?,
+        })
+    }
+}
+
+/// Returns all sockets that use a twin, in all network namespaces that have a name or a process.
+///
+/// # Errors
+/// The binary has no programs, or the process may not list sockets.
+pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
+    let mut out = Vec::new();
+    for namespace in namespaces() {
+        // A separate thread: one that entered another namespace cannot be used again.
+        let found = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET)
+                    .map_err(|_| KernelError::NotPermitted { operation: "entering a namespace" })?;
+                this_namespace()
+            });
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        out.extend(found?);
+    }
+    out.sort_by_key(|s| (s.control.clone(), s.local, s.remote));
+    Ok(out)
+}
+
+/// Returns every network namespace that a process or a name below `/run/netns` holds, once.
+fn namespaces() -> Vec<File> {
+    let paths = |folder: &str| -> Vec<PathBuf> {
+        let entries = read_dir(folder).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    let processes = paths("/proc").into_iter().map(|process| process.join("ns/net"));
+    let own = PathBuf::from("/proc/self/ns/net");
+    let all = std::iter::once(own).chain(processes).chain(paths("/run/netns"));
+    let mut seen = BTreeSet::new();
+    all.filter_map(|path| {
+        let file = File::open(path).ok()?;
+        let meta = file.metadata().ok()?;
+        seen.insert((meta.dev(), meta.ino())).then_some(file)
+    })
+    .collect()
+}
+
+/// Returns the sockets of the calling thread's network namespace.
+fn this_namespace() -> Result<Vec<SocketView>, KernelError> {
+    let object = objects::open("sockets", objects::SOCKETS, None)?;
+    let refused = |error: libbpf_rs::Error| KernelError::Refused {
+        name: "sockets".to_owned(),
+        reason: format!("{error:#}"),
+    };
+    let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
+    let link = program.attach().map_err(refused)?;
+    let mut records = Vec::new();
+    let mut iterator = libbpf_rs::Iter::new(&link).map_err(refused)?;
+    iterator.read_to_end(&mut records).map_err(|e| KernelError::io("sockets", e))?;
+    Ok(records.chunks_exact(RECORD).filter_map(SocketView::decode).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Vec<u8> {
+        let mut record = vec![0; RECORD];
+        record[..8].copy_from_slice(b"lt_dctcp");
+        let mut word = |at: usize, value: u32| {
+            record[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        };
+        word(16, 1);
+        word(20, 2);
+        word(24, u32::from_ne_bytes([10, 0, 0, 1]));
+        word(40, u32::from_ne_bytes([10, 0, 0, 2]));
+        word(56, 40_000);
+        word(60, 80);
+        word(64, 12);
+        word(68, 8 * 250);
+        word(SENDER, 12_000);
+        word(SENDER + 4, u32::MAX);
+        word(SENDER + 40, 1 << 19);
+        word(SENDER + 76, 7);
+        word(SENDER + 80, 90);
+        word(SENDER + 96, 3);
+        record
+    }
+
+    #[test]
+    fn a_record_of_the_kernel_is_decoded() {
+        let socket = SocketView::decode(&record()).unwrap();
+        assert_eq!((socket.control.as_str(), socket.state), ("lt_dctcp", "established"));
+        assert_eq!(socket.local, "10.0.0.1:40000".parse().unwrap());
+        assert_eq!(socket.remote, "10.0.0.2:80".parse().unwrap());
+        assert_eq!((socket.snd_cwnd, socket.cwnd, socket.ssthresh), (12, 12_000, None));
+        assert_eq!((socket.alpha, socket.srtt_us), (0.5, 250));
+        assert_eq!((socket.cuts, socket.marked_acks, socket.leaps), (7, 90, 3));
+        assert_eq!(SocketView::decode(&record()[..RECORD - 1]).map(|s| s.cuts), Some(7));
+        assert_eq!(SocketView::decode(&[0; 20]), None);
+    }
+}

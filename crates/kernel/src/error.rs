@@ -1,0 +1,117 @@
+//! Errors, each with what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Error of an operation on the kernel.
+#[derive(thiserror::Error, Debug)]
+pub enum KernelError {
+    /// The binary has no BPF programs.
+    #[error(
+        "this binary has no BPF programs: build it with `cargo build --release --features kernel` \
+         (needs clang, libbpf-dev, libelf-dev, zlib1g-dev)"
+    )]
+    NotBuilt,
+    /// No twin has that name.
+    #[error("there is no twin `{name}`; there are {known}")]
+    UnknownTwin {
+        /// The name.
+        name: String,
+        /// Names of the twins.
+        known: String,
+    },
+    /// A parameter is wrong.
+    #[error("{0}")]
+    Param(String),
+    /// The process may not do it.
+    #[error("{operation} needs root (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN): run it with sudo")]
+    NotPermitted {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// The kernel has no type information.
+    #[error(
+        "this kernel has no BTF at /sys/kernel/btf/vmlinux: it needs CONFIG_DEBUG_INFO_BTF, which \
+         distributions set"
+    )]
+    NoBtf,
+    /// The kernel is too old.
+    #[error("this kernel is {release}; struct_ops links need Linux {least} or later")]
+    TooOld {
+        /// Its release.
+        release: String,
+        /// The least version.
+        least: &'static str,
+    },
+    /// A control of that name is registered.
+    #[error(
+        "the kernel has a congestion control `{0}` already: unload it with `lowtide kernel unload \
+         {0}`, or remove the module that has the name"
+    )]
+    AlreadyRegistered(String),
+    /// The twin is not loaded.
+    #[error("`{0}` is not loaded; `lowtide kernel list` shows what is")]
+    NotLoaded(String),
+    /// The pins are gone, but the kernel still knows it.
+    #[error(
+        "`{0}` is still registered although its pins are gone: another program holds its link; \
+         `bpftool link` names it"
+    )]
+    StillRegistered(String),
+    /// Sockets use it.
+    #[error(
+        "{sockets} sockets use `{name}`: close them, or unload with --force; they then keep it \
+         until they close, and new sockets cannot choose it"
+    )]
+    InUse {
+        /// Name of the twin.
+        name: String,
+        /// Number of sockets.
+        sockets: usize,
+    },
+    /// Routes name it.
+    #[error(
+        "a route of this namespace names `{name}`: {route}; remove it first (`ip route change ... \
+         congctl reno`), as the kernel would silently use the default instead"
+    )]
+    RouteInUse {
+        /// Name of the twin.
+        name: String,
+        /// The route.
+        route: String,
+    },
+    /// The kernel refused the program.
+    #[error("the kernel refused `{name}`: {reason}")]
+    Refused {
+        /// Name of the program.
+        name: String,
+        /// Last line of the verifier or libbpf.
+        reason: String,
+    },
+    /// The path is not a cgroup of version 2.
+    #[error("{} is no cgroup of version 2: give a directory below a mount of type cgroup2", .0.display())]
+    NotCgroup2(PathBuf),
+    /// The command `ip` failed.
+    #[error("`ip {arguments}` failed: {message}")]
+    Ip {
+        /// Its arguments.
+        arguments: String,
+        /// Its message.
+        message: String,
+    },
+    /// An operation on a file failed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+}
+
+#[cfg(feature = "objects")]
+impl KernelError {
+    pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+}

@@ -1,0 +1,32 @@
+//! BPF twins of the congestion controls in the running Linux kernel.
+//!
+//! A twin is a congestion control of `kernel/*.bpf.c` with the integer rules of its Rust control.
+//! It is registered for the whole machine, without a module and without a reboot (BPF
+//! `struct_ops`). A socket option, a cgroup, a route or a namespace's default selects it. Pins on a
+//! BPF file system keep it registered after the loader's exit. This crate removes only what it
+//! loaded.
+//!
+//! Without the feature `objects` the programs are not in the binary, and every operation that needs
+//! them fails with [`KernelError::NotBuilt`].
+
+#[cfg(feature = "objects")]
+mod bpf;
+mod error;
+#[cfg(not(feature = "objects"))]
+mod not_built;
+mod prometheus;
+mod twin;
+mod view;
+
+#[cfg(feature = "objects")]
+use bpf as operations;
+#[cfg(not(feature = "objects"))]
+use not_built as operations;
+
+pub use error::KernelError;
+pub use operations::{
+    list, load, select_for_cgroup, select_for_route, set_default, sockets, unload,
+};
+pub use prometheus::prometheus;
+pub use twin::{Ends, TWINS, Twin, find_twin};
+pub use view::{CgroupSelection, LoadedTwin, SocketView, TwinState};

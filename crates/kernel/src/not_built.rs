@@ -1,0 +1,44 @@
+//! The operations in a binary without BPF programs: each fails and says how to build it with them.
+
+use lowtide_schema::Values;
+
+use crate::error::KernelError;
+use crate::twin::Twin;
+use crate::view::{CgroupSelection, LoadedTwin, SocketView};
+
+/// Fails.
+pub fn load(twin: &'static Twin, given: &[(&str, &str)]) -> Result<(), KernelError> {
+    // A wrong parameter is reported by every binary.
+    Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn unload(_: &'static Twin, _: bool) -> Result<(), KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn list() -> Result<Vec<LoadedTwin>, KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn select_for_cgroup(_: &'static Twin, _: &CgroupSelection) -> Result<(), KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn select_for_route(_: &'static Twin, _: &str) -> Result<(), KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn set_default(_: &str) -> Result<(), KernelError> {
+    Err(KernelError::NotBuilt)
+}

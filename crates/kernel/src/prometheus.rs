@@ -1,0 +1,70 @@
+//! Statistics of sockets in the Prometheus text format.
+
+use std::fmt::Write as _;
+
+use crate::view::SocketView;
+
+/// Name, type, description and value of a metric.
+type Metric = (&'static str, &'static str, &'static str, fn(&SocketView) -> f64);
+
+/// Returns metrics of these sockets in the Prometheus text format.
+pub fn prometheus(sockets: &[SocketView]) -> String {
+    let mut out = String::new();
+    let metrics: [Metric; 7] = [
+        ("alpha", "gauge", "DCTCP's estimate of the marked share, 0 to 1.", |s| s.alpha),
+        ("cwnd_bytes", "gauge", "Congestion window.", |s| f64::from(s.cwnd)),
+        ("cuts_total", "counter", "Window cuts because of ECN.", |s| f64::from(s.cuts)),
+        ("ece_acks_total", "counter", "ACKs with ECE.", |s| f64::from(s.marked_acks)),
+        ("leaps_total", "counter", "Windows of the kernel that were replaced.", |s| {
+            f64::from(s.leaps)
+        }),
+        ("srtt_seconds", "gauge", "Smoothed round-trip time.", |s| f64::from(s.srtt_us) / 1e6),
+        ("ssthresh_bytes", "gauge", "Slow-start threshold; +Inf before the first reaction.", |s| {
+            s.ssthresh.map_or(f64::INFINITY, f64::from)
+        }),
+    ];
+    for (name, kind, help, value) in metrics {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "# HELP lowtide_tcp_{name} {help}\n# TYPE lowtide_tcp_{name} {kind}");
+        for socket in sockets.iter().filter(|socket| socket.state != "listen") {
+            let value = value(socket);
+            let value = if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() };
+            let _ = writeln!(
+                out,
+                "lowtide_tcp_{name}{{control=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
+                socket.control, socket.local, socket.remote
+            );
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_have_help_type_and_one_line_a_socket() {
+        let socket = SocketView {
+            control: "lt_dctcp".to_owned(),
+            state: "established",
+            local: "10.0.0.1:40000".parse().unwrap(),
+            remote: "10.0.0.2:80".parse().unwrap(),
+            snd_cwnd: 12,
+            cwnd: 12_000,
+            ssthresh: None,
+            alpha: 0.5,
+            cuts: 7,
+            marked_acks: 90,
+            leaps: 0,
+            srtt_us: 250,
+        };
+        let listener = SocketView { state: "listen", ..socket.clone() };
+        let text = prometheus(&[socket, listener]);
+        let line = "lowtide_tcp_alpha{control=\"lt_dctcp\",local=\"10.0.0.1:40000\",\
+                    remote=\"10.0.0.2:80\"} 0.5";
+        assert_eq!(text.lines().filter(|l| *l == line).count(), 1, "{text}");
+        assert!(text.contains("lowtide_tcp_ssthresh_bytes{") && text.contains("} +Inf"), "{text}");
+        assert_eq!(text.lines().filter(|l| l.starts_with("# TYPE")).count(), 7);
+    }
+}

@@ -1,0 +1,73 @@
+//! Descriptions of loaded twins and of the sockets that use them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use lowtide_units::Duration;
+
+use crate::twin::Twin;
+
+/// One socket that uses a twin.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SocketView {
+    /// Name of its control.
+    pub control: String,
+    /// State of the connection; `listen` for a listener, which has no window.
+    pub state: &'static str,
+    /// Local address and port.
+    pub local: SocketAddr,
+    /// Remote address and port.
+    pub remote: SocketAddr,
+    /// Window in segments, as the kernel has it.
+    pub snd_cwnd: u32,
+    /// Window in bytes, as the rules have it.
+    pub cwnd: u32,
+    /// Slow-start threshold in bytes; `None` before the first reaction.
+    pub ssthresh: Option<u32>,
+    /// DCTCP's alpha, 0 to 1.
+    pub alpha: f64,
+    /// ECN cuts so far.
+    pub cuts: u32,
+    /// ACKs with ECE so far.
+    pub marked_acks: u32,
+    /// Windows of the kernel above the last written one, because a callback did not run. Each was
+    /// replaced on the same ACK.
+    pub leaps: u32,
+    /// Smoothed round-trip time, in microseconds.
+    pub srtt_us: u32,
+}
+
+/// State of a twin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TwinState {
+    /// Registered: sockets may choose it.
+    Loaded,
+    /// Unregistered, but sockets that chose it before are open.
+    Draining,
+    /// Our pins exist, but the kernel does not know it.
+    Gone,
+}
+
+/// A twin that is loaded, or that sockets still use.
+#[derive(Debug)]
+pub struct LoadedTwin {
+    /// The twin.
+    pub twin: &'static Twin,
+    /// Its state.
+    pub state: TwinState,
+    /// Its parameters; empty if it is not loaded.
+    pub params: Vec<(&'static str, String)>,
+    /// Sockets of all network namespaces that use it.
+    pub sockets: usize,
+    /// Cgroups that select it.
+    pub cgroups: Vec<PathBuf>,
+}
+
+/// A selection for a cgroup.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CgroupSelection {
+    /// Folder of a cgroup of version 2.
+    pub cgroup: PathBuf,
+    /// Maximum delay of ACKs of its sockets, below one second; `None` leaves the host's.
+    pub delack_max: Option<Duration>,
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* DCTCP at both ends (RFC 8257). Twin of crates/tcp/src/cc/dctcp.rs and ack/dctcp.rs.
+ *
+ * TCP_CONG_NEEDS_ECN makes SYN and ACKs ECN-capable and reports the ECN field of arriving data. A
+ * connection whose peer refused ECN would go on sending ECN-capable packets that nobody echoes, so
+ * it becomes `reno` in init. */
+#include "receiver.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
+			const struct lt_ack *ack)
+{
+	return lt_dctcp_ack(d, p, ack);
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_init, struct sock *sk)
+{
+	char reno[] = "reno";
+
+	if (!(lt_tcp(sk)->ecn_flags & TCP_ECN_OK)) {
+		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+		return;
+	}
+	lt_sender_init(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_cong_control, struct sock *sk, __u32 ack, int flag,
+	      const struct rate_sample *rs)
+{
+	lt_sender_ack(sk, flag, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 state)
+{
+	lt_on_state(lt_tcp(sk), lt_state(sk), state, 1);
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	lt_sender_event(sk, event);
+	lt_receiver_event(sk, event, 0);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
+{
+	return lt_sender_ssthresh(sk);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(dctcp_undo_cwnd, struct sock *sk)
+{
+	return lt_sender_undo(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops lt_dctcp = {
+	.init = (void *)dctcp_init,
+	.cong_control = (void *)dctcp_cong_control,
+	.set_state = (void *)dctcp_set_state,
+	.cwnd_event = (void *)dctcp_cwnd_event,
+	.ssthresh = (void *)dctcp_ssthresh,
+	.undo_cwnd = (void *)dctcp_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
+	.name = "lt_dctcp",
+};
