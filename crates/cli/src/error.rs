@@ -1,14 +1,14 @@
 //! Errors of commands: message and exit status.
 
+use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::Arc;
 
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use lowtide_analysis::AnalysisError;
 use lowtide_lab::{LabError, TooLarge};
 use lowtide_packetdrill::script::ScriptError;
 use lowtide_papers::PaperError;
 use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
-use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
 
 /// A failed command.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ impl CommandError {
         match self {
             Self::Scenario(errors) => {
                 for error in errors.iter() {
-                    eprintln!("{:?}", Report::new(RenderedError::from(error)));
+                    LocatedError::from(error).print();
                 }
                 ExitCode::from(2)
             }
             Self::Scripts(errors) => {
                 for error in &errors {
-                    eprintln!("{:?}", Report::new(RenderedError::from(error)));
+                    LocatedError::from(error).print();
                 }
                 ExitCode::from(2)
             }
@@ -127,58 +127,54 @@ impl From<PaperError> for CommandError {
     }
 }
 
-/// An error in a scenario or a script, rendered by miette with line, carets and help.
+/// An error in a scenario or a script: message, file with line and carets, help.
 #[derive(Debug)]
-struct RenderedError {
-    message: String,
-    help: Option<String>,
-    label: Option<LabeledSpan>,
-    source: NamedSource<Arc<str>>,
+struct LocatedError<'a> {
+    message: &'a str,
+    help: Option<&'a str>,
+    file: &'a str,
+    text: &'a str,
+    span: Option<Range<usize>>,
 }
 
-impl From<&ScenarioError> for RenderedError {
-    fn from(error: &ScenarioError) -> Self {
+impl<'a> From<&'a ScenarioError> for LocatedError<'a> {
+    fn from(error: &'a ScenarioError) -> Self {
         Self {
-            message: error.message.clone(),
-            help: error.help.clone(),
-            label: error.span.clone().map(|span| LabeledSpan::new_with_span(None, span)),
-            source: NamedSource::new(&error.file, Arc::clone(&error.text)),
+            message: &error.message,
+            help: error.help.as_deref(),
+            file: &error.file,
+            text: &error.text,
+            span: error.span.clone(),
         }
     }
 }
 
-impl From<&ScriptError> for RenderedError {
-    fn from(error: &ScriptError) -> Self {
+impl<'a> From<&'a ScriptError> for LocatedError<'a> {
+    fn from(error: &'a ScriptError) -> Self {
         Self {
-            message: error.message.clone(),
-            help: error.help.clone(),
-            label: Some(LabeledSpan::new_with_span(None, error.span.clone())),
-            source: NamedSource::new(&error.name, Arc::clone(&error.text)),
+            message: &error.message,
+            help: error.help.as_deref(),
+            file: &error.name,
+            text: &error.text,
+            span: Some(error.span.clone()),
         }
     }
 }
 
-impl std::fmt::Display for RenderedError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for RenderedError {}
-
-impl Diagnostic for RenderedError {
-    fn severity(&self) -> Option<Severity> {
-        Some(Severity::Error)
-    }
-    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn std::fmt::Display>)
-    }
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.label.as_ref().map(|_| &self.source as &dyn SourceCode)
-    }
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.label
-            .clone()
-            .map(|l| Box::new(std::iter::once(l)) as Box<dyn Iterator<Item = LabeledSpan>>)
+impl LocatedError<'_> {
+    /// Prints it on stderr, in colour on a terminal that wants it.
+    fn print(&self) {
+        let title = Level::ERROR.primary_title(self.message);
+        let mut group = Group::with_title(title);
+        if let Some(span) = &self.span {
+            // A span may end behind the text, at a value that is missing.
+            let span = span.start.min(self.text.len())..span.end.min(self.text.len());
+            let snippet = Snippet::source(self.text).path(self.file);
+            group = group.element(snippet.annotation(AnnotationKind::Primary.span(span)));
+        }
+        if let Some(help) = self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        anstream::eprintln!("{}", Renderer::styled().render(&[group]));
     }
 }

@@ -8,10 +8,13 @@ use std::process::ExitCode;
 
 #[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]
 mod abe;
+mod abe_scheme;
 #[cfg(test)]
 mod conformance;
+mod ring;
 #[expect(unreachable_pub, reason = "it would be public in `crates/traffic/src/workload/`")]
 mod ring_all_reduce;
+mod tcn;
 
 fn main() -> ExitCode {
     if let Err(error) = register() {
@@ -24,6 +27,9 @@ fn main() -> ExitCode {
 /// Registers the parts, one line each. A name that lowtide has is an error.
 fn register() -> Result<(), Box<dyn Error>> {
     lowtide_tcp::cc::REGISTRY.register(&abe::ENTRY)?;
+    lowtide_tcp::scheme::REGISTRY.register(&abe_scheme::ENTRY)?;
+    lowtide_net::aqm::REGISTRY.register(&tcn::ENTRY)?;
+    lowtide_net::topology::REGISTRY.register(&ring::ENTRY)?;
     lowtide_traffic::workload::REGISTRY.register(&ring_all_reduce::ENTRY)?;
     Ok(())
 }

@@ -56,16 +56,16 @@ fn a_fat_tree_with_odd_k_is_refused_with_the_reason() {
 #[test]
 fn an_error_names_the_flag_that_set_the_key() {
     for (args, flag) in [
-        (&["--over", "switch.mark.q=1,2"][..], "[--over:1:1]"),
-        (&["--over", "switch.mark.k=1 pkt,2 elephants"], "[--over:1:"),
-        (&["-s", "switch.mark.q=1"], "[-s:1:1]"),
-        (&["--seeds", "0"], "[--seeds:1:"),
+        (&["--over", "switch.mark.q=1,2"][..], "--> --over:1:1"),
+        (&["--over", "switch.mark.k=1 pkt,2 elephants"], "--> --over:1:"),
+        (&["-s", "switch.mark.q=1"], "--> -s:1:1"),
+        (&["--seeds", "0"], "--> --seeds:1:"),
     ] {
         let error = refused(&[&["check", "first-light"][..], args].concat());
         assert!(error.contains(flag), "{args:?}: {error}");
     }
     let error = refused(&["run", "first-light", "--trace", "nobody"]);
-    assert!(error.contains("[--trace:1:"), "{error}");
+    assert!(error.contains("--> --trace:1:"), "{error}");
 }
 
 #[test]

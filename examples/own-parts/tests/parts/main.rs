@@ -2,4 +2,5 @@
 
 mod abe;
 mod command;
+mod network;
 mod ring_all_reduce;
