@@ -169,6 +169,7 @@ struct tcp_congestion_ops {
 #endif
 
 /* Values of the kernel's interfaces, as in include/net/tcp.h and include/linux/tcp.h. */
+#define TCP_SYN_SENT 2
 #define TCP_CA_Open 0
 #define TCP_CA_CWR 2
 #define TCP_CA_Recovery 3

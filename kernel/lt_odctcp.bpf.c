@@ -13,19 +13,17 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 SEC("struct_ops")
 void BPF_PROG(odctcp_init, struct sock *sk)
 {
-	char reno[] = "reno";
-
-	if (!(lt_tcp(sk)->ecn_flags & TCP_ECN_OK)) {
-		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
-		return;
-	}
-	lt_sender_init(sk);
+	if (!lt_without_ecn(sk))
+		lt_sender_init(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(odctcp_cong_control, struct sock *sk, __u32 ack, int flag,
 	      const struct rate_sample *rs)
 {
+	/* A cgroup selected it in SYN-SENT, before ECN was negotiated. */
+	if (!lt_is_ready(lt_state(sk)) && lt_without_ecn(sk))
+		return;
 	lt_sender_ack(sk, flag, 0);
 }
 

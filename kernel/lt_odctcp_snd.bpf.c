@@ -2,9 +2,10 @@
 /* One-sided DCTCP, the sending half, for receivers of classic ECN (ODCTCP section 5.1). Twin of
  * crates/tcp/src/cc/dctcp.rs with the decoder feedback/one_sided.rs.
  *
- * It does not set TCP_CONG_NEEDS_ECN: an ECN-capable SYN makes a listener without it refuse ECN.
- * The host negotiates classic ECN (net.ipv4.tcp_ecn = 1). All data under the latched echo counts
- * as marked; CWR after each cut ends the latch. Without negotiated ECN it is NewReno. */
+ * It does not set TCP_CONG_NEEDS_ECN: a SYN with ECT(0) in the IP header makes a Linux listener
+ * without such a control refuse ECN. The connecting end requests classic ECN
+ * (net.ipv4.tcp_ecn = 1). All bytes that an ACK with ECE acknowledges count as marked; CWR after
+ * each cut ends the receiver's latch. Without negotiated ECN it is NewReno. */
 #include "sender.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

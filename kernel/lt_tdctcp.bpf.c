@@ -32,19 +32,17 @@ LT_RULE _Bool lt_delack_timeout(struct sock *sk, int flag, const struct rate_sam
 SEC("struct_ops")
 void BPF_PROG(tdctcp_init, struct sock *sk)
 {
-	char reno[] = "reno";
-
-	if (!(lt_tcp(sk)->ecn_flags & TCP_ECN_OK)) {
-		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
-		return;
-	}
-	lt_sender_init(sk);
+	if (!lt_without_ecn(sk))
+		lt_sender_init(sk);
 }
 
 SEC("struct_ops")
 void BPF_PROG(tdctcp_cong_control, struct sock *sk, __u32 ack, int flag,
 	      const struct rate_sample *rs)
 {
+	/* A cgroup selected it in SYN-SENT, before ECN was negotiated. */
+	if (!lt_is_ready(lt_state(sk)) && lt_without_ecn(sk))
+		return;
 	lt_sender_ack(sk, flag, lt_delack_timeout(sk, flag, rs));
 }
 

@@ -8,6 +8,18 @@
 
 #include "sender.bpf.h"
 
+/* Without negotiated ECN the connection becomes `reno`: TCP_CONG_NEEDS_ECN would go on sending
+ * ECN-capable packets that nobody echoes. Returns whether it did. */
+LT_RULE _Bool lt_without_ecn(struct sock *sk)
+{
+	char reno[] = "reno";
+
+	if ((lt_tcp(sk)->ecn_flags & TCP_ECN_OK) || sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return 0;
+	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+	return 1;
+}
+
 LT_RULE void lt_echo(struct tcp_sock *tp, lt_u8 ce)
 {
 	if (ce)
@@ -26,6 +38,8 @@ LT_RULE void lt_receiver_event(struct sock *sk, enum tcp_ca_event event, _Bool d
 
 	if (event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE)
 		return;
+	if (!lt_is_ready(s))
+		lt_sender_init(sk);
 	if (s->ce != ce) {
 		/* The kernel ends the echo when CWR arrives, before it reports the segment. */
 		_Bool cwr = s->ce && !(tp->ecn_flags & TCP_ECN_DEMAND_CWR);

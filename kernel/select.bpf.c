@@ -6,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Layout: as in crates/kernel/src/select.rs. */
+/* Layout: as in crates/kernel/src/bpf/select.rs. */
 struct lt_selection {
 	char control[16];
 	__u32 delack_max_us;	/* maximum delay of ACKs; 0: as the host's */

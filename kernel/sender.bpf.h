@@ -2,10 +2,12 @@
 /* The sending half of a control: turns callbacks of the kernel into lt_ack and lt_event, and the
  * window of the rules into snd_cwnd.
  *
- * The window lives in the control's private memory, in bytes. cong_control, which returns nothing,
- * writes snd_cwnd and snd_ssthresh on every ACK after the kernel's own reactions and before it
- * sends. So a callback that the kernel does not run, or a value that it takes from one that did
- * not run, is replaced on the same ACK.
+ * The window lives in icsk_ca_priv, in bytes. cong_control, which returns nothing, writes snd_cwnd
+ * and snd_ssthresh on every ACK that finds data outstanding, after the kernel's own reactions and
+ * before it sends. So no value of another callback or of the kernel outlasts the next such ACK.
+ *
+ * Deviations: idle connections restart whatever net.ipv4.tcp_slow_start_after_idle says, from the
+ * second packet on. The pacing ratios are the kernel's defaults, 200 and 120 %.
  *
  * A file that includes this defines lt_on_ack(dctcp, params, ack). */
 #ifndef LOWTIDE_SENDER_BPF_H
@@ -30,7 +32,7 @@ struct lt_sender {
 	lt_u32 rcv_before;	/* receiver: rcv_nxt before the last segment */
 	lt_u32 written;		/* snd_cwnd as written last */
 	lt_u32 written_ssthresh;	/* snd_ssthresh as written last */
-	lt_u32 leaps;		/* windows that the kernel raised by itself, and that were replaced */
+	lt_u32 leaps;		/* values of the kernel above the written ones; they were replaced */
 	lt_u8 ca_state;		/* the kernel's state that was handled last */
 	lt_u8 in_cut;		/* an ECN cut was made, and its window of data is not acknowledged */
 	lt_u8 ce;		/* receiver: the last segment carried CE */
@@ -42,6 +44,13 @@ _Static_assert(sizeof(struct lt_sender) <= 13 * sizeof(__u64), "fits the private
 LT_RULE struct tcp_sock *lt_tcp(struct sock *sk)
 {
 	return (struct tcp_sock *)sk;
+}
+
+/* In SYN-SENT, where a cgroup selects a control, neither the window nor ECN is known. The state is
+ * then all zero until the first ACK. */
+LT_RULE _Bool lt_is_ready(const struct lt_sender *s)
+{
+	return s->dctcp.window.mss != 0;
 }
 
 LT_RULE struct lt_sender *lt_state(struct sock *sk)
@@ -79,8 +88,8 @@ LT_RULE void lt_write_window(struct tcp_sock *tp, struct lt_sender *s)
 	tp->snd_ssthresh = s->written_ssthresh;
 }
 
-/* A control may lower what it wrote last, and so may the kernel after a timeout. A higher value is
- * that of a callback that did not run. */
+/* The kernel may lower what was written last, after a timeout. It raises it only with a value of a
+ * callback (undo, which writes) or with one of its own: that is counted, and replaced below. */
 LT_RULE void lt_count_leap(struct tcp_sock *tp, struct lt_sender *s)
 {
 	if (tp->snd_cwnd > s->written ||
@@ -108,6 +117,8 @@ LT_RULE void lt_sender_init(struct sock *sk)
 	struct lt_dctcp_params p = lt_params();
 	lt_u32 mss = lt_max(tp->mss_cache, 1);
 
+	if (sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return;
 	lt_dctcp_init(&s->dctcp, &p, mss, lt_min(tp->snd_cwnd, 0xffff) * mss, tp->snd_una);
 	s->cut_end = tp->snd_una;
 	s->cuts = 0;
@@ -126,18 +137,20 @@ LT_RULE lt_u32 lt_flight(struct tcp_sock *tp)
 	return tp->snd_nxt - tp->snd_una;
 }
 
-/* Handles a change of the kernel's state. cong_control calls it again, so that a call that the
- * kernel skipped is made up for. */
-LT_RULE void lt_on_state(struct tcp_sock *tp, struct lt_sender *s, lt_u8 state, _Bool again)
+/* Handles a change of icsk_ca_state. cong_control calls it for a change that set_state did not
+ * report; only that callback sees a repeated timeout. */
+LT_RULE void lt_on_state(struct tcp_sock *tp, struct lt_sender *s, lt_u8 state, _Bool from_callback)
 {
 	struct lt_dctcp_params p = lt_params();
 	lt_u8 before = s->ca_state;
 
+	if (!lt_is_ready(s))
+		return;
 	s->ca_state = state;
 	if (state == TCP_CA_Loss) {
 		if (before != TCP_CA_Loss)
 			lt_dctcp_event(&s->dctcp, &p, LT_RTO, lt_flight(tp), 0);
-		else if (again)
+		else if (from_callback)
 			lt_dctcp_event(&s->dctcp, &p, LT_RTO_AGAIN, lt_flight(tp), 0);
 	} else if (state == TCP_CA_Recovery && before < TCP_CA_Recovery) {
 		lt_dctcp_event(&s->dctcp, &p, LT_LOSS, lt_flight(tp),
@@ -158,6 +171,12 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	lt_u8 state = LT_READ_BITFIELD((struct inet_connection_sock *)sk, icsk_ca_state);
 	struct lt_ack ack = {};
 
+	if (!lt_is_ready(s)) {
+		lt_sender_init(sk);
+		/* The SYN-ACK is still an ACK in SYN-SENT. */
+		if (!lt_is_ready(s))
+			return;
+	}
 	lt_count_leap(tp, s);
 	if (state != s->ca_state)
 		lt_on_state(tp, s, state, 0);
@@ -170,7 +189,7 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	ack.acked = tp->snd_una - s->dctcp.una;
 	ack.ece = (tp->ecn_flags & TCP_ECN_OK) && (flag & FLAG_ECE);
 	ack.marked = ack.ece ? ack.acked : 0;
-	/* RFC 8257 section 3.3: once per window of data, which ends beyond cut_end. */
+	/* RFC 8257 section 3.3: one cut per window of data, until snd_una passes cut_end. */
 	ack.may_reduce = !s->in_cut || lt_before(s->cut_end, tp->snd_una);
 	ack.after_rto = state == TCP_CA_Loss;
 	ack.may_grow = state != TCP_CA_Recovery &&
@@ -202,7 +221,7 @@ LT_RULE void lt_sender_event(struct sock *sk, enum tcp_ca_event event)
 	struct lt_dctcp_params p = lt_params();
 	lt_u32 idle;
 
-	if (event != CA_EVENT_TX_START)
+	if (event != CA_EVENT_TX_START || !lt_is_ready(s))
 		return;
 	idle = (lt_u32)bpf_jiffies64() - tp->lsndtime;
 	if ((int)idle <= 0 || idle < ((struct inet_connection_sock *)sk)->icsk_rto)
@@ -216,6 +235,8 @@ LT_RULE lt_u32 lt_sender_undo(struct sock *sk)
 	struct lt_sender *s = lt_state(sk);
 	struct lt_dctcp_params p = lt_params();
 
+	if (!lt_is_ready(s))
+		return lt_tcp(sk)->snd_cwnd;
 	lt_dctcp_event(&s->dctcp, &p, LT_UNDO, 0, 0);
 	/* The kernel takes the returned window, and restores its own ssthresh. */
 	lt_write_window(lt_tcp(sk), s);
@@ -223,11 +244,13 @@ LT_RULE lt_u32 lt_sender_undo(struct sock *sk)
 }
 
 /* The kernel asks for ssthresh when it enters CWR, recovery or loss. cong_control replaces the
- * value on the same ACK. */
+ * value, on the same ACK or, after a timeout, on the next one. */
 LT_RULE lt_u32 lt_sender_ssthresh(struct sock *sk)
 {
 	struct lt_window *w = &lt_state(sk)->dctcp.window;
 
+	if (!lt_is_ready(lt_state(sk)))
+		return lt_max(lt_tcp(sk)->snd_cwnd / 2, 2);
 	return lt_packets(w, lt_max(lt_min(w->cwnd, w->ssthresh), w->floor));
 }
 

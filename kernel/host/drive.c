@@ -45,6 +45,7 @@ int main(void)
 	unsigned a, b, c, d, e, f, g;
 
 	tp.ecn_flags = TCP_ECN_OK;
+	sk->__sk_common.skc_state = 1;	/* established */
 	tp.inet_conn.icsk_rto = 50;
 	sk->sk_max_pacing_rate = ~0ul;
 	while (scanf("%15s", verb) == 1) {

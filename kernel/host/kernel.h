@@ -11,6 +11,9 @@ typedef uint32_t __u32;
 typedef uint64_t __u64;
 
 struct sock {
+	struct {
+		__u8 skc_state;
+	} __sk_common;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 };

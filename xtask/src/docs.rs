@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Tests that write pages, as cargo names them.
-const WRITERS: [&[&str]; 3] = [
+const WRITERS: [&[&str]; 4] = [
     &["-p", "lowtide-tcp", "--test", "deviations", "--test", "schemes"],
     &["-p", "lowtide-scenario", "--lib", "reference"],
+    &["-p", "lowtide-kernel", "--test", "support"],
     &["-p", "lowtide-papers", "--test", "papers", "scorecard"],
 ];
 

@@ -94,7 +94,7 @@ pub static TWINS: &[Twin] = &[
     Twin {
         name: "lt_odctcp_snd",
         scheme: "odctcp-sender",
-        summary: "one-sided DCTCP sender, for peers of classic ECN; needs net.ipv4.tcp_ecn = 1",
+        summary: "one-sided DCTCP sender, for peers of classic ECN; the connecting end needs tcp_ecn = 1",
         ends: Ends::Sender,
         params: DCTCP_PARAMS,
     },

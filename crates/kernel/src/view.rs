@@ -30,8 +30,8 @@ pub struct SocketView {
     pub cuts: u32,
     /// ACKs with ECE so far.
     pub marked_acks: u32,
-    /// Windows of the kernel above the last written one, because a callback did not run. Each was
-    /// replaced on the same ACK.
+    /// Values of cwnd or ssthresh above the written ones that the kernel set. The next ACK replaced
+    /// them.
     pub leaps: u32,
     /// Smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
@@ -44,7 +44,7 @@ pub enum TwinState {
     Loaded,
     /// Unregistered, but sockets that chose it before are open.
     Draining,
-    /// Our pins exist, but the kernel does not know it.
+    /// Pinned in the BPF file system, but not registered.
     Gone,
 }
 

@@ -20,8 +20,8 @@ group! {
 }
 
 group! {
-    /// Packets that the link behind an output queue has lost. Packets that were on the line or in
-    /// flight when it failed are also among the packets served.
+    /// Packets lost at a link: at random before its queue, or because it failed. Packets that were
+    /// on the line or in flight when it failed are also among the packets served.
     #[derive(Copy, Eq, Default, Serialize, Deserialize)]
     LossCounters:
     lost: u64, "packets", "Packets lost at random before the queue.";
@@ -48,7 +48,7 @@ pub struct Queue {
     pub at_switch: bool,
     /// Rate of the line, bits per second.
     pub rate_bps: u64,
-    /// Its packets; `marks` includes those that already had CE.
+    /// Its packets. `marks` counts packets that the marker chose, those that already had CE too.
     pub served: ServedCounters,
     /// Losses of its link.
     pub losses: LossCounters,
@@ -56,9 +56,9 @@ pub struct Queue {
     pub busy_ps: u64,
     /// Maximum length in bytes, as the port counts it.
     pub max_bytes: u64,
-    /// The queue by length in packets, as the port counts it; only lengths that occurred,
-    /// ascending. The times add up to the time observed, the arrivals to packets forwarded, marked
-    /// and dropped.
+    /// The queue by length in packets, as the port counts it (`count-in-service`); only lengths that
+    /// occurred, ascending. The times add up to the time observed, the arrivals to the packets that
+    /// were forwarded, marked or not, or dropped.
     pub levels: Vec<Level>,
     /// By class, in list order; empty without classes. Their sums equal those of the queue, except
     /// packets in flight at the end of the warm-up.

@@ -3,9 +3,10 @@
 //! A *part* is anything that users choose by name: a congestion control, a marker, a topology, a
 //! workload, a scheme. Its file declares its name and its [`Param`]s and builds it from [`Values`].
 //! The scenario reader, the command line, the JSON Schema and the documentation read these
-//! declarations, so a new part needs no other file.
+//! declarations, so a new part needs only its registration.
 //!
-//! Contract: descriptions and values only; nothing here runs. `no_std` with `alloc`.
+//! Contract: descriptions, values and lists of parts; no logic of a simulation. `no_std` with
+//! `alloc`.
 #![no_std]
 
 extern crate alloc;

@@ -13,7 +13,7 @@ pub struct Param {
     pub default: DefaultValue,
     /// One sentence with the unit.
     pub doc: &'static str,
-    /// Source of the parameter and of its default (`RFC 8257 §3.3`); `lowtide` if there is none.
+    /// Source of the parameter and of its default (`RFC 8257 §3.3`); `lowtide`: our own choice.
     pub source: &'static str,
 }
 

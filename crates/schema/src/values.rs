@@ -126,12 +126,12 @@ impl Values {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    /// Returns whether `name` has a value other than `off`.
+    /// Returns false if `name` is unset or `off`.
     pub fn is_set(&self, name: &str) -> bool {
         !matches!(self.get(name), None | Some(Value::Name("off")))
     }
 
-    /// Returns whether the boolean `name` is set.
+    /// Returns the boolean `name`.
     #[track_caller]
     pub fn bool(&self, name: &str) -> bool {
         match self.get(name) {

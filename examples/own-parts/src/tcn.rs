@@ -2,21 +2,21 @@
 //!
 //! ## Algorithm
 //! A packet whose queueing delay exceeds `threshold` at the start of its transmission is marked.
-//! There is no state. With several queues of a line, the rate of each changes with the others, and
-//! a threshold in bytes is right for one rate only; a time is right for all.
+//! There is no state. With several queues of a port, the drain rate of each varies, so a threshold
+//! in bytes fits one rate only; a time fits all.
 //!
 //! ## Spec
 //! Bai et al., Enabling ECN over Generic Packet Scheduling (CoNEXT 2016), §4: T = RTT x lambda.
 //!
 //! ## Deviations
-//! None.
+//! The treatment of packets that are not ECN-capable is a choice here.
 
 use lowtide_net::aqm::{
-    Aqm, AqmVerdict, DecisionPoint, DequeueInfo, Marker, MarkerConfig, MarkerEntry, MarkerSetup,
-    NotEct, SignalCondition, params,
+    Aqm, AqmVerdict, DecisionPoint, DequeueInfo, IGNORES_ARRIVALS, Marker, MarkerConfig,
+    MarkerEntry, MarkerSetup, NotEct, SignalCondition, params,
 };
 use lowtide_schema::{DefaultValue, Param, ValueKind};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, QueueLength};
 
 /// Registration.
 pub(crate) static ENTRY: MarkerEntry = MarkerEntry {
@@ -79,5 +79,9 @@ impl Aqm for Tcn {
         } else {
             AqmVerdict::Forward
         }
+    }
+
+    fn unmarked_limit(&self) -> Option<QueueLength> {
+        IGNORES_ARRIVALS
     }
 }

@@ -317,11 +317,18 @@ impl Drop for Cgroup {
 /// Connects to port 7 from `left` in a process of `cgroup`, with a program that knows nothing of
 /// congestion controls, and returns it.
 fn connect_from(cgroup: &Path, left: &Namespace) -> std::process::Child {
+    with_port_7(cgroup, left, "sleep 60 <&3")
+}
+
+/// As [`connect_from`], and sends zeros until it is ended.
+fn send_from(cgroup: &Path, left: &Namespace) -> std::process::Child {
+    with_port_7(cgroup, left, "cat /dev/zero >&3")
+}
+
+fn with_port_7(cgroup: &Path, left: &Namespace, command: &str) -> std::process::Child {
     let procs = cgroup.join("cgroup.procs");
-    let script = format!(
-        "echo $$ > {} && exec 3<>/dev/tcp/10.77.0.2/7 && exec sleep 60 <&3",
-        procs.display()
-    );
+    let script =
+        format!("echo $$ > {} && exec 3<>/dev/tcp/10.77.0.2/7 && exec {command}", procs.display());
     let spawn = || Command::new("bash").args(["-c", &script]).spawn().unwrap();
     left.run(spawn).unwrap()
 }
@@ -350,6 +357,37 @@ pub(crate) fn a_cgroup_selects_a_twin() {
     let not_a_cgroup = lowtide(&["kernel", "load", "lt_dctcp", "--cgroup", "/tmp"]);
     assert!(stderr(&not_a_cgroup).contains("no cgroup"), "{}", stderr(&not_a_cgroup));
     assert_eq!(state("lt_dctcp")["state"], "not loaded", "nothing remains half-loaded");
+}
+
+/// A cgroup selects the control in SYN-SENT, before the window and ECN are known.
+pub(crate) fn a_control_selected_before_the_syn_starts_as_any_other() {
+    let _one = one_at_a_time();
+    let cgroup = Cgroup::new().expect("a mount of type cgroup2");
+    let folder = cgroup.0.display().to_string();
+    let twin = Twin::load("lt_dctcp", &["--cgroup", &folder]);
+    let hosts = hosts();
+    let network = hosts.network(&MARKING);
+    for (receiver, used) in [(Some(twin.0), twin.0), (None, "reno")] {
+        let listener = hosts.right.run(|| TcpListener::bind("10.77.0.2:7")).unwrap().unwrap();
+        choose(&listener, receiver);
+        let mut sender = send_from(&cgroup.0, &hosts.left);
+        let (mut into, _) = listener.accept().unwrap();
+        let mut buffer = vec![0; 2_000_000];
+        into.read_exact(&mut buffer).unwrap();
+        let senders = senders(twin.0);
+        if used == twin.0 {
+            assert_eq!(senders.len(), 1);
+            assert_eq!(senders[0]["leaps"], 0, "{}", senders[0]);
+            assert!(senders[0]["cuts"].as_u64().unwrap() > 0, "{}", senders[0]);
+            assert!(senders[0]["snd_cwnd"].as_u64().unwrap() > 2, "{}", senders[0]);
+        } else {
+            // The listener refused ECN, as the SYN had ECT: the control fell back.
+            assert!(senders.is_empty(), "{senders:?}");
+        }
+        sender.kill().unwrap();
+        sender.wait().unwrap();
+    }
+    ended(network, "-INT");
 }
 
 pub(crate) fn a_route_selects_a_twin_and_keeps_it_loaded() {

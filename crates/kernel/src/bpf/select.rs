@@ -27,7 +27,7 @@ pub fn select_for_cgroup(
     attach(twin, selection)
 }
 
-/// Each cgroup of version 2 has this file; version 1 has it, too, but not `cgroup.controllers`.
+/// `cgroup.controllers` exists in every cgroup of version 2 and in none of version 1.
 fn is_cgroup2(cgroup: &Path) -> bool {
     cgroup.join("cgroup.controllers").is_file()
 }

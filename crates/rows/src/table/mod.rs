@@ -15,7 +15,7 @@ pub use value::{Cell, ColumnType, Value};
 /// One column of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Its name, with the unit as suffix if it has one.
+    /// Its name. Times, sizes and rates have their unit as suffix (`_ps`, `_bytes`).
     pub name: &'static str,
     /// Its unit; empty for names, identifiers and plain counts.
     pub unit: &'static str,
@@ -44,7 +44,7 @@ pub trait Columns: Sized {
     fn from_cells(cells: &mut slice::Iter<'_, Cell<'_>>) -> Result<Self, &'static str>;
 }
 
-/// A group whose values are unknown if none of them was counted.
+/// An optional group: all its cells are null if it is `None`.
 impl<T: Columns> Columns for Option<T> {
     const COLUMNS: &'static [Column] = T::COLUMNS;
     const OPTIONAL: bool = true;

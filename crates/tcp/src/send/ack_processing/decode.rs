@@ -1,4 +1,4 @@
-//! Decode step: the statements of an ACK, before anything acts on them.
+//! Decode step: the fields of an ACK, before anything acts on them.
 
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::feedback::{AckView, CeFeedback};
 use crate::loss::recovery::Acked;
 
-/// The statements of an ACK that is not older than the last one.
+/// The fields of an ACK that is not older than the last one.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DecodedAck {

@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2, §5.3: stops the timer when everything is acknowledged, else restarts it. It
-    /// restarts at every partial ACK ("slow but steady" of RFC 3782 §4, as in Linux and FreeBSD),
+    /// restarts at every partial ACK ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD),
     /// not only at the first.
     fn rearm_rto(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {

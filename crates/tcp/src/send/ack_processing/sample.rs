@@ -102,6 +102,8 @@ impl Connection {
                     ext.on_rtt_sample();
                 }
             }
+            // Deviation: new data acknowledged ends the backoff without a sample, as in Linux
+            // (docs/reference/deviations.md).
             None if advanced => self.rtt.reset_backoff(),
             None => {}
         }
