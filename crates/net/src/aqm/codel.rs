@@ -2,9 +2,9 @@
 //!
 //! ## Algorithm
 //! The input is the queueing delay of each packet at the start of its transmission. When it has
-//! been at least `target` for a whole `interval`, one packet is dropped (or marked). Another follows
-//! `interval / sqrt(n)` after the n-th, until a packet waited less (RFC 8289 §4, §5). A queue of at
-//! most one packet of the largest size seen is exempt.
+//! been at least `target` for a whole `interval`, one packet is dropped (or marked). Another
+//! follows `interval / sqrt(n)` after the n-th, until a packet waited less (RFC 8289 §4, §5). A
+//! queue of at most one packet of the largest size seen is exempt.
 //!
 //! ## Deviations
 //! RFC 8289 §3 only says that marking may replace dropping. As in Linux, a marked packet is sent,

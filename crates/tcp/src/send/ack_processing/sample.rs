@@ -102,7 +102,7 @@ impl Connection {
                     ext.on_rtt_sample();
                 }
             }
-            // Deviation: new data acknowledged ends the backoff without a sample, as in Linux
+            // Deviation: an ACK of new data ends the backoff without a sample
             // (docs/reference/deviations.md).
             None if advanced => self.rtt.reset_backoff(),
             None => {}
