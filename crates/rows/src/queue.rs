@@ -57,8 +57,8 @@ pub struct Queue {
     /// Maximum length in bytes, as the port counts it.
     pub max_bytes: u64,
     /// The queue by length in packets, as the port counts it (`count-in-service`); only lengths
-    /// that occurred, ascending. The times add up to the time observed, the arrivals to the packets that
-    /// were forwarded, marked or not, or dropped.
+    /// that occurred, ascending. The times add up to the time observed, the arrivals to the packets
+    /// that were forwarded, marked or not, or dropped.
     pub levels: Vec<Level>,
     /// By class, in list order; empty without classes. Their sums equal those of the queue, except
     /// packets in flight at the end of the warm-up.
