@@ -20,49 +20,6 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef __u64 __be64;
 
-struct bpf_sock_addr;
-struct tcp6_sock;
-struct tcp_timewait_sock;
-struct tcp_request_sock;
-struct udp6_sock;
-struct unix_sock;
-struct task_struct;
-struct cgroup;
-struct path;
-struct btf_ptr;
-struct inode;
-struct file;
-struct socket;
-struct bpf_dynptr;
-struct mptcp_sock;
-struct linux_binprm;
-struct pt_regs;
-struct seq_file;
-struct sk_reuseport_md;
-struct xdp_md;
-struct __sk_buff;
-struct sk_msg_md;
-struct bpf_sock_ops;
-struct bpf_tcp_sock;
-struct bpf_sock;
-struct bpf_fib_lookup;
-struct bpf_sock_tuple;
-struct bpf_spin_lock;
-struct bpf_timer;
-struct bpf_sysctl;
-struct bpf_sk_lookup;
-struct bpf_redir_neigh;
-struct bpf_perf_event_value;
-struct bpf_perf_event_data;
-struct bpf_raw_tracepoint_args;
-struct bpf_tunnel_key;
-struct bpf_xfrm_state;
-struct bpf_pidns_info;
-struct iphdr;
-struct ipv6hdr;
-struct tcphdr;
-struct sockaddr;
-
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>

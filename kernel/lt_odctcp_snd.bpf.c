@@ -7,8 +7,7 @@
  * (net.ipv4.tcp_ecn = 1). All bytes that an ACK with ECE acknowledges count as marked; CWR after
  * each cut ends the receiver's latch. Without negotiated ECN it is NewReno. */
 #include "sender.bpf.h"
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+#include "callbacks.bpf.h"
 
 LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 			const struct lt_ack *ack)
@@ -29,38 +28,4 @@ void BPF_PROG(odctcp_snd_cong_control, struct sock *sk, __u32 ack, int flag,
 	lt_sender_ack(sk, flag, 0);
 }
 
-SEC("struct_ops")
-void BPF_PROG(odctcp_snd_set_state, struct sock *sk, __u8 state)
-{
-	lt_on_state(lt_tcp(sk), lt_state(sk), state, 1);
-}
-
-SEC("struct_ops")
-void BPF_PROG(odctcp_snd_cwnd_event, struct sock *sk, enum tcp_ca_event event)
-{
-	lt_sender_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(odctcp_snd_ssthresh, struct sock *sk)
-{
-	return lt_sender_ssthresh(sk);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(odctcp_snd_undo_cwnd, struct sock *sk)
-{
-	return lt_sender_undo(sk);
-}
-
-SEC(".struct_ops.link")
-struct tcp_congestion_ops lt_odctcp_snd = {
-	.init = (void *)odctcp_snd_init,
-	.cong_control = (void *)odctcp_snd_cong_control,
-	.set_state = (void *)odctcp_snd_set_state,
-	.cwnd_event = (void *)odctcp_snd_cwnd_event,
-	.ssthresh = (void *)odctcp_snd_ssthresh,
-	.undo_cwnd = (void *)odctcp_snd_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "lt_odctcp_snd",
-};
+LT_CONTROL(odctcp_snd, 0, lt_no_receiver);

@@ -8,16 +8,18 @@
 
 #include "sender.bpf.h"
 
-/* Without negotiated ECN the connection becomes `reno`: TCP_CONG_NEEDS_ECN would go on sending
- * ECN-capable packets that nobody echoes. Returns whether it did. */
-LT_RULE _Bool lt_without_ecn(struct sock *sk)
+/* Returns whether the connection has ECN, or may still negotiate it. Without ECN it becomes `reno`:
+ * TCP_CONG_NEEDS_ECN would go on sending ECN-capable packets that nobody echoes. A cgroup selects a
+ * control in SYN-SENT, so the first ACK asks again. */
+LT_RULE _Bool lt_keeps_ecn(struct sock *sk)
 {
 	char reno[] = "reno";
 
-	if ((lt_tcp(sk)->ecn_flags & TCP_ECN_OK) || sk->__sk_common.skc_state == TCP_SYN_SENT)
-		return 0;
+	if (lt_is_ready(lt_state(sk)) || (lt_tcp(sk)->ecn_flags & TCP_ECN_OK) ||
+	    sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return 1;
 	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
-	return 1;
+	return 0;
 }
 
 LT_RULE void lt_echo(struct tcp_sock *tp, lt_u8 ce)
@@ -57,6 +59,17 @@ LT_RULE void lt_receiver_event(struct sock *sk, enum tcp_ca_event event, _Bool d
 	s->rcv_before = tp->rcv_nxt;
 	s->ce = ce;
 	lt_echo(tp, ce);
+}
+
+/* Receiving halves, for LT_CONTROL. */
+LT_RULE void lt_echo_at_once(struct sock *sk, enum tcp_ca_event event)
+{
+	lt_receiver_event(sk, event, 0);
+}
+
+LT_RULE void lt_echo_delaying_cwr(struct sock *sk, enum tcp_ca_event event)
+{
+	lt_receiver_event(sk, event, 1);
 }
 
 #endif

@@ -243,6 +243,13 @@ LT_RULE lt_u32 lt_sender_undo(struct sock *sk)
 	return s->written;
 }
 
+/* For LT_CONTROL: the control has no receiving half, and the kernel echoes classic ECN. */
+LT_RULE void lt_no_receiver(struct sock *sk, enum tcp_ca_event event)
+{
+	(void)sk;
+	(void)event;
+}
+
 /* The kernel asks for ssthresh when it enters CWR, recovery or loss. cong_control replaces the
  * value, on the same ACK or, after a timeout, on the next one. */
 LT_RULE lt_u32 lt_sender_ssthresh(struct sock *sk)

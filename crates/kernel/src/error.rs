@@ -71,14 +71,28 @@ pub enum KernelError {
     },
     /// Routes name it.
     #[error(
-        "a route of this namespace names `{name}`: {route}; remove it first (`ip route change ... \
-         congctl reno`), as the kernel would silently use the default instead"
+        "a route names `{name}`: {route}; change it first (`ip route change ... congctl reno`), or \
+         unload with --force, which removes the control from the route"
     )]
     RouteInUse {
         /// Name of the twin.
         name: String,
         /// The route.
         route: String,
+    },
+    /// It is the default of a network namespace.
+    #[error(
+        "`{0}` is the default of a network namespace: change `net.ipv4.tcp_congestion_control` \
+         there, or unload with --force, which sets it to `reno`"
+    )]
+    DefaultInUse(String),
+    /// A cgroup selects a twin already.
+    #[error("{} selects `{by}` already: unload that first", cgroup.display())]
+    AlreadySelected {
+        /// The cgroup.
+        cgroup: PathBuf,
+        /// Name of the twin.
+        by: &'static str,
     },
     /// The kernel refused the program.
     #[error("the kernel refused `{name}`: {reason}")]

@@ -24,9 +24,7 @@ use bpf as operations;
 use not_built as operations;
 
 pub use error::KernelError;
-pub use operations::{
-    list, load, select_for_cgroup, select_for_route, set_default, sockets, unload,
-};
+pub use operations::{list, load, select, sockets, unload};
 pub use prometheus::prometheus;
 pub use twin::{Ends, TWINS, Twin, find_twin};
-pub use view::{CgroupSelection, LoadedTwin, SocketView, TwinState};
+pub use view::{LoadedTwin, Selections, SocketView, TwinState};

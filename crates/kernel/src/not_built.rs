@@ -4,10 +4,14 @@ use lowtide_schema::Values;
 
 use crate::error::KernelError;
 use crate::twin::Twin;
-use crate::view::{CgroupSelection, LoadedTwin, SocketView};
+use crate::view::{LoadedTwin, Selections, SocketView};
 
 /// Fails.
-pub fn load(twin: &'static Twin, given: &[(&str, &str)]) -> Result<(), KernelError> {
+pub fn load(
+    twin: &'static Twin,
+    given: &[(&str, &str)],
+    _: &Selections,
+) -> Result<(), KernelError> {
     // A wrong parameter is reported by every binary.
     Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
     Err(KernelError::NotBuilt)
@@ -29,16 +33,6 @@ pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
 }
 
 /// Fails.
-pub fn select_for_cgroup(_: &'static Twin, _: &CgroupSelection) -> Result<(), KernelError> {
-    Err(KernelError::NotBuilt)
-}
-
-/// Fails.
-pub fn select_for_route(_: &'static Twin, _: &str) -> Result<(), KernelError> {
-    Err(KernelError::NotBuilt)
-}
-
-/// Fails.
-pub fn set_default(_: &str) -> Result<(), KernelError> {
+pub fn select(_: &'static Twin, _: &Selections) -> Result<(), KernelError> {
     Err(KernelError::NotBuilt)
 }

@@ -110,7 +110,7 @@ pub static TWINS: &[Twin] = &[
 /// Returns the twin of that name, or of that scheme.
 ///
 /// # Errors
-/// There is none.
+/// No twin has that name.
 pub fn find_twin(name: &str) -> Result<&'static Twin, KernelError> {
     TWINS.iter().find(|twin| twin.name == name || twin.scheme == name).ok_or_else(|| {
         let known: Vec<&str> = TWINS.iter().map(|twin| twin.name).collect();

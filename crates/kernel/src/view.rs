@@ -63,11 +63,23 @@ pub struct LoadedTwin {
     pub cgroups: Vec<PathBuf>,
 }
 
-/// A selection for a cgroup.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CgroupSelection {
-    /// Folder of a cgroup of version 2.
-    pub cgroup: PathBuf,
-    /// Maximum delay of ACKs of its sockets, below one second; `None` leaves the host's.
+/// Which sockets will use a twin.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Selections {
+    /// Folders of cgroups of version 2: sockets in them and in their descendants.
+    pub cgroups: Vec<PathBuf>,
+    /// Maximum delay of ACKs of the sockets in these cgroups, below one second; `None` leaves the
+    /// host's.
     pub delack_max: Option<Duration>,
+    /// Prefixes of routes of the main table of this network namespace: connections over them.
+    pub routes: Vec<String>,
+    /// All new sockets of this network namespace.
+    pub default: bool,
+}
+
+impl Selections {
+    /// Returns whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.cgroups.is_empty() && self.routes.is_empty() && !self.default
+    }
 }

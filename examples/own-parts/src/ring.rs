@@ -1,10 +1,11 @@
-//! Switches in a ring, with hosts on each: two shortest paths between opposite switches.
+//! Switches in a ring, with hosts on each, and optionally a chord: two shortest paths between
+//! opposite switches.
 
 use lowtide_net::topology::tree::{Layer, racks};
-use lowtide_net::topology::{HostLayout, TopologyEntry, count, framing, number};
+use lowtide_net::topology::{HostLayout, NamedLink, TopologyEntry, count, framing, number};
 use lowtide_net::{Blueprint, NodeId, topology_params};
 use lowtide_schema::DefaultValue::{Is, Required};
-use lowtide_schema::{ParamError, Values};
+use lowtide_schema::{Param, ParamError, ValueKind, Values};
 
 /// Registration.
 pub(crate) static ENTRY: TopologyEntry = TopologyEntry {
@@ -14,16 +15,27 @@ pub(crate) static ENTRY: TopologyEntry = TopologyEntry {
     params: topology_params!(
         "lowtide",
         [
-            count("nodes", Required, "Switches of the ring, `node0` and so on.", "lowtide"),
+            count("nodes", Required, "Switches, `node0` and so on.", "lowtide"),
             count("hosts-per-node", Is("1"), "Hosts on each switch.", "lowtide"),
+            Param {
+                name: "chord",
+                kind: ValueKind::Or { kind: &ValueKind::Count { min: 2, max: 9 }, word: "off" },
+                default: Is("off"),
+                doc: "Switch with a direct link to `node0`, or none.",
+                source: "lowtide",
+            },
         ],
         layers: ["ring" => "links between neighbours"]
     ),
     hosts: HostLayout::Fixed(|values| values.count("nodes") * values.count("hosts-per-node")),
-    named_links: &[],
+    named_links: &[NamedLink {
+        name: "first",
+        doc: "the first link of the ring",
+        ends: ["node0", "node1"],
+    }],
     multipath: true,
     explicit_links: false,
-    switch_links: |values| values.count("nodes"),
+    switch_links: |values| values.count("nodes") + u64::from(values.is_set("chord")),
     check,
     build: |args| Ok(ring(&args.values)),
 };
@@ -31,9 +43,9 @@ pub(crate) static ENTRY: TopologyEntry = TopologyEntry {
 fn check(values: &Values) -> Result<(), ParamError> {
     match values.count("nodes") {
         3.. => Ok(()),
-        nodes => Err(ParamError::new(
+        n => Err(ParamError::new(
             "nodes",
-            format!("there is no ring with nodes = {nodes}"),
+            format!("there is no ring with nodes = {n}"),
             "it must be at least 3",
         )),
     }
@@ -44,8 +56,12 @@ fn ring(values: &Values) -> Blueprint {
     let (host, layer) = (Layer::of(values, Layer::HOST), Layer::of(values, "ring"));
     let mut plan = racks((nodes, per_node), &host, framing(values), &[("node", nodes)]);
     for node in 0..nodes {
-        let (a, b) = (NodeId::Switch(node), NodeId::Switch((node + 1) % nodes));
-        plan.links.push(layer.link(a, b, framing(values)));
+        let ends = (NodeId::Switch(node), NodeId::Switch((node + 1) % nodes));
+        plan.links.push(layer.link(ends.0, ends.1, framing(values)));
+    }
+    if let Some(node) = values.find_count("chord") {
+        let ends = (NodeId::Switch(0), NodeId::Switch(node as u32));
+        plan.links.push(layer.link(ends.0, ends.1, framing(values)));
     }
     plan
 }

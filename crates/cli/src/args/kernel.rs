@@ -79,7 +79,8 @@ pub(crate) struct KernelWatchArgs {
 pub(crate) struct KernelUnloadArgs {
     /// Name of a twin, or of its scheme
     pub(crate) name: String,
-    /// Even if sockets use it: they keep it until they close
+    /// Even if sockets use it (they keep it until they close), or routes or defaults name it (they
+    /// lose it)
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use lowtide_kernel::{
-    CgroupSelection, KernelError, LoadedTwin, SocketView, TWINS, Twin, TwinState, find_twin,
+    KernelError, LoadedTwin, Selections, SocketView, TWINS, Twin, TwinState, find_twin,
 };
 use lowtide_units::{Duration, parse_duration};
 use serde::Serialize;
@@ -39,24 +39,36 @@ fn failed(error: KernelError) -> CommandError {
 fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
     let twin = find_twin(&args.name).map_err(failed)?;
     let params = params(args)?;
-    let delack_max = args.delack_max.as_deref().map(delack).transpose()?;
-    lowtide_kernel::load(twin, &params).map_err(failed)?;
-    if let Err(error) = select(twin, args, delack_max) {
-        // Nothing remains half-loaded; a route that was changed already still names it.
-        let _ = lowtide_kernel::unload(twin, true);
-        return Err(failed(error));
-    }
+    let selections = Selections {
+        cgroups: args.cgroups.clone(),
+        delack_max: args.delack_max.as_deref().map(delack).transpose()?,
+        routes: args.routes.clone(),
+        default: args.default,
+    };
+    // A loaded twin can be selected for more sockets, but its parameters are those of its load.
+    let adds = params.is_empty() && !selections.is_empty() && is_loaded(twin)?;
+    let done = if adds {
+        lowtide_kernel::select(twin, &selections)
+    } else {
+        lowtide_kernel::load(twin, &params, &selections)
+    };
+    done.map_err(failed)?;
     if out.quiet {
         return Ok(());
     }
     let mut text = format!("{} is loaded: {}\n", twin.name, twin.summary);
-    if args.cgroups.is_empty() && args.routes.is_empty() && !args.default {
+    if selections.is_empty() {
         text.push_str("sockets use it if they ask for it: setsockopt(TCP_CONGESTION)\n");
     }
     if !args.cgroups.is_empty() {
         text.push_str("sockets that exist already in these cgroups are untouched\n");
     }
     Output::raw(&text)
+}
+
+fn is_loaded(twin: &'static Twin) -> Result<bool, CommandError> {
+    let loaded = lowtide_kernel::list().map_err(failed)?;
+    Ok(loaded.iter().any(|l| l.twin.name == twin.name && l.state == TwinState::Loaded))
 }
 
 fn params(args: &KernelLoadArgs) -> Result<Vec<(&str, &str)>, CommandError> {
@@ -70,24 +82,6 @@ fn delack(text: &str) -> Result<Duration, CommandError> {
         return Err(CommandError::Usage(message, None));
     }
     Ok(delay)
-}
-
-fn select(
-    twin: &'static Twin,
-    args: &KernelLoadArgs,
-    delack_max: Option<Duration>,
-) -> Result<(), KernelError> {
-    for cgroup in &args.cgroups {
-        let selection = CgroupSelection { cgroup: cgroup.clone(), delack_max };
-        lowtide_kernel::select_for_cgroup(twin, &selection)?;
-    }
-    for route in &args.routes {
-        lowtide_kernel::select_for_route(twin, route)?;
-    }
-    if args.default {
-        lowtide_kernel::set_default(twin.name)?;
-    }
-    Ok(())
 }
 
 #[derive(Serialize)]

@@ -402,10 +402,60 @@ pub(crate) fn a_route_selects_a_twin_and_keeps_it_loaded() {
     let out = hosts.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
     assert_eq!(control(&out), twin.0);
     drop((out, listener));
-    let refused = inside(&["kernel", "unload", "lt_odctcp_snd", "--force"]);
-    assert!(stderr(&refused).contains("a route of this namespace"), "{}", stderr(&refused));
-    let missing = inside(&["kernel", "load", "lt_dctcp", "--route", "10.99.0.0/16"]);
+    // Also from another namespace, the host's own.
+    for refused in [
+        inside(&["kernel", "unload", "lt_odctcp_snd"]),
+        lowtide(&["kernel", "unload", "lt_odctcp_snd"]),
+    ] {
+        assert!(stderr(&refused).contains("a route names `lt_odctcp_snd`"), "{}", stderr(&refused));
+    }
+    assert_eq!(state(twin.0)["state"], "loaded");
+    assert!(lowtide(&["kernel", "unload", "lt_odctcp_snd", "--force"]).status.success());
+    assert!(!routes(&hosts).contains("congctl"), "{}", routes(&hosts));
+    let second = ["--route", "10.77.0.0/24", "--route", "10.99.0.0/16"];
+    let missing = inside(&[&["kernel", "load", "lt_dctcp"], &second[..]].concat());
     assert!(stderr(&missing).contains("no such route"), "{}", stderr(&missing));
     assert_eq!(state("lt_dctcp")["state"], "not loaded", "nothing remains half-loaded");
+    assert!(!routes(&hosts).contains("congctl"), "{}", routes(&hosts));
+    ended(network, "-INT");
+}
+
+/// Routes of the left host.
+fn routes(hosts: &TwoNamespaces) -> String {
+    let show = || Command::new("ip").args(["route"]).output().unwrap();
+    String::from_utf8(hosts.left.run(show).unwrap().stdout).unwrap()
+}
+
+pub(crate) fn a_loaded_twin_is_selected_for_more_and_as_the_default() {
+    let _one = one_at_a_time();
+    let cgroup = Cgroup::new().expect("a mount of type cgroup2");
+    let folder = cgroup.0.display().to_string();
+    let twin = Twin::load("lt_odctcp_snd", &["--param", "shift-g=6", "--cgroup", &folder]);
+    let hosts = hosts();
+    let network = hosts.network(&[]);
+    let inside = |args: &[&str]| hosts.left.run(|| lowtide(args)).unwrap();
+    let more = inside(&["kernel", "load", twin.0, "--default"]);
+    assert!(more.status.success(), "{}", stderr(&more));
+    assert_eq!(state(twin.0)["parameters"][0], "shift-g=6", "as at its load");
+    let listener = hosts.right.run(|| TcpListener::bind("10.77.0.2:7")).unwrap().unwrap();
+    let out = hosts.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
+    assert_eq!(control(&out), twin.0);
+    drop((out, listener));
+
+    let other = inside(&["kernel", "load", twin.0, "--param", "shift-g=2", "--default"]);
+    assert!(stderr(&other).contains("already"), "{}", stderr(&other));
+    let again = inside(&["kernel", "load", "lt_dctcp", "--default", "--cgroup", &folder]);
+    assert!(stderr(&again).contains("selects `lt_odctcp_snd` already"), "{}", stderr(&again));
+    assert_eq!(state("lt_dctcp")["state"], "not loaded", "nothing remains half-loaded");
+
+    let refused = lowtide(&["kernel", "unload", twin.0]);
+    assert!(
+        stderr(&refused).contains("the default of a network namespace"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(lowtide(&["kernel", "unload", "--force", twin.0]).status.success());
+    let default = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+    assert_eq!(hosts.left.run(default).unwrap().trim(), "reno");
     ended(network, "-INT");
 }

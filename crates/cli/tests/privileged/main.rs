@@ -56,6 +56,7 @@ fn main() -> ExitCode {
             kernel::a_twin_is_loaded_used_and_unloaded,
             kernel::a_cgroup_selects_a_twin,
             kernel::a_control_selected_before_the_syn_starts_as_any_other,
+            kernel::a_loaded_twin_is_selected_for_more_and_as_the_default,
             kernel::a_route_selects_a_twin_and_keeps_it_loaded,
             kernel::windows_never_leap_while_twins_come_and_go,
             kernel::a_one_sided_sender_keeps_its_window_against_a_plain_receiver,

@@ -49,12 +49,15 @@ pub(crate) fn is_registered(name: &str) -> Result<bool, KernelError> {
     Ok(text.split_whitespace().any(|known| known == name))
 }
 
-/// Makes a registered control the default of new sockets of this network namespace. Routes and
-/// cgroups may still select another one.
-///
-/// # Errors
-/// The kernel does not know it, or the process may not write the sysctl.
-pub fn set_default(name: &str) -> Result<(), KernelError> {
+/// Returns the control of new sockets of the thread's network namespace.
+pub(super) fn default_control() -> Result<String, KernelError> {
+    let text = fs::read_to_string(DEFAULT_CONTROL);
+    Ok(text.map_err(|e| KernelError::io(DEFAULT_CONTROL, e))?.trim().to_owned())
+}
+
+/// Makes a registered control the default of new sockets of the thread's network namespace. Routes
+/// and cgroups may still select another one.
+pub(super) fn set_default(name: &str) -> Result<(), KernelError> {
     fs::write(DEFAULT_CONTROL, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => KernelError::NotLoaded(name.to_owned()),
         io::ErrorKind::PermissionDenied => {

@@ -4,16 +4,15 @@ mod bpffs;
 mod kernel;
 mod list;
 mod load;
+mod namespaces;
 mod objects;
 mod routes;
 mod select;
 mod sockets;
 mod unload;
 
-pub use kernel::set_default;
 pub use list::list;
 pub use load::load;
-pub use routes::select_for_route;
-pub use select::select_for_cgroup;
+pub use select::select;
 pub use sockets::sockets;
 pub use unload::unload;

@@ -1,12 +1,9 @@
 //! Sockets that use a twin, in all network namespaces, with the state of its rules.
 
-use std::collections::BTreeSet;
-use std::fs::{File, read_dir};
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 
+use super::namespaces::in_each;
 use super::objects;
 use crate::error::KernelError;
 use crate::view::SocketView;
@@ -78,39 +75,9 @@ impl SocketView {
 /// # Errors
 /// The binary has no programs, or the process may not list sockets.
 pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
-    let mut out = Vec::new();
-    for namespace in namespaces() {
-        // A separate thread: one that entered another namespace cannot be used again.
-        let found = std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET)
-                    .map_err(|_| KernelError::NotPermitted { operation: "entering a namespace" })?;
-                this_namespace()
-            });
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        out.extend(found?);
-    }
+    let mut out: Vec<SocketView> = in_each(this_namespace)?.into_iter().flatten().collect();
     out.sort_by_key(|s| (s.control.clone(), s.local, s.remote));
     Ok(out)
-}
-
-/// Returns every network namespace that a process or a name below `/run/netns` holds, once.
-fn namespaces() -> Vec<File> {
-    let paths = |folder: &str| -> Vec<PathBuf> {
-        let entries = read_dir(folder).into_iter().flatten();
-        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
-    };
-    let processes = paths("/proc").into_iter().map(|process| process.join("ns/net"));
-    let own = PathBuf::from("/proc/self/ns/net");
-    let all = std::iter::once(own).chain(processes).chain(paths("/run/netns"));
-    let mut seen = BTreeSet::new();
-    all.filter_map(|path| {
-        let file = File::open(path).ok()?;
-        let meta = file.metadata().ok()?;
-        seen.insert((meta.dev(), meta.ino())).then_some(file)
-    })
-    .collect()
 }
 
 /// Returns the sockets of the calling thread's network namespace.

@@ -1,58 +1,52 @@
 //! Unloads a twin: removes its selections and its registration.
 
-use std::fs;
-use std::time::Duration;
-
-use super::routes::routes_with;
+use super::load::unregister;
+use super::namespaces::in_each;
+use super::routes::Route;
 use super::sockets::sockets;
 use super::{bpffs, kernel};
 use crate::error::KernelError;
 use crate::twin::Twin;
 
-/// Interval and number of the looks whether the kernel has unregistered a control: 10 s.
-const UNREGISTER_LOOK: Duration = Duration::from_millis(10);
-const UNREGISTER_LOOKS: u32 = 1000;
+/// Control of a namespace whose default was a twin that is unloaded by force: every kernel has it.
+const FALLBACK: &str = "reno";
 
-/// Removes what [`crate::load`] and [`crate::select_for_cgroup`] made for `twin`. Sockets that use
-/// it keep it until they close.
+/// Removes what [`crate::load`] and [`crate::select`] made for `twin`, in all network namespaces.
 ///
 /// # Errors
-/// It is not loaded, or a route of this namespace names it; or sockets use it, unless `force`.
+/// It is not loaded. Unless `force`: a route or a default names it, or sockets use it. With `force`
+/// routes lose the control, defaults become `reno`, and sockets keep the twin until they close.
 pub fn unload(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
-    let not_loaded = || KernelError::NotLoaded(twin.name.to_owned());
-    let folder = bpffs::folder().ok_or_else(not_loaded)?.join(twin.name);
-    if !folder.exists() {
-        return Err(not_loaded());
+    if !bpffs::folder().is_some_and(|pins| pins.join(twin.name).exists()) {
+        return Err(KernelError::NotLoaded(twin.name.to_owned()));
     }
-    if let Some(route) = routes_with(twin.name)?.into_iter().next() {
-        return Err(KernelError::RouteInUse { name: twin.name.to_owned(), route });
-    }
+    // The kernel silently takes its own default for a route that names an unknown control, and
+    // keeps an unregistered control as the default of a namespace.
+    in_each(|| leave_routes(twin, force))?;
+    in_each(|| leave_default(twin, force))?;
     if !force {
         let sockets = sockets()?.iter().filter(|socket| socket.control == twin.name).count();
         if sockets > 0 {
             return Err(KernelError::InUse { name: twin.name.to_owned(), sockets });
         }
     }
-    // Selections first: afterwards no new socket chooses it.
-    let mut pins: Vec<_> = fs::read_dir(&folder)
-        .map_err(|e| KernelError::io(&folder, e))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    pins.sort_by_key(|path| path.ends_with("link"));
-    for pin in pins {
-        fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
-    }
-    fs::remove_dir(&folder).map_err(|e| KernelError::io(&folder, e))?;
-    wait_until_gone(twin.name)
+    unregister(twin)
 }
 
-/// The kernel ends a link after the last pin is gone, in its own time.
-fn wait_until_gone(name: &str) -> Result<(), KernelError> {
-    for _ in 0..UNREGISTER_LOOKS {
-        if !kernel::is_registered(name)? {
-            return Ok(());
+fn leave_routes(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
+    for route in Route::with(twin.name)? {
+        if !force {
+            return Err(KernelError::RouteInUse { name: twin.name.to_owned(), route: route.text });
         }
-        std::thread::sleep(UNREGISTER_LOOK);
+        route.change(None)?;
     }
-    Err(KernelError::StillRegistered(name.to_owned()))
+    Ok(())
+}
+
+fn leave_default(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
+    match kernel::default_control()? == twin.name {
+        true if force => kernel::set_default(FALLBACK),
+        true => Err(KernelError::DefaultInUse(twin.name.to_owned())),
+        false => Ok(()),
+    }
 }

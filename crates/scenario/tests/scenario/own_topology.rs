@@ -3,80 +3,20 @@
 use std::sync::Once;
 
 use lowtide_host::run;
-use lowtide_net::topology::tree::{Layer, racks};
-use lowtide_net::topology::{
-    HostLayout, NamedLink, REGISTRY, TopologyEntry, count, framing, number,
-};
-use lowtide_net::{Blueprint, NodeId, Routing, topology_params};
+use lowtide_net::Routing;
+use lowtide_net::topology::REGISTRY;
 use lowtide_rows::EndReason;
 use lowtide_scenario::{Scenario, json_schema};
-use lowtide_schema::DefaultValue::{Is, Required};
-use lowtide_schema::{Param, ParamError, ValueKind, Values};
 use lowtide_units::{Duration, Rate};
 
 use crate::common::{BASE, errors};
 
-static RING: TopologyEntry = TopologyEntry {
-    name: "ring",
-    summary: "switches in a ring, with hosts on each",
-    spec: "a test",
-    params: topology_params!(
-        "a test",
-        [
-            count("nodes", Required, "Switches, `node0` and so on.", "a test"),
-            count("hosts-per-node", Is("1"), "Hosts on each switch.", "a test"),
-            Param {
-                name: "chord",
-                kind: ValueKind::Or { kind: &ValueKind::Count { min: 2, max: 9 }, word: "off" },
-                default: Is("off"),
-                doc: "Switch with a direct link to `node0`, or none.",
-                source: "a test",
-            },
-        ],
-        layers: ["ring" => "links between neighbours"]
-    ),
-    hosts: HostLayout::Fixed(|values| values.count("nodes") * values.count("hosts-per-node")),
-    named_links: &[NamedLink {
-        name: "first",
-        doc: "the first link of the ring",
-        ends: ["node0", "node1"],
-    }],
-    multipath: true,
-    explicit_links: false,
-    switch_links: |values| values.count("nodes") + u64::from(values.is_set("chord")),
-    check,
-    build: |args| Ok(ring(&args.values)),
-};
-
-fn check(values: &Values) -> Result<(), ParamError> {
-    match values.count("nodes") {
-        3.. => Ok(()),
-        n => Err(ParamError::new(
-            "nodes",
-            format!("there is no ring with nodes = {n}"),
-            "it must be at least 3",
-        )),
-    }
-}
-
-fn ring(values: &Values) -> Blueprint {
-    let (nodes, per_node) = (number(values, "nodes"), number(values, "hosts-per-node"));
-    let (host, layer) = (Layer::of(values, Layer::HOST), Layer::of(values, "ring"));
-    let mut plan = racks((nodes, per_node), &host, framing(values), &[("node", nodes)]);
-    for node in 0..nodes {
-        let ends = (NodeId::Switch(node), NodeId::Switch((node + 1) % nodes));
-        plan.links.push(layer.link(ends.0, ends.1, framing(values)));
-    }
-    if let Some(node) = values.find_count("chord") {
-        let ends = (NodeId::Switch(0), NodeId::Switch(node as u32));
-        plan.links.push(layer.link(ends.0, ends.1, framing(values)));
-    }
-    plan
-}
+#[path = "../../../../examples/own-parts/src/ring.rs"]
+mod ring;
 
 fn register() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| REGISTRY.register(&RING).expect("no other ring"));
+    ONCE.call_once(|| REGISTRY.register(&ring::ENTRY).expect("no other ring"));
 }
 
 /// Returns the base on the given topology, with one group that sends to itself.
@@ -144,5 +84,5 @@ fn errors_know_a_registered_topology() {
     assert!(foreign.contains("`kind = \"ring\"`"), "{foreign}");
     let kinds = &json_schema()["properties"]["topology"]["properties"]["kind"]["enum"];
     assert!(kinds.as_array().unwrap().iter().any(|kind| kind == "ring"), "{kinds}");
-    assert!(REGISTRY.register(&RING).unwrap_err().to_string().contains("`ring`"));
+    assert!(REGISTRY.register(&ring::ENTRY).unwrap_err().to_string().contains("`ring`"));
 }
