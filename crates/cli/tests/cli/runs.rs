@@ -62,7 +62,7 @@ fn invalid_comparisons_are_rejected_with_help() {
         (&["diff", "first-light"][..], "nothing to compare"),
         (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
         (&["diff", "first-light", "--seed", "1,9"], "no run has the seed 9"),
-        (&["diff", "first-light", "--scheme", "sack,cubic"], "no scheme `cubic`"),
+        (&["diff", "first-light", "--scheme", "sack,vegas"], "no scheme `vegas`"),
         (&["diff", "first-light", "no-such-scenario"], "no-such-scenario"),
         (&["diff", env!("CARGO_TARGET_TMPDIR"), "-s", "switch.mark.k=3 pkt"], "is a run directory"),
     ] {
