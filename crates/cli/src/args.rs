@@ -21,6 +21,7 @@ mod proxy;
 #[cfg(target_os = "linux")]
 mod quantity;
 mod reproduce;
+mod switch_config;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
@@ -57,6 +58,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
+pub(crate) use switch_config::{ExportArgs, ImportArgs, SwitchFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
@@ -94,6 +96,12 @@ pub(crate) enum Command {
     /// Run every pair of stacks as sender and receiver, alone and next to each neighbour
     #[command(after_long_help = MATRIX_EXAMPLES)]
     Matrix(MatrixArgs),
+    /// Read the configuration of a switch (SONiC) into `[switch]` of a scenario
+    #[command(after_long_help = switch_config::IMPORT_EXAMPLES)]
+    Import(ImportArgs),
+    /// Print the switch of a scenario as a configuration (SONiC)
+    #[command(after_long_help = switch_config::EXPORT_EXAMPLES)]
+    Export(ExportArgs),
     /// Check a scenario and estimate its cost, or verify the hashes of a run directory
     Check(CheckArgs),
     /// List scenarios, schemes, profiles, congestion controls, markers ...

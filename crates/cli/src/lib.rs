@@ -33,6 +33,8 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => cmd::diff::diff(args, out),
         Command::Plan(args) => cmd::plan::plan(args, out),
         Command::Matrix(args) => cmd::matrix::matrix(args, out),
+        Command::Import(args) => cmd::switch_config::import(args, out),
+        Command::Export(args) => cmd::switch_config::export(args, out),
         Command::Check(args) => cmd::check::check(args, out),
         Command::List { kind } => cmd::list::list(*kind, out),
         Command::Explain { names, flow, all, .. } if flow.flow.is_some() => {

@@ -15,6 +15,7 @@ type Elsewhere = (&'static str, Option<&'static str>, Option<&'static str>);
 
 const ELSEWHERE: &[Elsewhere] = &[
     ("cc newreno", Some("`reno`"), Some("`newreno`")),
+    ("cc cubic", Some("`cubic`"), Some("`cubic`")),
     ("cc dctcp", Some("module `tcp_dctcp`"), Some("`cc_dctcp(4)`")),
     ("cc vegas", Some("module `tcp_vegas`"), Some("`cc_vegas(4)`")),
     ("cc dx", None, None),

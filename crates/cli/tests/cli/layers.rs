@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 31] = [
+const ORDER: [&str; 32] = [
     "lowtide-units",
     "lowtide-schema",
+    "lowtide-sonic",
     "lowtide-rows",
     "lowtide-wire",
     "lowtide-capture",

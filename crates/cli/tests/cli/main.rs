@@ -12,5 +12,7 @@ mod packetdrill;
 mod pages;
 mod plan_compare_tasks;
 mod portability;
+mod process;
 mod runs;
+mod switch_config;
 mod unsafe_code;

@@ -1,10 +1,6 @@
 //! Error messages of the command line name the flag, and suggest a value that is accepted.
 
-use std::process::{Command, Output};
-
-fn lowtide(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
-}
+use crate::process::lowtide;
 
 /// Runs `args`, which must be refused. Returns the message in one line.
 #[track_caller]

@@ -1,20 +1,10 @@
 //! `lowtide diff`, `bench`, `check` and `run` as processes: output and exit status.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
-fn lowtide(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::process::{lowtide, stderr, stdout};
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
@@ -25,7 +15,7 @@ fn runs_that_differ_exit_with_1_and_the_first_difference() {
     let k = ["diff", "first-light", "-s", "switch.mark.k=10 pkt", "--first-divergence"];
     let differs = lowtide(&k);
     assert_eq!(differs.status.code(), Some(1), "{differs:?}");
-    let text = out(&differs);
+    let text = stdout(&differs);
     assert!(text.contains("sack, seed 1: no difference\n"), "{text}");
     assert!(text.contains("port switch0->receivers.0\n  A enqueues 10.0.0."), "{text}");
     assert!(text.contains("\n  B marks 10.0.0."), "{text}");
@@ -33,7 +23,7 @@ fn runs_that_differ_exit_with_1_and_the_first_difference() {
     let same = ["diff", "first-light", "first-light", "--first-divergence", "--scheme", "dctcp"];
     let same = lowtide(&same);
     assert_eq!(
-        (same.status.code(), out(&same).as_str()),
+        (same.status.code(), stdout(&same).as_str()),
         (Some(0), "dctcp, seed 1: no difference\n")
     );
 
@@ -62,7 +52,7 @@ fn invalid_comparisons_are_rejected_with_help() {
         (&["diff", "first-light"][..], "nothing to compare"),
         (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
         (&["diff", "first-light", "--seed", "1,9"], "no run has the seed 9"),
-        (&["diff", "first-light", "--scheme", "sack,cubic"], "no scheme `cubic`"),
+        (&["diff", "first-light", "--scheme", "sack,vegas"], "no scheme `vegas`"),
         (&["diff", "first-light", "no-such-scenario"], "no-such-scenario"),
         (&["diff", env!("CARGO_TARGET_TMPDIR"), "-s", "switch.mark.k=3 pkt"], "is a run directory"),
     ] {

@@ -3,29 +3,31 @@
 //! ## Algorithm
 //! Grows fast after a reduction, slowly near the window at which it happened, then fast again, and
 //! at least as fast as Reno. A loss or the first mark of a window of data reduces the window to 70
-//! %.
+//! %. The first slow start ends when the round-trip time rises (HyStart++).
 //!
 //! ## Spec
 //! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex
 //! regions, §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow
-//! start.
+//! start with HyStart++ (RFC 9406).
 //!
 //! ## Deviations
 //! Integers throughout: time in microseconds, windows in bytes. A loss starts from FlightSize, an
 //! ECN cut from cwnd (§4.6 allows it if cwnd cannot grow while it is not the limit). In the
 //! Reno-friendly region cwnd is raised to the estimate and never lowered to it. An ACK for more
 //! than a window counts as one window (after a timeout one ACK may cover many). The floor of both
-//! reactions is the switch `window-floor` (§4.6 has two segments for a loss and one for ECN). No
-//! HyStart++ (§4.10).
+//! reactions is the switch `window-floor` (§4.6 has two segments for a loss and one for ECN). The
+//! limit L of HyStart++ is the switch `abc-limit`, and an idle restart begins a new round of it.
 //!
 //! ## Kernel twin
-//! `tcp_cubic.c` in Linux counts time in 1/1024 s and windows in segments, and has HyStart.
+//! `tcp_cubic.c` in Linux counts time in 1/1024 s and windows in segments, and has HyStart, which
+//! ends slow start at once and also looks at the spacing of ACKs.
 
 use alloc::boxed::Box;
 
 use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Instant, Probe, Unit};
 
+use super::hystart::{CSS_GROWTH_DIVISOR, HYSTART, HyStart, MAX_RTT_THRESH, MIN_RTT_THRESH, Phase};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
@@ -52,13 +54,18 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "cubic",
     summary: "cubic growth over time since the last reduction, beta 0.7",
     spec: "RFC 9438",
-    params: &[Param {
-        name: "fast-convergence",
-        kind: ValueKind::Bool,
-        default: DefaultValue::Is("true"),
-        doc: "Lower the plateau further if it was not reached again.",
-        source: "RFC 9438 §4.7",
-    }],
+    params: &[
+        Param {
+            name: "fast-convergence",
+            kind: ValueKind::Bool,
+            default: DefaultValue::Is("true"),
+            doc: "Lower the plateau further if it was not reached again.",
+            source: "RFC 9438 §4.7",
+        },
+        HYSTART,
+        MIN_RTT_THRESH,
+        MAX_RTT_THRESH,
+    ],
     declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
@@ -78,6 +85,7 @@ fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         window: CongestionWindow::new(setup, BETA),
         fast_convergence: values.bool("fast-convergence"),
         curve: Curve { w_max: 0, cwnd_prior: 0, reset_plateau: true, stage: None },
+        hystart: HyStart::new(values),
         before_loss: None,
         srtt: None,
         last_ack: setup.now,
@@ -118,6 +126,7 @@ struct Cubic {
     window: CongestionWindow,
     fast_convergence: bool,
     curve: Curve,
+    hystart: HyStart,
     /// The curve before the last loss reaction, for undo (RFC 9438 §4.9).
     before_loss: Option<Curve>,
     srtt: Option<Duration>,
@@ -131,6 +140,7 @@ struct Cubic {
 impl Cubic {
     /// RFC 9438 §4.6 and §4.7, before the window is reduced from `cwnd`.
     fn note_reduction(&mut self) {
+        self.hystart.stop();
         let cwnd = self.window.cwnd();
         self.curve.w_max = if self.fast_convergence && cwnd < self.curve.w_max {
             FAST_CONVERGENCE.of(cwnd)
@@ -141,6 +151,15 @@ impl Cubic {
         self.curve.reset_plateau = false;
         self.curve.stage = None;
         self.growth_remainder = 0;
+    }
+
+    /// Grows by slow start (RFC 9438 §4.10); returns the bytes of this ACK left for congestion
+    /// avoidance.
+    fn slow_start(&mut self, ack: &AckSample) -> u64 {
+        match self.hystart.phase() {
+            Phase::Conservative { .. } => self.window.slow_start_by(ack, CSS_GROWTH_DIVISOR),
+            Phase::SlowStart | Phase::Over => self.window.slow_start(ack),
+        }
     }
 
     /// RFC 9438 §4.3 to §4.5 for `acked` bytes in congestion avoidance.
@@ -255,10 +274,13 @@ impl CongestionControl for Cubic {
             return Reaction::Reduced;
         }
         if ack.may_grow {
-            let rest = self.window.slow_start(ack);
+            let rest = self.slow_start(ack);
             if rest > 0 {
                 self.avoid(ack.now, rest);
             }
+        }
+        if self.hystart.phase() != Phase::Over && self.hystart.ends_slow_start(ack) {
+            self.window.end_slow_start();
         }
         Reaction::None
     }
@@ -282,6 +304,7 @@ impl CongestionControl for Cubic {
             CongestionEvent::IdleRestart { now, idle } => {
                 self.skip(idle);
                 self.last_ack = now;
+                self.hystart.restart();
             }
             CongestionEvent::Undo { .. } => {
                 if let Some(curve) = self.before_loss.take().filter(|_| self.window.can_undo()) {

@@ -5,6 +5,7 @@
 
 pub mod alpha;
 mod api;
+mod hystart;
 mod rate;
 mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)

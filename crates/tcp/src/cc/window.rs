@@ -124,6 +124,11 @@ impl CongestionWindow {
         }
     }
 
+    /// Ends slow start at the present window, without a reduction.
+    pub const fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
     /// Slow start; returns the bytes of this ACK left for congestion avoidance.
     ///
     /// At most L bytes of an ACK count, one segment while a timeout is repaired (RFC 3465 §2.3).
@@ -131,13 +136,19 @@ impl CongestionWindow {
     /// start does not depend on ACK bundling. With overshoot it does, and the first ACK after a cut
     /// still counts in slow start.
     pub fn slow_start(&mut self, ack: &AckSample) -> u64 {
+        self.slow_start_by(ack, 1)
+    }
+
+    /// As [`Self::slow_start`], but the window grows by one byte for `divisor` bytes that count
+    /// (RFC 9406 §4.2); `divisor` must not be zero.
+    pub fn slow_start_by(&mut self, ack: &AckSample, divisor: u64) -> u64 {
         let over =
             if self.overshoots { self.cwnd > self.ssthresh } else { self.cwnd >= self.ssthresh };
         if over {
             return ack.acked_bytes;
         }
         let limit = if ack.after_rto { self.mss() } else { self.setup.abc_limit };
-        let counted = ack.acked_bytes.min(limit);
+        let counted = ack.acked_bytes.min(limit) / divisor;
         if self.overshoots {
             self.cwnd = self.cwnd.saturating_add(counted);
             return 0;

@@ -10,6 +10,7 @@ mod api;
 mod tests;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod accecn;
+pub mod cubic;
 pub mod dctcp;
 pub mod dctcp_accecn;
 pub mod dx;
@@ -31,6 +32,7 @@ pub use api::Scheme;
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: Registry<Scheme> = Registry::new(&[
     &accecn::ENTRY,
+    &cubic::ENTRY,
     &dctcp::ENTRY,
     &dctcp_accecn::ENTRY,
     &dx::ENTRY,

@@ -296,6 +296,7 @@ fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
             reset_plateau: false,
             stage: Some(stage),
         },
+        hystart: HyStart::new(&Values::parse(ENTRY.params, &[]).unwrap()),
         before_loss: None,
         srtt: Some(Duration::from_secs(2)),
         last_ack: Instant::ZERO,
@@ -306,4 +307,54 @@ fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
     // round trip: a thousandth of them for a thousandth of the window.
     cubic.avoid(Instant::ZERO, 100);
     assert_eq!(cubic.window.cwnd(), window + 3);
+}
+
+#[test]
+fn slow_start_ends_without_a_loss_when_the_round_trip_rises() {
+    let mut flow = Flow::new(Duration::from_ms(20));
+    let (mut una, mut nxt) = (0, 100);
+    let mut round = |flow: &mut Flow, rtt_ms: u64| {
+        for _ in 0..100 {
+            (una, nxt) = (una + 1, nxt + 1);
+            let rtt = Some(Duration::from_ms(rtt_ms));
+            let ack = AckSample { snd_una: una, snd_nxt: nxt, rtt, ..flow.sample() };
+            let _ = flow.cc.on_ack(&ack);
+        }
+        flow.cwnd()
+    };
+    assert_eq!(round(&mut flow, 20), 200 * MSS);
+    // The eighth sample shows the rise: from then on a quarter of each ACK counts.
+    assert_eq!(round(&mut flow, 30), 200 * MSS + 8 * MSS + 92 * MSS / 4);
+    for _ in 0..4 {
+        let _ = round(&mut flow, 30);
+        assert_eq!(flow.cc.ssthresh(), u64::MAX);
+    }
+    let cwnd = flow.cwnd();
+    let _ = round(&mut flow, 30);
+    // The first ACK of the sixth round ends slow start; congestion avoidance begins at its window,
+    // with K = 0.
+    let end = flow.cc.ssthresh();
+    assert_eq!(end, cwnd + MSS / 4);
+    assert!(flow.cwnd() < end + MSS && flow.w_max() == end, "{}", flow.cwnd());
+}
+
+#[test]
+fn a_mark_or_a_loss_ends_hystart_for_good() {
+    for event in [Flow::lose as fn(&mut Flow), |flow| {
+        let _ = flow.mark();
+    }] {
+        let values = Values::parse(ENTRY.params, &[]).unwrap();
+        let mut flow = Flow::new(Duration::from_ms(20));
+        flow.cc = build(&values, &setup());
+        event(&mut flow);
+        let ssthresh = flow.cc.ssthresh();
+        let now = flow.now;
+        flow.cc.on_event(&CongestionEvent::Rto { now, first: false, in_flight: 70 * MSS });
+        // Standard slow start up to ssthresh, though the round trip rises all the time.
+        for i in 0..60 {
+            let rtt = Some(Duration::from_ms(20 + 5 * i));
+            let _ = flow.cc.on_ack(&AckSample { rtt, snd_una: i, snd_nxt: i, ..flow.sample() });
+        }
+        assert_eq!((flow.cwnd(), flow.cc.ssthresh()), (61 * MSS, ssthresh));
+    }
 }

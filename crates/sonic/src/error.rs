@@ -1,0 +1,38 @@
+//! Errors, each with what would be right.
+
+/// Error of an import or an export.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum SonicError {
+    /// A table or a field of CONFIG_DB is missing or has no valid value.
+    #[error("{at}: {problem}")]
+    Field {
+        /// Table, entry and field, as `WRED_PROFILE|WEB|green_min_threshold`.
+        at: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// Two files have different values for one entry.
+    #[error("`{0}` is in two files with different values: pass files of one switch")]
+    Conflict(String),
+    /// Several queues with different settings.
+    #[error("the queues differ: {0}; choose one with --queue")]
+    SeveralQueues(String),
+    /// The switch of a scenario has a setting that SONiC lacks.
+    #[error("SONiC cannot express `{key}`: {problem}")]
+    Inexpressible {
+        /// Key below `[switch]`.
+        key: String,
+        /// What it can express.
+        problem: String,
+    },
+}
+
+impl SonicError {
+    pub(crate) fn field(at: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Field { at: at.into(), problem: problem.into() }
+    }
+
+    pub(crate) fn inexpressible(key: &str, problem: impl Into<String>) -> Self {
+        Self::Inexpressible { key: key.to_owned(), problem: problem.into() }
+    }
+}
