@@ -67,7 +67,7 @@ pub static ENTRY: CcEntry = CcEntry {
         MAX_RTT_THRESH,
     ],
     declared: DeclaredProperties {
-        reacts_to: &[Signal::Loss, Signal::Ecn],
+        reacts_to: &[Signal::Loss, Signal::Ecn, Signal::Delay],
         floor_segments: 2,
         proportional: false,
         exemptions: &[
