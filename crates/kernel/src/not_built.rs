@@ -17,6 +17,15 @@ pub fn load(
     Err(KernelError::NotBuilt)
 }
 
+/// A registered control; this binary makes none.
+#[derive(Debug)]
+pub enum Registration {}
+
+/// Fails.
+pub fn register_object(_: &str, _: &[u8]) -> Result<Registration, KernelError> {
+    Err(KernelError::NotBuilt)
+}
+
 /// Fails.
 pub fn unload(_: &'static Twin, _: bool) -> Result<(), KernelError> {
     Err(KernelError::NotBuilt)

@@ -31,8 +31,8 @@ pub fn prometheus(sockets: &[SocketView]) -> String {
             let value = if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() };
             let _ = writeln!(
                 out,
-                "lowtide_tcp_{name}{{control=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
-                socket.control, socket.local, socket.remote
+                "lowtide_tcp_{name}{{control=\"{}\",netns=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
+                socket.control, socket.netns, socket.local, socket.remote
             );
         }
     }
@@ -46,6 +46,7 @@ mod tests {
     #[test]
     fn metrics_have_help_type_and_one_line_a_socket() {
         let socket = SocketView {
+            netns: 4_026_531_840,
             control: "lt_dctcp".to_owned(),
             state: "established",
             local: "10.0.0.1:40000".parse().unwrap(),

@@ -10,6 +10,8 @@ use crate::twin::Twin;
 /// One socket that uses a twin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SocketView {
+    /// Inode of its network namespace.
+    pub netns: u64,
     /// Name of its control.
     pub control: String,
     /// State of the connection; `listen` for a listener, which has no window.
@@ -46,6 +48,8 @@ pub enum TwinState {
     Draining,
     /// Pinned in the BPF file system, but not registered.
     Gone,
+    /// Registered by another program, or by a loader that was killed before its last pin.
+    Elsewhere,
 }
 
 /// A twin that is loaded, or that sockets still use.

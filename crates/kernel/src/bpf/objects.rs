@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
 
 use crate::error::KernelError;
 
@@ -18,8 +18,11 @@ pub(crate) static SELECT: &[u8] = object!("select");
 /// Lists sockets.
 pub(crate) static SOCKETS: &[u8] = object!("sockets");
 
+/// Begin of libbpf's own messages.
+const LIBBPF: &str = "libbpf:";
+
 /// Map with the parameters of a program: its section.
-const PARAMS: &str = ".rodata.params";
+pub(super) const PARAMS: &str = ".rodata.params";
 
 /// Returns the program of a twin.
 pub(crate) fn control(name: &str) -> Option<&'static [u8]> {
@@ -58,11 +61,25 @@ pub(crate) fn open(
         .and_then(OpenObject::load);
     set_print(None);
     loaded.map_err(|error| {
-        if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-            return KernelError::NotPermitted { operation: "loading a BPF program" };
+        let log = messages();
+        let denied = error.kind() == ErrorKind::PermissionDenied;
+        match verifier_reason(&log) {
+            Some(reason) => KernelError::Refused { name: name.to_owned(), reason },
+            // The verifier has the same error number, but it says why.
+            None if denied => KernelError::NotPermitted { operation: "loading a BPF program" },
+            None => match log.lines().rfind(|line| line.starts_with(LIBBPF)) {
+                Some(line) => {
+                    KernelError::Refused { name: name.to_owned(), reason: line.to_owned() }
+                }
+                None => refused(name, &error),
+            },
         }
-        KernelError::Refused { name: name.to_owned(), reason: reason(&messages(), &error) }
     })
+}
+
+/// Returns the error for a program that libbpf or the kernel refused without a message.
+pub(super) fn refused(name: &str, error: &libbpf_rs::Error) -> KernelError {
+    KernelError::Refused { name: name.to_owned(), reason: format!("{error:#}") }
 }
 
 fn with_params(
@@ -79,17 +96,10 @@ fn with_params(
     Ok(opened)
 }
 
-/// The last line of the verifier's log that says what is wrong, else libbpf's own error.
-fn reason(messages: &str, error: &libbpf_rs::Error) -> String {
+/// Returns the last line of the verifier's log that says what is wrong.
+fn verifier_reason(messages: &str) -> Option<String> {
     let of_verifier = |line: &&str| {
-        !line.is_empty() && !line.starts_with("libbpf:") && !line.starts_with("processed ")
+        !line.is_empty() && ![LIBBPF, "-- END", "processed "].iter().any(|p| line.starts_with(p))
     };
-    let last = messages.lines().map(str::trim).rfind(of_verifier);
-    last.map_or_else(
-        || {
-            let own = messages.lines().rfind(|line| line.starts_with("libbpf:"));
-            own.map_or_else(|| format!("{error:#}"), str::to_owned)
-        },
-        str::to_owned,
-    )
+    messages.lines().map(str::trim).rfind(of_verifier).map(str::to_owned)
 }
