@@ -20,7 +20,7 @@ pub(super) const LINK: &str = "link";
 /// Limit of the wait for the kernel to unregister a control after its pins are removed.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The same for a loader that was killed before this one started.
+/// Limit of the wait for the kernel to unregister the control of a loader that was killed.
 const MAX_WAIT_FOR_KILLED: Duration = Duration::from_secs(1);
 
 /// Registers `twin` with the kernel, for the whole machine, with these values of its parameters

@@ -103,3 +103,36 @@ fn verifier_reason(messages: &str) -> Option<String> {
     };
     messages.lines().map(str::trim).rfind(of_verifier).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As libbpf 1.7 passes on what Linux 6.18 says of `kernel/tests/broken.bpf.c`.
+    const LOG: &str = "\
+libbpf: prog 'broken_cong_control': BPF program load failed: -EACCES
+libbpf: prog 'broken_cong_control': -- BEGIN PROG LOAD LOG --
+Global function broken_cong_control() doesn't return scalar. Only those are supported.
+0: R1=ctx() R10=fp0
+; void BPF_PROG(broken_cong_control, struct sock *sk, __u32 ack, int flag, @ broken.bpf.c:20
+0: (79) r1 = *(u64 *)(r1 +0)
+func 'cong_control' arg0 has btf_id 2953 type STRUCT 'sock'
+1: R1=trusted_ptr_tcp_sock()
+1: (b4) w2 = 0                        ; R2=0
+; lt_tcp(sk)->snd_una = 0; @ broken.bpf.c:23
+2: (63) *(u32 *)(r1 +1672) = r2
+no write support to tcp_sock at off 1672
+processed 3 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
+-- END PROG LOAD LOG --
+libbpf: prog 'broken_cong_control': failed to load: -EACCES
+libbpf: failed to load object '55f11f072b50-8d80'
+";
+
+    #[test]
+    fn the_reason_is_the_verifiers_last_line() {
+        let reason = verifier_reason(LOG);
+        assert_eq!(reason.as_deref(), Some("no write support to tcp_sock at off 1672"));
+        // Without privilege nothing reaches the verifier.
+        assert_eq!(verifier_reason("libbpf: Error in bpf_object__probe_loading(): -EPERM\n"), None);
+    }
+}

@@ -33,7 +33,7 @@ fn refused(command: &mut Command, why: &str) {
     assert_eq!(said.trim_end().lines().count(), 1, "{command:?}: {said}");
 }
 
-/// The command in a mount namespace of its own, after `setup`.
+/// The command in a separate mount namespace, after `setup`.
 fn mounted(setup: &str, args: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &format!("{setup} && exec {LOWTIDE} kernel {args}")]);
@@ -81,7 +81,7 @@ pub(crate) fn a_bpf_file_system_that_cannot_be_used_changes_nothing() {
     refused(&mut mounted(&hidden, "load lt_dctcp"), absent);
     assert_eq!(state("lt_dctcp")["state"], "not loaded");
 
-    // Where it only is not mounted, loading mounts it.
+    // Loading mounts one if there is none.
     let load = format!("{unmounted} && {LOWTIDE} kernel load lt_dctcp");
     let both = mounted(&load, "unload lt_dctcp").output().unwrap();
     assert!(both.status.success(), "{}", stderr(&both));
