@@ -4,7 +4,7 @@ use lowtide_schema::Values;
 
 use crate::error::KernelError;
 use crate::twin::Twin;
-use crate::view::{LoadedTwin, Selections, SocketView};
+use crate::view::{LoadedTwin, Registration, Selections, SocketView};
 
 /// Fails.
 pub fn load(
@@ -16,10 +16,6 @@ pub fn load(
     Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
     Err(KernelError::NotBuilt)
 }
-
-/// A registered control; this binary makes none.
-#[derive(Debug)]
-pub enum Registration {}
 
 /// Fails.
 pub fn register_object(_: &str, _: &[u8]) -> Result<Registration, KernelError> {

@@ -1,5 +1,6 @@
 //! Descriptions of loaded twins and of the sockets that use them.
 
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -65,6 +66,12 @@ pub struct LoadedTwin {
     pub sockets: usize,
     /// Cgroups that select it.
     pub cgroups: Vec<PathBuf>,
+}
+
+/// A control that is registered until this is dropped.
+#[derive(Debug)]
+pub struct Registration {
+    pub(crate) _link: Box<dyn Debug + Send>,
 }
 
 /// Which sockets will use a twin.

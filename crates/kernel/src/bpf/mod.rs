@@ -14,7 +14,7 @@ mod unload;
 
 pub use list::list;
 pub use load::load;
-pub use register::{Registration, register_object};
+pub use register::register_object;
 pub use select::select;
 pub use sockets::sockets;
 pub use unload::unload;

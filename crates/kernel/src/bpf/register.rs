@@ -4,12 +4,7 @@ use libbpf_rs::{ErrorKind, Link, MapCore as _, Object};
 
 use super::{kernel, objects};
 use crate::error::KernelError;
-
-/// A control that is registered until this is dropped.
-#[derive(Debug)]
-pub struct Registration {
-    _link: Link,
-}
+use crate::view::Registration;
 
 /// Registers the control `name` of a compiled BPF object that is not one of ours, without pins.
 /// Tests register variants of the controls with it.
@@ -19,7 +14,7 @@ pub struct Registration {
 pub fn register_object(name: &str, object: &[u8]) -> Result<Registration, KernelError> {
     kernel::check("loading a BPF congestion control")?;
     let mut object = objects::open(name, object, None)?;
-    Ok(Registration { _link: attach(name, &mut object)? })
+    Ok(Registration { _link: Box::new(attach(name, &mut object)?) })
 }
 
 /// Registers the control `name` of a loaded object. The kernel unregisters it after the link and
