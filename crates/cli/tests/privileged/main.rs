@@ -67,6 +67,7 @@ fn main() -> ExitCode {
             kernel::refusals::a_bpf_file_system_that_cannot_be_used_changes_nothing,
             kernel::refusals::a_program_that_the_verifier_refuses_is_reported_with_its_reason,
             kernel::refusals::a_control_of_another_program_is_left_alone,
+            kernel::refusals::a_folder_that_is_no_cgroup_of_version_2_is_refused,
             kernel::refusals::a_killed_loader_leaves_nothing_that_stops_the_next,
             kernel::refusals::a_cgroup_that_was_made_again_is_selected_again,
         ),

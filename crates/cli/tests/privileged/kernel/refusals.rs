@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lowtide_kernel::register_object;
 
@@ -26,9 +26,13 @@ fn registered(name: &str) -> bool {
 
 /// Runs a command that must fail with one sentence that contains `why`.
 fn refused(command: &mut Command, why: &str) {
+    refused_with(1, command, why);
+}
+
+fn refused_with(status: i32, command: &mut Command, why: &str) {
     let output = command.output().unwrap();
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+    assert_eq!(output.status.code(), Some(status), "{command:?}: {said}");
     assert!(said.starts_with("error: ") && said.contains(why), "{command:?}: {said}");
     assert_eq!(said.trim_end().lines().count(), 1, "{command:?}: {said}");
 }
@@ -128,15 +132,36 @@ pub(crate) fn a_control_of_another_program_is_left_alone() {
     assert_eq!(state(twin.0)["state"], "loaded");
 }
 
+pub(crate) fn a_folder_that_is_no_cgroup_of_version_2_is_refused() {
+    let _one = one_at_a_time();
+    let version_1 = "mount -t tmpfs none /mnt && mkdir /mnt/v1 && \
+                     mount -t cgroup -o none,name=lowtide-test none /mnt/v1";
+    for (setup, folder, why) in [
+        ("true", "/sys/fs/cgroup/no-such-cgroup", "there is no cgroup /sys/fs/cgroup/no-such"),
+        ("true", "/proc", "/proc is no cgroup of version 2"),
+        (version_1, "/mnt/v1", "/mnt/v1 is no cgroup of version 2"),
+    ] {
+        let load = format!("load lt_dctcp --cgroup {folder}");
+        refused_with(2, &mut mounted(setup, &load), why);
+        assert_eq!(state("lt_dctcp")["state"], "not loaded", "{folder}");
+    }
+}
+
+/// Kills a loader at 24 moments of up to twice the time that a load takes.
+#[expect(clippy::disallowed_methods, reason = "a load takes real time")]
 pub(crate) fn a_killed_loader_leaves_nothing_that_stops_the_next() {
     let _one = one_at_a_time();
+    let begin = Instant::now();
+    let twin = Twin::load("lt_dctcp", &[]);
+    let whole = begin.elapsed();
+    drop(twin);
     let mut left = Vec::new();
-    // A load takes about 30 ms.
-    for delay in (0..80).step_by(2) {
+    for step in 0..24 {
+        let delay = whole * step / 12;
         let mut command = Command::new(LOWTIDE);
         command.args(["kernel", "load", "lt_dctcp"]).stdout(Stdio::null());
         let mut loader = command.spawn().unwrap();
-        thread::sleep(Duration::from_millis(delay));
+        thread::sleep(delay);
         loader.kill().unwrap();
         loader.wait().unwrap();
         let after = state("lt_dctcp")["state"].as_str().unwrap().to_owned();
@@ -146,8 +171,8 @@ pub(crate) fn a_killed_loader_leaves_nothing_that_stops_the_next() {
             drop(Twin::load("lt_dctcp", &[]));
         }
         let _ = lowtide(&["kernel", "unload", "lt_dctcp"]);
-        assert_eq!(state("lt_dctcp")["state"], "not loaded", "{delay} ms, {after}");
-        assert!(!registered("lt_dctcp"), "{delay} ms, {after}");
+        assert_eq!(state("lt_dctcp")["state"], "not loaded", "{delay:?}, {after}");
+        assert!(!registered("lt_dctcp"), "{delay:?}, {after}");
         left.push(after);
     }
     println!("{left:?}");
