@@ -31,7 +31,7 @@ pub(crate) type CcMapping = (String, String);
 
 /// Switches that the kernel has under another name, that do not concern it, or that have no effect
 /// between two hosts of one testbed.
-const NOT_COMPARED: [&str; 15] = [
+const NOT_COMPARED: [&str; 14] = [
     "cc",
     "feedback",
     "ack",
@@ -44,7 +44,6 @@ const NOT_COMPARED: [&str; 15] = [
     "delay-option",
     "delay-echo",
     "tso-segments",
-    "tso-defer",
     "keep-alive",
     "time-wait",
 ];
@@ -113,8 +112,11 @@ fn differences(config: &Config, cc: &str, mut reference: Config) -> Vec<String> 
     differences
 }
 
-/// Source of the profile's value.
+/// Source of the kernel's value.
 fn source(switch: &str) -> &'static str {
+    if switch == "tso-defer" {
+        return "net.ipv4.tcp_tso_win_divisor = 3, also where software segments";
+    }
     profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
@@ -257,6 +259,8 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         set.push(("tcp_recovery", rack.to_owned()));
         then.recovery = config.recovery;
     }
+    // `tcp_tso_should_defer`, which the profile `linux` leaves to the kind of host.
+    then.tso_defer = 3;
     then.idle_restart = config.idle_restart;
     then.tail_loss_probe = config.tail_loss_probe;
     then.ecn_fallback = config.ecn_fallback;
@@ -316,6 +320,9 @@ mod tests {
         assert!(end.sysctls.contains(&("tcp_ecn", "1".to_owned())));
         let delack = end.differences.iter().find(|d| d.contains("`delack-timer` is 1 ms")).unwrap();
         assert!(delack.contains("40 ms"), "{delack}");
+        let deferral =
+            |d: &String| d.contains("`tso-defer` is 0 in the scenario; the kernel has 3");
+        assert!(end.differences.iter().any(deferral), "{:?}", end.differences);
     }
 
     #[test]
