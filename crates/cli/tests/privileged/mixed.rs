@@ -1,4 +1,4 @@
-//! A mixed deployment over the kernel: every host's sockets have the control of their own scheme.
+//! A mixed deployment over the kernel: each host's sockets have the control of its scheme.
 
 use std::process::Command;
 
