@@ -45,6 +45,10 @@ static SCENARIOS: &[EmbeddedScenario] = &[
         text: include_str!("../../../scenarios/leaf-spine.toml"),
     },
     EmbeddedScenario { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
+    EmbeddedScenario {
+        name: "mixed-deployment-100m",
+        text: include_str!("../../../scenarios/mixed-deployment-100m.toml"),
+    },
     EmbeddedScenario { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
     EmbeddedScenario {
         name: "queue-buildup",

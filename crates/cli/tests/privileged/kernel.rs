@@ -40,16 +40,16 @@ pub(crate) const PROGRAMS: Need = Need {
 /// Threshold of the bottleneck, packets.
 const K: u64 = 20;
 
-fn one_at_a_time() -> MutexGuard<'static, ()> {
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A loaded twin; unloaded at the end of the test, also of one that failed.
-struct Twin(&'static str);
+pub(crate) struct Twin(&'static str);
 
 impl Twin {
-    fn load(name: &'static str, args: &[&str]) -> Self {
+    pub(crate) fn load(name: &'static str, args: &[&str]) -> Self {
         let output = lowtide(&[&["kernel", "load", name], args].concat());
         assert!(output.status.success(), "{}", stderr(&output));
         Self(name)

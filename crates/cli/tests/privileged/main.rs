@@ -7,6 +7,7 @@ mod bottleneck;
 mod damage;
 mod kernel;
 mod live;
+mod mixed;
 mod pathologies;
 mod privileges;
 mod testbed;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
             kernel::a_cgroup_selects_a_twin,
             kernel::a_control_selected_before_the_syn_starts_as_any_other,
             kernel::a_loaded_twin_is_selected_for_more_and_as_the_default,
+            mixed::only_hosts_that_moved_run_the_twin,
             kernel::a_route_selects_a_twin_and_keeps_it_loaded,
             kernel::windows_never_leap_while_twins_come_and_go,
             kernel::a_one_sided_sender_keeps_its_window_against_a_plain_receiver,

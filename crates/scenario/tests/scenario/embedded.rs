@@ -22,6 +22,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "incast",
             "leaf-spine",
             "matrix",
+            "mixed-deployment-100m",
             "own-flows",
             "queue-buildup",
             "queue-buildup-100m",

@@ -7,8 +7,9 @@
 //! next ACK decides anew. Retransmissions, the last of the data, a burst of one segment, and a
 //! sender with duplicate ACKs or a loss to repair are never deferred.
 //!
-//! Linux does this on NICs with TSO (`net.ipv4.tcp_tso_win_divisor = 3`), as far as the wire shows;
-//! Linux also sends at once after a millisecond without sending.
+//! Linux does this (`net.ipv4.tcp_tso_win_divisor = 3`), as far as the wire shows, also on an
+//! interface without offload, where it segments in software. It also sends at once after a
+//! millisecond without sending.
 
 use lowtide_units::Instant;
 

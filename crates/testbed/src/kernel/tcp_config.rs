@@ -9,7 +9,7 @@ use std::fs;
 
 use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns;
-use lowtide_tcp::{Config, EcnNegotiation, RecoveryRule, profile, switches};
+use lowtide_tcp::{Config, EcnNegotiation, FreezeGrowth, RecoveryRule, profile, switches};
 
 /// Congestion controls of this kernel, shared by all namespaces.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -31,7 +31,7 @@ pub(crate) type CcMapping = (String, String);
 
 /// Switches that the kernel has under another name, that do not concern it, or that have no effect
 /// between two hosts of one testbed.
-const NOT_COMPARED: [&str; 15] = [
+const NOT_COMPARED: [&str; 14] = [
     "cc",
     "feedback",
     "ack",
@@ -44,7 +44,6 @@ const NOT_COMPARED: [&str; 15] = [
     "delay-option",
     "delay-echo",
     "tso-segments",
-    "tso-defer",
     "keep-alive",
     "time-wait",
 ];
@@ -54,21 +53,7 @@ impl KernelTcpConfig {
     pub(crate) fn of(config: &Config, renamed: &[CcMapping]) -> Result<Self, UnsupportedSetup> {
         let cc = kernel_cc_name(config, renamed)?;
         let (sysctls, reference) = settings(config);
-        let mut differences = Vec::new();
-        for switch in switches::SWITCHES {
-            if NOT_COMPARED.contains(&switch.name) || switch.name.starts_with("delay-") {
-                continue;
-            }
-            let of = |config| switches::get_text(config, switch.name).unwrap_or_default();
-            let (wanted, done) = (of(config), of(&reference));
-            if wanted != done {
-                differences.push(format!(
-                    "`{}` is {wanted} in the scenario; the kernel has {done} ({})",
-                    switch.name,
-                    source(switch.name)
-                ));
-            }
-        }
+        let differences = differences(config, &cc, reference);
         Ok(Self { cc, nodelay: !config.nagle, sysctls, differences })
     }
 
@@ -102,8 +87,36 @@ impl KernelTcpConfig {
     }
 }
 
-/// Source of the profile's value.
+/// Switches with another value in the kernel, which behaves as `reference` apart from the
+/// congestion control `cc`.
+fn differences(config: &Config, cc: &str, mut reference: Config) -> Vec<String> {
+    // A twin writes the window itself, also while the kernel is in CA_CWR.
+    if let Some(twin) = twin(config).filter(|twin| twin.name == cc) {
+        reference.freeze_growth = twin.freeze_growth;
+    }
+    let mut differences = Vec::new();
+    for switch in switches::SWITCHES {
+        if NOT_COMPARED.contains(&switch.name) || switch.name.starts_with("delay-") {
+            continue;
+        }
+        let of = |config| switches::get_text(config, switch.name).unwrap_or_default();
+        let (wanted, done) = (of(config), of(&reference));
+        if wanted != done {
+            differences.push(format!(
+                "`{}` is {wanted} in the scenario; the kernel has {done} ({})",
+                switch.name,
+                source(switch.name)
+            ));
+        }
+    }
+    differences
+}
+
+/// Source of the kernel's value.
 fn source(switch: &str) -> &'static str {
+    if switch == "tso-defer" {
+        return "net.ipv4.tcp_tso_win_divisor = 3, also where software segments";
+    }
     profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
@@ -115,7 +128,8 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
     let own = renamed.iter().find(|(from, _)| from == requested).map(|(_, to)| to.as_str());
     let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
     let has = |name: &str| available.split_whitespace().any(|n| n == name);
-    let (kernels, twin) = (own.or_else(|| kernels_own(config)), twin(config));
+    let kernels = own.or_else(|| kernels_own(config));
+    let twin = twin(config).map(|twin| twin.name);
     if let Some(name) = kernels.filter(|name| has(name)) {
         return Ok(name.to_owned());
     }
@@ -161,16 +175,25 @@ fn kernels_own(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// The BPF twin (`kernel/`) for these settings; `None` if there is none.
-fn twin(config: &Config) -> Option<&'static str> {
-    match (config.cc, config.feedback, config.ack) {
-        ("dctcp", "dctcp", "dctcp") => Some("lt_dctcp"),
-        ("dctcp", "one-sided", "odctcp") => Some("lt_odctcp"),
-        ("dctcp", "one-sided", "rfc3168") => Some("lt_odctcp_snd"),
-        ("newreno", _, "odctcp") => Some("lt_odctcp_rcv"),
-        ("tdctcp", ..) => Some("lt_tdctcp"),
-        _ => None,
-    }
+/// A BPF control of `kernel/`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Twin {
+    name: &'static str,
+    /// ACKs on which its window does not grow.
+    freeze_growth: FreezeGrowth,
+}
+
+/// The BPF twin for these settings; `None` if there is none.
+fn twin(config: &Config) -> Option<Twin> {
+    let (name, freeze_growth) = match (config.cc, config.feedback, config.ack) {
+        ("dctcp", "dctcp", "dctcp") => ("lt_dctcp", FreezeGrowth::Off),
+        ("dctcp", "one-sided", "odctcp") => ("lt_odctcp", FreezeGrowth::Off),
+        ("dctcp", "one-sided", "rfc3168") => ("lt_odctcp_snd", FreezeGrowth::Off),
+        ("newreno", _, "odctcp") => ("lt_odctcp_rcv", FreezeGrowth::EceAcks),
+        ("tdctcp", ..) => ("lt_tdctcp", FreezeGrowth::EceAcks),
+        _ => return None,
+    };
+    Some(Twin { name, freeze_growth })
 }
 
 fn refusal(message: String, help: &str) -> UnsupportedSetup {
@@ -236,6 +259,8 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         set.push(("tcp_recovery", rack.to_owned()));
         then.recovery = config.recovery;
     }
+    // `tcp_tso_should_defer`, which the profile `linux` leaves to the kind of host.
+    then.tso_defer = 3;
     then.idle_restart = config.idle_restart;
     then.tail_loss_probe = config.tail_loss_probe;
     then.ecn_fallback = config.ecn_fallback;
@@ -295,5 +320,29 @@ mod tests {
         assert!(end.sysctls.contains(&("tcp_ecn", "1".to_owned())));
         let delack = end.differences.iter().find(|d| d.contains("`delack-timer` is 1 ms")).unwrap();
         assert!(delack.contains("40 ms"), "{delack}");
+        let deferral =
+            |d: &String| d.contains("`tso-defer` is 0 in the scenario; the kernel has 3");
+        assert!(end.differences.iter().any(deferral), "{:?}", end.differences);
+    }
+
+    #[test]
+    fn a_twin_has_its_own_growth_rule() {
+        for (scheme, twin, rule) in [
+            ("odctcp-sender", "lt_odctcp_snd", "off"),
+            ("dctcp", "lt_dctcp", "off"),
+            ("tdctcp", "lt_tdctcp", "ece-acks"),
+        ] {
+            let about_growth = |set: &[(&str, &str)], cc| {
+                let config = of(scheme, set);
+                let (_, reference) = settings(&config);
+                let all = differences(&config, cc, reference);
+                all.into_iter().find(|d| d.contains("`freeze-growth`"))
+            };
+            assert_eq!(about_growth(&[], twin), None, "{scheme}");
+            let linux = about_growth(&[], "reno").unwrap();
+            assert!(linux.contains("the kernel has round"), "{scheme}: {linux}");
+            let other = about_growth(&[("freeze-growth", "round")], twin).unwrap();
+            assert!(other.contains(&format!("the kernel has {rule}")), "{scheme}: {other}");
+        }
     }
 }

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
             ours::an_interrupted_run_returns_none,
             refused::unsupported_setups_are_refused_by_name,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
+            refused::each_host_needs_the_twin_of_its_own_scheme,
         ),
         tests!(&[NAMESPACES, TUN];
             kernels::kernel_stacks_run_the_scenario_and_report_counters,

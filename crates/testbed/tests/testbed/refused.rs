@@ -57,3 +57,23 @@ pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
     let refused = refusal(&[], renamed);
     assert!(refused.contains("no control `no-such-control`"), "{refused}");
 }
+
+pub(crate) fn each_host_needs_the_twin_of_its_own_scheme() {
+    let kernels = choice(StackKind::Kernel, &[]);
+    let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let available = available.unwrap_or_default();
+    for (group, scheme, twin) in
+        [("receivers", "dctcp", "lt_dctcp"), ("senders", "odctcp-sender", "lt_odctcp_snd")]
+    {
+        // Somebody may have loaded it.
+        if available.split_whitespace().any(|name| name == twin || name == "dctcp") {
+            continue;
+        }
+        let refused = refusal(&[(&format!("hosts.{group}.scheme"), scheme)], kernels.clone());
+        assert!(
+            refused.contains(&format!("host `{group}.0`: "))
+                && refused.contains(&format!("`lowtide kernel load {twin}`")),
+            "{refused}"
+        );
+    }
+}
