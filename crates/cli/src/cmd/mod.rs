@@ -20,6 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod show;
 pub(crate) mod table;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;

@@ -13,4 +13,5 @@ mod pages;
 mod plan_compare_tasks;
 mod portability;
 mod runs;
+mod small_commands;
 mod unsafe_code;

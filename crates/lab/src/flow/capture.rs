@@ -190,7 +190,8 @@ impl<'o> CaptureFile<'o> {
         let sent = self.awaited.remove(&row.packet);
         if here {
             let fate = sent.as_ref().and_then(|sent| sent.fate.clone());
-            self.ready.insert((row.time_ps, self.rows), PacketThere { fate, ..PacketThere::of(row) });
+            self.ready
+                .insert((row.time_ps, self.rows), PacketThere { fate, ..PacketThere::of(row) });
         }
         if let Some(sent) = sent {
             self.gone(sent, Some(row.time_ps));

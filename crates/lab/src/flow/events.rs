@@ -218,7 +218,8 @@ impl EventLog {
                 self.echoes_now.retain(|e| e.at == row.time_ps);
                 self.echoes_now.push(echo);
                 let waiting = std::mem::take(&mut self.unechoed);
-                let open = waiting.into_iter().filter(|(event, end)| !self.echo(*event, *end, echo));
+                let open =
+                    waiting.into_iter().filter(|(event, end)| !self.echo(*event, *end, echo));
                 self.unechoed = open.collect();
             }
             return;

@@ -116,7 +116,14 @@ impl FlowSource {
         let (dir, manifest) = &*self.results;
         let recorded = dir.traces(self.run.key.run)?.of_flow(self.head.flow.flow);
         if recorded.is_empty() {
-            return replay::replay(dir, manifest, &self.run, self.head.flow.flow, consumer, progress);
+            return replay::replay(
+                dir,
+                manifest,
+                &self.run,
+                self.head.flow.flow,
+                consumer,
+                progress,
+            );
         }
         consumer.part(&recorded, u64::MAX)?;
         Ok(true)

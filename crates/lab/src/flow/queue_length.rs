@@ -36,7 +36,8 @@ impl BottleneckFinder {
 
     /// Returns the port except the sending host's; without any wait it is the last one.
     pub(super) fn found(&self) -> Option<(u32, &Arc<str>)> {
-        let (queue, (_, name)) = self.waits.iter().max_by_key(|(queue, (wait, _))| (*wait, **queue))?;
+        let (queue, (_, name)) =
+            self.waits.iter().max_by_key(|(queue, (wait, _))| (*wait, **queue))?;
         Some((*queue, name))
     }
 }
