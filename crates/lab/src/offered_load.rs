@@ -169,7 +169,7 @@ fn demands(setup: &Setup) -> Vec<Demand> {
         let share = (flows.len() - 1) as f64 / flows.len() as f64;
         out.extend(flows.iter().map(|i| {
             let flow = &setup.flows[*i];
-            let bits = flow.size.map_or(0, |size| size.as_u64()) as f64 * 8.0;
+            let bits = flow.size.map_or(0, lowtide_units::Bytes::as_u64) as f64 * 8.0;
             let (src, dst) = (flow.src as usize, flow.dst as usize);
             Demand { src, dst, rate: bits * share / span }
         }));

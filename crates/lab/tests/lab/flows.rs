@@ -311,7 +311,7 @@ fn captures_have_the_original_headers() {
 }
 
 /// A run of more events than one part of its trace has.
-const LONG: &[(&str, &str)] = &[("traffic.long.size", "50 MB"), ("switch.buffer", "60 kB")];
+const LONG: &[(&str, &str)] = &[("traffic.long.size", "30 MB"), ("switch.buffer", "60 kB")];
 
 #[test]
 fn a_trace_read_in_parts_shows_the_same_as_the_whole() {
@@ -337,7 +337,7 @@ fn a_trace_read_in_parts_shows_the_same_as_the_whole() {
             source.capture(vantage, &mut bytes, &mut |_| {}).unwrap();
             assert!(bytes == capture(&whole, vantage).unwrap(), "{vantage:?}");
         }
-        let (from, to) = (Some(Duration::from_ms(5)), Some(Duration::from_ms(20)));
+        let (from, to) = (Some(Duration::from_ms(1)), Some(Duration::from_ms(20)));
         let early = PlotWindow { from: None, to };
         for (window, complete) in
             [(PlotWindow::default(), true), (early, false), (PlotWindow { from, to }, false)]
