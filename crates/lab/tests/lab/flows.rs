@@ -311,7 +311,7 @@ fn captures_have_the_original_headers() {
 }
 
 /// A run of more events than one part of its trace has.
-const LONG: &[(&str, &str)] = &[("traffic.long.size", "30 MB"), ("switch.buffer", "60 kB")];
+const LONG: &[(&str, &str)] = &[("traffic.long.size", "50 MB"), ("switch.buffer", "60 kB")];
 
 #[test]
 fn a_trace_read_in_parts_shows_the_same_as_the_whole() {
