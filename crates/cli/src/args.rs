@@ -22,6 +22,7 @@ mod proxy;
 mod quantity;
 mod reproduce;
 mod switch_config;
+mod table;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
@@ -59,6 +60,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, SwitchFormat};
+pub(crate) use table::TableArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
@@ -129,20 +131,16 @@ pub(crate) enum Command {
         #[arg(help = templates())]
         kind: String,
     },
+    /// Print an embedded scenario, setup or experiment, to edit
+    Show {
+        /// Name (`lowtide list scenarios`, `lowtide papers list`)
+        name: String,
+    },
     /// Print the JSON Schema of scenario files
     Schema,
     /// Print a table of a run directory
-    Table {
-        /// Run directory
-        dir: PathBuf,
-        /// Table: flows, probes, queues, queue_levels, queue_samples, delays, links; if the
-        /// scenario has queries: queries; traffic classes at switches: queue_classes; shared
-        /// buffers: buffer_pools; traced flows: trace_segments, trace_hops, trace_senders
-        table: String,
-        /// Print CSV instead of aligned columns
-        #[arg(long)]
-        csv: bool,
-    },
+    #[command(after_long_help = table::EXAMPLES)]
+    Table(TableArgs),
     /// Render the figures and the report of a run directory again
     Report {
         /// Run directory

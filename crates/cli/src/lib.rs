@@ -43,8 +43,9 @@ pub fn main() -> ExitCode {
         Command::Explain { names, diff: false, .. } => cmd::explain::explain(names, out),
         Command::Explain { names, diff: true, .. } => cmd::explain::diff(names, out),
         Command::New { kind } => cmd::new::new(kind, out),
+        Command::Show { name } => cmd::show::show(name, out),
         Command::Schema => cmd::new::schema(out),
-        Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
+        Command::Table(args) => cmd::table::table(args, out),
         Command::Report { dir } => cmd::report::report(dir, out),
         Command::Papers { command: PapersCommand::List } => {
             cmd::list::list(Some(ListKind::Experiments), out)

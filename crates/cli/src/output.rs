@@ -15,6 +15,35 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .content_lines(ContentLineStyle::none());
 
+/// A text cell is wrapped rather than narrower than this.
+const MIN_TEXT: usize = 12;
+
+/// Returns the columns of the terminal on stdout.
+fn terminal_width() -> Option<u16> {
+    std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+}
+
+/// Returns how many columns of a table fit into `width`, at least one: numbers are not wrapped, and
+/// of texts at least [`MIN_TEXT`] characters or the longest word are shown.
+fn fitting_columns(header: &[&str], right: &[usize], rows: &[Vec<String>], width: u16) -> usize {
+    let mut left = usize::from(width);
+    for (i, title) in header.iter().enumerate() {
+        let cells = rows.iter().filter_map(|row| row.get(i)).map(String::as_str);
+        let length = |text: &str| {
+            let whole = text.chars().count();
+            let word = text.split_whitespace().map(|w| w.chars().count()).max().unwrap_or(0);
+            if right.contains(&i) { whole } else { whole.min(MIN_TEXT.max(word)) }
+        };
+        // One column of space on each side.
+        let needed = cells.chain([*title]).map(length).max().unwrap_or(0) + 2;
+        if needed > left && i > 0 {
+            return i;
+        }
+        left = left.saturating_sub(needed);
+    }
+    header.len()
+}
+
 /// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -55,15 +84,23 @@ impl Output {
         right: &[usize],
         rows: &[Vec<String>],
     ) -> Result<(), CommandError> {
+        let width = terminal_width();
+        let kept = width.map_or(header.len(), |width| fitting_columns(header, right, rows, width));
         let mut table = Table::new();
-        table.load_style(STYLE).set_header(header.iter().copied());
-        if std::io::stdout().is_terminal() {
-            table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(STYLE).set_header(header.iter().take(kept).copied());
+        if let Some(width) = width {
+            table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
         }
         for row in rows {
-            table.add_row(row);
+            table.add_row(row.iter().take(kept));
         }
-        for &i in right {
+        if kept < header.len() {
+            self.note(&format!(
+                "{kept} of {} columns fit this terminal; a pipe (`| less -S`) or --json has all",
+                header.len()
+            ));
+        }
+        for &i in right.iter().filter(|i| **i < kept) {
             if let Some(column) = table.column_mut(i) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
@@ -76,5 +113,22 @@ impl Output {
         if !self.quiet {
             let _ = writeln!(std::io::stderr(), "{text}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_the_terminal_are_left_out() {
+        let header = ["scheme", "seed", "what it does", "digest"];
+        let row = ["dctcp", "1", "cuts the window by the share of marks", "0123456789abcdef"];
+        let rows = [row.map(str::to_owned).to_vec()];
+        let fit = |width| fitting_columns(&header, &[1], &rows, width);
+        assert_eq!(fit(80), 4);
+        // 8 + 6 + 14 + 18 columns.
+        assert_eq!((fit(46), fit(45), fit(28), fit(27)), (4, 3, 3, 2));
+        assert_eq!(fit(3), 1, "at least one");
     }
 }

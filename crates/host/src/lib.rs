@@ -18,6 +18,7 @@ mod run;
 mod setup;
 mod sharding;
 mod stepped_run;
+mod streamed_run;
 mod tables;
 mod world;
 
@@ -39,3 +40,4 @@ pub use run::run;
 pub use setup::{Disturbance, EndCondition, HostSetup, ProbePlan, Setup};
 pub use sharding::{ThreadLimit, ThreadUsage, Threads, run_on};
 pub use stepped_run::{EntityName, SteppedRun};
+pub use streamed_run::{TracePart, run_streamed};

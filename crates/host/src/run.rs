@@ -29,7 +29,12 @@ pub(crate) fn run_to_end(
 ) -> Outcome {
     let end = world.end;
     let stop = lowtide_sim::run(&mut world, &mut sched, end, should_stop);
-    let ended = if stop == Stop::Time { end } else { sched.now() };
+    conclude(world, &sched, stop)
+}
+
+/// Returns the results of a run that has stopped.
+pub(crate) fn conclude(mut world: World<'_>, sched: &Scheduler, stop: Stop) -> Outcome {
+    let ended = if stop == Stop::Time { world.end } else { sched.now() };
     world.counts.events = sched.events();
     world.net.finish(ended);
     results::collect(world, ended, end_reason(stop))

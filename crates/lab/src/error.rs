@@ -75,6 +75,9 @@ pub enum LabError {
         /// Error of the system.
         reason: String,
     },
+    /// A capture could not be written.
+    #[error("cannot write the capture: {0}")]
+    Capture(std::io::Error),
     /// A figure or the report could not be drawn.
     #[error("cannot draw {what}: {reason}")]
     Draw {

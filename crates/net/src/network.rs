@@ -212,7 +212,13 @@ impl Network {
         self.port_tracer.as_ref().map_or(0, |w| w.last())
     }
 
-    /// Stops tracing and returns the records by time.
+    /// Takes the records that are final and precede all that are not, with the time before which
+    /// none will follow. Without tracing there are none before `now`.
+    pub fn take_final_hop_records(&mut self, now: Instant) -> (Vec<HopRecord>, Instant) {
+        self.port_tracer.as_mut().map_or_else(|| (Vec::new(), now), |t| t.take_final(now))
+    }
+
+    /// Stops tracing and returns the remaining records by time.
     pub fn take_hop_records(&mut self) -> Vec<HopRecord> {
         self.port_tracer.take().map(|w| w.into_hop_records()).unwrap_or_default()
     }

@@ -2,7 +2,10 @@
 //!
 //! Contract: tracing changes neither the run nor its digest; an untraced network pays one branch
 //! per hop. A port is traced from the first packet of a chosen connection on. From then on every
-//! packet there is recorded, because the chosen ones wait for the others.
+//! packet there is recorded, because the chosen ones wait for the others. A record is final when its
+//! packet has left the port: it is dropped, reaches the next port, or is delivered.
+
+use std::collections::VecDeque;
 
 use lowtide_units::Instant;
 
@@ -64,8 +67,12 @@ pub(crate) struct PortTracer {
     given: u64,
     /// The last packet sent.
     last: u64,
-    records: Vec<HopRecord>,
-    /// The latest record of each packet in flight, by pool slot; `usize::MAX` if there is none.
+    /// Records that were not taken yet, and whether each is final.
+    records: VecDeque<(HopRecord, bool)>,
+    /// Number of records taken so far.
+    taken: usize,
+    /// Number of the latest record of each packet in flight, by pool slot; `usize::MAX` if there is
+    /// none.
     latest: Vec<usize>,
 }
 
@@ -85,6 +92,8 @@ impl PortTracer {
         let chosen = self.conns.get(src_conn as usize).is_some_and(|c| *c);
         self.given += u64::from(chosen);
         self.last = if chosen { self.given } else { 0 };
+        // The packet that had the slot before is gone.
+        self.on_leave(id);
         if id.index() >= self.in_flight.len() {
             self.in_flight.resize(id.index() + 1, (0, 0));
         }
@@ -94,6 +103,20 @@ impl PortTracer {
     /// Returns the number of a packet at its host.
     pub(crate) fn trace_id(&self, id: PacketId) -> u64 {
         self.in_flight.get(id.index()).map_or(0, |u| u.0)
+    }
+
+    /// Handles the delivery of a packet. Returns its number.
+    pub(crate) fn on_deliver(&mut self, id: PacketId) -> u64 {
+        self.on_leave(id);
+        self.trace_id(id)
+    }
+
+    /// Makes the latest record of a packet final.
+    fn on_leave(&mut self, id: PacketId) {
+        if let Some((_, last)) = self.latest(id) {
+            *last = true;
+            self.latest[id.index()] = usize::MAX;
+        }
     }
 
     /// Records a packet of `size` bytes at `port`; `service` is its serialisation time. Its
@@ -111,12 +134,17 @@ impl PortTracer {
         let (packet, src_conn) = self.in_flight.get(id.index()).copied().unwrap_or_default();
         let Some(watched) = self.ports.get_mut(port as usize) else { return };
         *watched |= packet > 0;
-        if id.index() >= self.latest.len() {
-            self.latest.resize(id.index() + 1, usize::MAX);
-        }
-        self.latest[id.index()] = if *watched { self.records.len() } else { usize::MAX };
-        if !*watched {
+        let watched = *watched;
+        self.on_leave(id);
+        if !watched {
             return;
+        }
+        let dropped = matches!(entered, EnqueueOutcome::Dropped(_));
+        if !dropped {
+            if id.index() >= self.latest.len() {
+                self.latest.resize(id.index() + 1, usize::MAX);
+            }
+            self.latest[id.index()] = self.taken + self.records.len();
         }
         let decision = match entered {
             EnqueueOutcome::Queued => HopOutcome::Queued,
@@ -140,7 +168,7 @@ impl PortTracer {
             start,
             departure,
         };
-        self.records.push(record);
+        self.records.push_back((record, dropped));
     }
 
     /// Records the start of transmission, or a drop at the head of the queue, at `at`.
@@ -152,7 +180,7 @@ impl PortTracer {
         departure: Instant,
         verdict: AqmVerdict,
     ) {
-        let Some(record) = self.latest(id) else { return };
+        let Some((record, last)) = self.latest(id) else { return };
         record.start = at;
         record.departure = departure;
         match verdict {
@@ -161,6 +189,7 @@ impl PortTracer {
             AqmVerdict::Drop => {
                 record.decision = HopOutcome::DroppedByMarker;
                 record.departure = at;
+                *last = true;
             }
         }
     }
@@ -168,21 +197,31 @@ impl PortTracer {
     /// Records a mark at dequeue.
     #[cold]
     pub(crate) fn on_mark(&mut self, id: PacketId) {
-        if let Some(record) = self.latest(id) {
+        if let Some((record, _)) = self.latest(id) {
             record.decision = HopOutcome::Marked;
         }
     }
 
-    fn latest(&mut self, id: PacketId) -> Option<&mut HopRecord> {
+    fn latest(&mut self, id: PacketId) -> Option<&mut (HopRecord, bool)> {
         let &at = self.latest.get(id.index())?;
-        self.records.get_mut(at)
+        self.records.get_mut(at.checked_sub(self.taken)?)
     }
 
     pub(crate) const fn last(&self) -> u64 {
         self.last
     }
 
+    /// Takes the records before `now` that precede every record which is not final. Returns them
+    /// with the time up to which there will be no others.
+    pub(crate) fn take_final(&mut self, now: Instant) -> (Vec<HopRecord>, Instant) {
+        let open = self.records.iter().find(|(_, last)| !last).map_or(now, |(open, _)| open.at);
+        let until = open.min(now);
+        let count = self.records.iter().take_while(|(record, _)| record.at < until).count();
+        self.taken += count;
+        (self.records.drain(..count).map(|(record, _)| record).collect(), until)
+    }
+
     pub(crate) fn into_hop_records(self) -> Vec<HopRecord> {
-        self.records
+        self.records.into_iter().map(|(record, _)| record).collect()
     }
 }

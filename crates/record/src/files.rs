@@ -144,6 +144,17 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     sync_parent(path)
 }
 
+/// As [`write_atomic`], with the content that `fill` writes. If it fails, there is no file.
+pub fn write_atomic_with<E: From<RecordError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut growing = write_temp(path, &[])?;
+    fill(&mut growing)?;
+    growing.persist(path)?;
+    Ok(sync_parent(path)?)
+}
+
 /// As [`write_atomic`], but the rename is not durable before [`sync_directory`].
 pub(crate) fn write_atomic_nosync(path: &Path, content: &[u8]) -> Result<FileDigest, RecordError> {
     write_temp(path, content)?.persist(path)

@@ -24,7 +24,7 @@ pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
 pub use error::RecordError;
-pub use files::{FileEntry, write_atomic};
+pub use files::{FileEntry, write_atomic, write_atomic_with};
 pub use frame::{DataFrame, FrameColumn, FrameValues};
 pub use key::{RunKey, SweepPoint};
 pub use manifest::{

@@ -11,7 +11,10 @@ use super::Cli;
 
 /// Questions, with the commands that answer them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("What happens in this network?", &["run", "check", "new", "list", "explain", "schema"]),
+    (
+        "What happens in this network?",
+        &["run", "check", "new", "show", "list", "explain", "schema"],
+    ),
     ("What does the result say?", &["report", "table", "compare", "diff", "plot", "pcap"]),
     ("How do I configure or deploy it?", &["plan", "matrix", "import", "export"]),
     ("Does it reproduce the papers?", &["papers"]),

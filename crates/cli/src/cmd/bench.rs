@@ -33,12 +33,12 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), CommandError> {
         unknown("benchmark", strange, &known)
     })?;
     let rows = match chosen[..] {
-        [benchmark] => vec![here(benchmark, args)?],
+        [benchmark] => vec![here(benchmark, args, out)?],
         ref several => {
             let mut rows = Vec::new();
             for benchmark in several {
                 out.note(&format!("{}: {}", benchmark.name, benchmark.summary));
-                rows.extend(in_subprocess(benchmark, args)?);
+                rows.extend(in_subprocess(benchmark, args, out)?);
             }
             rows
         }
@@ -47,23 +47,41 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), CommandError> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line reads the clock for wall time")]
-fn here(benchmark: &Benchmark, args: &BenchArgs) -> Result<BenchmarkResult, CommandError> {
+fn here(
+    benchmark: &Benchmark,
+    args: &BenchArgs,
+    out: Output,
+) -> Result<BenchmarkResult, CommandError> {
     let start = Instant::now();
+    let starts = |run: u32| {
+        let (name, runs) = (&benchmark.name, args.runs);
+        match run {
+            0 => out.note(&format!("{name}: warming up, then {runs} measured runs")),
+            run => out.note(&format!("{name}: run {run} of {runs}")),
+        }
+    };
     let threads = args.threads.number().unwrap_or_else(processors);
-    measure(benchmark, args.runs, threads, &|| start.elapsed())
-        .map_err(|e| CommandError::Run(e.to_string()))
+    let row = measure(benchmark, args.runs, threads, &|| start.elapsed(), &starts)
+        .map_err(|e| CommandError::Run(e.to_string()))?;
+    if let Some(why) = &row.fewer_threads {
+        let threads = if row.threads == 1 { "thread" } else { "threads" };
+        out.note(&format!("{}: {} {threads}, because {why}", row.name, row.threads));
+    }
+    Ok(row)
 }
 
 /// Measures in a separate process, so that the peak memory is that of one benchmark.
 fn in_subprocess(
     benchmark: &Benchmark,
     args: &BenchArgs,
+    out: Output,
 ) -> Result<Vec<BenchmarkResult>, CommandError> {
     let failed = |why: String| CommandError::Run(format!("{}: {why}", benchmark.name));
     let program = std::env::current_exe()
         .map_err(|e| failed(format!("cannot find this program to start it: {e}")))?;
     let done = Command::new(program)
-        .args(["--json", "--quiet", "bench", &benchmark.name, "-n", &args.runs.to_string()])
+        .args(out.quiet.then_some("--quiet"))
+        .args(["--json", "bench", &benchmark.name, "-n", &args.runs.to_string()])
         .args(["--threads", &args.threads.to_string()])
         .stderr(Stdio::inherit())
         .output()
@@ -77,12 +95,6 @@ fn in_subprocess(
 }
 
 fn print(rows: Vec<BenchmarkResult>, out: Output) -> Result<(), CommandError> {
-    for row in &rows {
-        if let Some(why) = &row.fewer_threads {
-            let threads = if row.threads == 1 { "thread" } else { "threads" };
-            out.note(&format!("{}: {} {threads}, because {why}", row.name, row.threads));
-        }
-    }
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&Bench { schema: "lowtide.bench/1", version, rows });

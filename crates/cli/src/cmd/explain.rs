@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use lowtide_scenario::nearest;
+use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, profile, scheme};
 use serde::Serialize;
 
-use crate::catalogue::{self, CatalogueItem};
+use crate::catalogue::{self, CatalogueItem, CatalogueSetting};
 use crate::error::CommandError;
 use crate::output::Output;
 
@@ -45,21 +46,55 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
         if !item.spec.is_empty() {
             let _ = writeln!(text, "  specification: {}", item.spec);
         }
-        for s in &item.settings {
-            let _ = write!(text, "  {} = {}", s.name, s.value);
-            if !s.accepts.is_empty() {
-                let _ = write!(text, "  ({})", s.accepts);
+        for (heading, settings) in groups(&item.settings) {
+            if let Some(heading) = heading {
+                let _ = writeln!(text, "\n {heading}");
             }
-            let _ = writeln!(text);
-            for line in [&s.doc, &s.source] {
-                if !line.is_empty() && *line != item.summary && *line != item.spec {
-                    let _ = writeln!(text, "      {line}");
-                }
+            for setting in settings {
+                write_setting(&mut text, item, setting);
             }
         }
         let _ = writeln!(text);
     }
     out.text(&text)
+}
+
+/// Most settings that are listed without headings.
+const MAX_UNGROUPED: usize = 10;
+
+/// Returns the settings of a long list by the end whose behaviour they change, each with a heading;
+/// a short list is one group without.
+fn groups(settings: &[CatalogueSetting]) -> Vec<(Option<&'static str>, Vec<&CatalogueSetting>)> {
+    if settings.len() <= MAX_UNGROUPED {
+        return vec![(None, settings.iter().collect())];
+    }
+    let side = |s: &&CatalogueSetting| switches::find(&s.name).map(|switch| switch.side());
+    let group = |heading, wanted: Option<Side>| {
+        let of: Vec<_> = settings.iter().filter(|s| side(s) == wanted).collect();
+        (Some(heading), of)
+    };
+    let mut all = vec![
+        group("Sender", Some(Side::Sender)),
+        group("Receiver", Some(Side::Receiver)),
+        group("Both ends", Some(Side::Connection)),
+        group("Other keys", None),
+    ];
+    all.retain(|(_, settings)| !settings.is_empty());
+    if all.len() == 1 { vec![(None, settings.iter().collect())] } else { all }
+}
+
+fn write_setting(text: &mut String, item: &CatalogueItem, s: &CatalogueSetting) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "  {} = {}", s.name, s.value);
+    if !s.accepts.is_empty() {
+        let _ = write!(text, "  ({})", s.accepts);
+    }
+    let _ = writeln!(text);
+    for line in [&s.doc, &s.source] {
+        if !line.is_empty() && *line != item.summary && *line != item.spec {
+            let _ = writeln!(text, "      {line}");
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::LabError;
-use lowtide_lab::flow::{self, FlowSelector, PlotWindow, Vantage};
-use lowtide_record::write_atomic;
+use lowtide_lab::flow::{self, FlowSelector, FlowSource, PlotWindow, ReplayProgress, Vantage};
+use lowtide_record::{write_atomic, write_atomic_with};
 use serde::Serialize;
 
 use crate::args::{CapturePointArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs};
 use crate::cmd::split;
 use crate::error::CommandError;
 use crate::output::Output;
+use crate::progress::ProgressReporter;
 
 /// Most events printed without `--all`.
 const MAX_EVENTS: usize = 40;
@@ -67,7 +68,7 @@ pub(crate) fn explain(
     let (scheme, seed, at) = (selected.scheme.clone(), selected.seed, selected.at.clone());
     let flow = selected.flow.as_deref().unwrap_or_default();
     let selector = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
-    let flows = flow::explain(Path::new(dir), &selector).map_err(failure)?;
+    let flows = each_flow(Path::new(dir), &selector, out, |flow, progress| flow.explain(progress))?;
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&ExplainFlowOutput { schema: "lowtide.flow/2", version, flows });
@@ -95,11 +96,14 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
     let selector = flow_selector(&args.flow.flow, &args.flow.run)?;
     let place = args.out.clone().unwrap_or_else(|| args.flow.dir.join("figures"));
     let window = PlotWindow { from: args.from, to: args.to };
+    let plots = each_flow(&args.flow.dir, &selector, out, |f, progress| f.plot(window, progress))?;
     let mut files = Vec::new();
-    for traced in flow::trace_flows(&args.flow.dir, &selector).map_err(failure)? {
-        let plot = flow::plot(&traced, window).map_err(failure)?;
+    for plot in &plots {
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
+    }
+    if plots.iter().any(|plot| !plot.complete) {
+        out.note("the replay stopped behind the window; without --to the run's digest is compared");
     }
     print_files(&files, out)
 }
@@ -111,17 +115,39 @@ pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
         CapturePointArg::Receiver => Vantage::Receiver,
         CapturePointArg::Bottleneck => Vantage::Bottleneck,
     };
-    let all = flow::trace_flows(&args.flow.dir, &selector).map_err(failure)?;
-    let mut files = Vec::new();
-    for traced in &all {
-        let bytes = flow::capture(traced, vantage).map_err(failure)?;
+    let flows = flow::select_flows(&args.flow.dir, &selector).map_err(failure)?;
+    let several = flows.len() > 1;
+    let files = each(&flows, out, |flow, progress| {
         let ending = args.out.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let path = if all.len() > 1 {
-            args.out.with_extension(format!("{}.{ending}", traced.key.scheme))
+        let path = if several {
+            args.out.with_extension(format!("{}.{ending}", flow.head.key.scheme))
         } else {
             args.out.clone()
         };
-        files.push(write(&path, &bytes)?);
-    }
+        write_atomic_with(&path, |file| flow.capture(vantage, file, progress))?;
+        Ok(path)
+    })?;
     print_files(&files, out)
+}
+
+/// Calls `show` for every flow that `selector` selects, with progress on stderr.
+fn each_flow<T>(
+    dir: &Path,
+    selector: &FlowSelector,
+    out: Output,
+    show: impl FnMut(&FlowSource, ReplayProgress<'_>) -> Result<T, LabError>,
+) -> Result<Vec<T>, CommandError> {
+    each(&flow::select_flows(dir, selector).map_err(failure)?, out, show)
+}
+
+fn each<T>(
+    flows: &[FlowSource],
+    out: Output,
+    mut show: impl FnMut(&FlowSource, ReplayProgress<'_>) -> Result<T, LabError>,
+) -> Result<Vec<T>, CommandError> {
+    let bar = ProgressReporter::new(out, flows.len() as u64, "replay");
+    let shown = flows.iter().map(|flow| show(flow, &mut |progress| bar.update(progress)));
+    let shown = shown.collect::<Result<_, _>>().map_err(failure);
+    bar.clear();
+    shown
 }

@@ -21,6 +21,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod switch_config;
+pub(crate) mod show;
 pub(crate) mod table;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;

@@ -1,12 +1,13 @@
 //! `lowtide table`: a Parquet table as text.
 
-use std::path::Path;
-
 use lowtide_charts::csv;
-use lowtide_record::{RunDir, renamed_table};
+use lowtide_record::{RunDir, TextColumn, renamed_table};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::args::TableArgs;
+use crate::cmd::explain::unknown;
+use crate::cmd::split;
 use crate::error::CommandError;
 use crate::output::Output;
 
@@ -27,9 +28,51 @@ struct Column {
     description: String,
 }
 
-pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result<(), CommandError> {
+/// A row of a table as text.
+type TextRow = Vec<Option<String>>;
+
+/// The columns and rows that are printed.
+struct Selection {
+    /// Indices of the columns.
+    columns: Vec<usize>,
+    /// Index of a column, and its value.
+    conditions: Vec<(usize, String)>,
+}
+
+impl Selection {
+    fn of(args: &TableArgs, columns: &[TextColumn]) -> Result<Self, CommandError> {
+        let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+        let place = |name: &str| {
+            let found = names.iter().position(|known| known == name);
+            found.ok_or_else(|| unknown("column", name, &names))
+        };
+        let condition = |text: &String| {
+            let (name, value) = split(text, "--where", "COLUMN=VALUE")?;
+            Ok((place(name)?, value.to_owned()))
+        };
+        let chosen = args.columns.iter().map(|name| place(name.trim()));
+        let mut chosen = chosen.collect::<Result<Vec<usize>, _>>()?;
+        if chosen.is_empty() {
+            chosen = (0..columns.len()).collect();
+        }
+        let conditions = args.conditions.iter().map(condition);
+        Ok(Self { columns: chosen, conditions: conditions.collect::<Result<_, CommandError>>()? })
+    }
+
+    /// Returns the chosen cells of a row; `None` if a condition does not hold.
+    fn apply(&self, row: &[Option<String>]) -> Option<TextRow> {
+        let value = |place: usize| row.get(place)?.as_deref();
+        let holds = |(place, wanted): &(usize, String)| value(*place).unwrap_or_default() == wanted;
+        let all = self.conditions.iter().all(holds);
+        // A column may be printed twice, so cells are not moved out.
+        all.then(|| self.columns.iter().map(|i| row.get(*i).cloned().flatten()).collect())
+    }
+}
+
+pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
     let failed = |e: lowtide_record::RecordError| CommandError::Usage(e.to_string(), None);
-    let (dir, _) = RunDir::open(dir).map_err(failed)?;
+    let (dir, _) = RunDir::open(&args.dir).map_err(failed)?;
+    let name = args.table.as_str();
     let name = match renamed_table(name) {
         Some(new) => {
             out.note(&format!("the table `{name}` is now `{new}`"));
@@ -38,18 +81,21 @@ pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result
         None => name,
     };
     let table = dir.text_table(name).map_err(failed)?;
-    let columns = table.columns().to_vec();
-    if as_csv {
+    let selection = Selection::of(args, table.columns())?;
+    let columns: Vec<TextColumn> =
+        selection.columns.iter().map(|i| table.columns()[*i].clone()).collect();
+    let rows = table.filter_map(|row| row.map(|row| selection.apply(&row)).transpose());
+    if args.csv {
         Output::raw(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
-        for row in table {
+        for row in rows {
             let row = row.map_err(failed)?;
             Output::raw(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
         }
         return Ok(());
     }
-    let rows = table.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let rows = rows.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     if out.json {
-        let object = |row: Vec<Option<String>>| {
+        let object = |row: TextRow| {
             let cells = columns.iter().zip(row).map(|(column, cell)| {
                 let value = match cell {
                     None => Value::Null,
@@ -63,7 +109,7 @@ pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result
             cells.collect()
         };
         let rows = rows.into_iter().map(object).collect();
-        let column = |c: &lowtide_record::TextColumn| Column {
+        let column = |c: &TextColumn| Column {
             name: c.name.clone(),
             unit: c.unit.clone(),
             description: c.description.clone(),

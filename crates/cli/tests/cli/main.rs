@@ -15,4 +15,5 @@ mod portability;
 mod process;
 mod runs;
 mod switch_config;
+mod small_commands;
 mod unsafe_code;

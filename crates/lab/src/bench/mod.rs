@@ -79,18 +79,22 @@ fn setup(benchmark: &Benchmark) -> Result<Setup, LabError> {
 }
 
 /// Runs `benchmark` once to warm up and `runs` times to measure, on at most that many threads.
-/// `clock` returns wall-clock time since an arbitrary epoch.
+/// `clock` returns wall-clock time since an arbitrary epoch. `starts` gets the number of each run
+/// before it starts; zero is the one to warm up.
 pub fn measure(
     benchmark: &Benchmark,
     runs: u32,
     threads: usize,
     clock: &dyn Fn() -> Duration,
+    starts: &dyn Fn(u32),
 ) -> Result<BenchmarkResult, LabError> {
     let setup = setup(benchmark)?;
     let threads = Threads::up_to(threads);
+    starts(0);
     let (first, used) = run_on(&setup, threads, &mut |_| false)?;
     let mut times = Times::default();
-    for _ in 0..runs.max(1) {
+    for run in 1..=runs.max(1) {
+        starts(run);
         let (begin, start) = (clock(), Cpu::now(used.threads));
         let (outcome, _) = run_on(&setup, threads, &mut |_| false)?;
         times.cpu.push(start.elapsed().as_secs_f64());

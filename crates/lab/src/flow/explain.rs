@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_record::RunKey;
-use lowtide_rows::{FlowStatus, Role, TraceSenderRow};
+use lowtide_record::{RunKey, TraceTables};
+use lowtide_rows::{FlowStatus, Role, TraceSegmentRow};
 use serde::Serialize;
 
-use super::critical_path::{DelayCause, critical_path};
-use super::events::{FlowEvent, FlowEventKind, SegmentName, events};
-use super::{FlowSelector, FlowTrace, trace_flows};
+use super::critical_path::{CriticalPath, DelayCause, PHASES};
+use super::events::{EventLog, FlowEvent, FlowEventKind, SegmentName};
+use super::limits::{LimitShare, LimitTimes};
+use super::rows_in_order::{TraceRow, rows_in_order};
+use super::{FlowHead, FlowSelector, FlowTrace, TraceConsumer, select_flows};
 use crate::error::LabError;
 
 /// Explanation of one flow of one run.
@@ -74,34 +76,16 @@ pub struct DelayShare {
     pub time_ps: u64,
 }
 
-/// A part of the total by the sender's limit.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct LimitShare {
-    /// `handshake`, and after that `application`, `cwnd`, `receive-window`, `send-buffer` or
-    /// `host-queue`.
-    pub by: String,
-    /// Duration, picoseconds.
-    pub time_ps: u64,
-}
-
 /// Explains the flow that `choice` selects, once per scheme that it selects.
 ///
 /// # Errors
-/// See [`trace_flows`].
+/// See [`super::FlowSource::explain`].
 pub fn explain(
     root: &std::path::Path,
     choice: &FlowSelector,
 ) -> Result<Vec<Explanation>, LabError> {
-    Ok(trace_flows(root, choice)?.iter().map(Explanation::of).collect())
+    select_flows(root, choice)?.iter().map(|flow| flow.explain(&mut |_| {})).collect()
 }
-
-const PHASES: [(&str, &str); 5] = [
-    ("handshake", "handshake"),
-    ("slow-start", "slow start"),
-    ("avoidance", "avoidance"),
-    ("recovery", "recovery"),
-    ("timeout", "after RTO"),
-];
 
 impl DelayCause {
     fn name(&self) -> &'static str {
@@ -127,6 +111,104 @@ impl DelayCause {
     }
 }
 
+/// Explains a flow from the parts of its trace.
+pub(super) struct Explainer {
+    head: FlowHead,
+    path: CriticalPath,
+    limits: LimitTimes,
+    log: EventLog,
+    ece_acks: usize,
+    delayed_acks: usize,
+}
+
+impl Explainer {
+    pub(super) fn new(head: FlowHead) -> Self {
+        let flow = &head.flow;
+        Self {
+            path: CriticalPath::new(flow.start_ps, flow.delivered_ps.unwrap_or(u64::MAX)),
+            limits: LimitTimes::new(flow.start_ps),
+            log: EventLog::new(flow.flow),
+            ece_acks: 0,
+            delayed_acks: 0,
+            head,
+        }
+    }
+
+    fn segment(&mut self, row: &TraceSegmentRow) {
+        let echo = row.flags.contains('E') && !row.flags.contains('S');
+        match row.event.as_str() {
+            "received" if row.place == "sender" && echo => self.ece_acks += 1,
+            "sent" if row.trigger == "delayed-ack" => self.delayed_acks += 1,
+            _ => {}
+        }
+        self.path.segment(row);
+        self.log.segment(row);
+        if let Some(end) = self.path.end() {
+            self.limits.sum_until(end);
+        }
+    }
+
+    fn add(&mut self, rows: &TraceTables, until: u64) {
+        rows_in_order(rows, |row| match row {
+            TraceRow::Segment(row) => self.segment(row),
+            TraceRow::Sender(row) => {
+                self.path.sender(row);
+                self.limits.sender(row);
+                self.log.sender(row);
+            }
+            TraceRow::Hop(hop) => {
+                self.path.hop(hop);
+                self.log.hop(hop);
+            }
+        });
+        self.path.forget(until);
+    }
+
+    pub(super) fn finish(self) -> Explanation {
+        let FlowHead { key, flow, threshold } = self.head;
+        let (parts, end) = self.path.finish();
+        let mut sums: BTreeMap<(usize, DelayCause), u64> = BTreeMap::new();
+        for (phase, cause, time) in parts {
+            *sums.entry((phase, cause)).or_default() += time;
+        }
+        let shares = sums.into_iter().map(|((phase, cause), time_ps)| DelayShare {
+            phase: PHASES[phase].0,
+            cause: cause.name(),
+            queue: cause.queue().cloned(),
+            time_ps,
+        });
+        Explanation {
+            key,
+            flow: flow.flow,
+            group: flow.group,
+            role: flow.role.name().to_owned(),
+            src: flow.src,
+            dst: flow.dst,
+            size_bytes: flow.size_bytes,
+            status: flow.status.name().to_owned(),
+            cc: flow.cc,
+            cc_used: flow.cc_used,
+            ecn_requested: flow.ecn_requested,
+            ecn_mode: flow.ecn_mode,
+            start_ps: flow.start_ps,
+            total_ps: end.map_or(0, |end| end - flow.start_ps),
+            shares: shares.collect(),
+            limits: self.limits.finish(),
+            ece_acks: self.ece_acks,
+            delayed_acks: self.delayed_acks,
+            events: self.log.finish(),
+            threshold,
+        }
+    }
+}
+
+impl TraceConsumer for Explainer {
+    fn part(&mut self, rows: &TraceTables, until: u64) -> Result<(), LabError> {
+        self.add(rows, until);
+        Ok(())
+    }
+}
+
 fn cause_text(share: &DelayShare) -> String {
     let queue = share.queue.as_deref().unwrap_or_default();
     match share.cause {
@@ -146,51 +228,9 @@ fn cause_text(share: &DelayShare) -> String {
 impl Explanation {
     /// Explains one traced flow.
     pub fn of(traced: &FlowTrace) -> Self {
-        let flow = &traced.flow;
-        let steps = critical_path(traced);
-        let phase = phases(traced);
-        let mut sums: BTreeMap<(usize, DelayCause), u64> = BTreeMap::new();
-        for step in &steps {
-            for (number, from, to) in split(&phase, step.from, step.to) {
-                *sums.entry((number, step.cause.clone())).or_default() += to - from;
-            }
-        }
-        let shares = sums.into_iter().map(|((number, cause), time_ps)| DelayShare {
-            phase: PHASES[number].0,
-            cause: cause.name(),
-            queue: cause.queue().cloned(),
-            time_ps,
-        });
-        let total_ps = steps.last().map_or(0, |s| s.to - flow.start_ps);
-        let rows = &traced.tables.segments;
-        let echo = |r: &&lowtide_rows::TraceSegmentRow| {
-            r.place == "sender" && r.event == "received" && r.flags.contains('E')
-        };
-        Self {
-            key: traced.key.clone(),
-            flow: flow.flow,
-            group: flow.group.clone(),
-            role: flow.role.name().to_owned(),
-            src: flow.src.clone(),
-            dst: flow.dst.clone(),
-            size_bytes: flow.size_bytes,
-            status: flow.status.name().to_owned(),
-            cc: flow.cc.clone(),
-            cc_used: flow.cc_used.clone(),
-            ecn_requested: flow.ecn_requested.clone(),
-            ecn_mode: flow.ecn_mode.clone(),
-            start_ps: flow.start_ps,
-            total_ps,
-            shares: shares.collect(),
-            limits: limits(&traced.tables.senders, flow.start_ps, flow.start_ps + total_ps),
-            ece_acks: rows.iter().filter(echo).filter(|r| !r.flags.contains('S')).count(),
-            delayed_acks: rows
-                .iter()
-                .filter(|r| r.event == "sent" && r.trigger == "delayed-ack")
-                .count(),
-            events: events(traced),
-            threshold: traced.threshold.clone(),
-        }
+        let mut explainer = Explainer::new(traced.head());
+        explainer.add(&traced.tables, u64::MAX);
+        explainer.finish()
     }
 
     /// Returns the explanation as text, with at most `most` events.
@@ -381,68 +421,4 @@ fn ms(ps: u64) -> String {
 
 fn kilobytes(bytes: u64) -> String {
     format!("{:.1} kB", bytes as f64 / 1e3)
-}
-
-/// Returns the start of each phase of the sender, by its index in [`PHASES`].
-fn phases(traced: &FlowTrace) -> Vec<(u64, usize)> {
-    let number = |name: &str| PHASES.iter().position(|(p, _)| *p == name).unwrap_or(0);
-    let mut out: Vec<(u64, usize)> = vec![(0, 0)];
-    for row in &traced.tables.senders {
-        out.push((row.time_ps, number(&row.phase)));
-    }
-    out.dedup_by_key(|(_, phase)| *phase);
-    out
-}
-
-/// Returns the time between two instants by the sender's limit, the longest part first.
-fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<LimitShare> {
-    let mut out: Vec<LimitShare> = Vec::new();
-    let mut add = |by: &str, from: u64, to: u64| {
-        let time_ps = to.saturating_sub(from);
-        match out.iter_mut().find(|l| l.by == by) {
-            _ if time_ps == 0 => {}
-            Some(limit) => limit.time_ps += time_ps,
-            None => out.push(LimitShare { by: by.to_owned(), time_ps }),
-        }
-    };
-    let within = |at: u64| at.clamp(from, to);
-    let ends = rows.iter().skip(1).map(|r| within(r.time_ps)).chain([to]);
-    add("handshake", from, rows.first().map_or(to, |r| within(r.time_ps)));
-    for (row, end) in rows.iter().zip(ends) {
-        let by = if row.phase == PHASES[0].0 { PHASES[0].0 } else { row.limited_by.as_str() };
-        add(by, within(row.time_ps), end);
-    }
-    out.sort_by_key(|l| std::cmp::Reverse(l.time_ps));
-    out
-}
-
-/// Splits a time span into parts with one phase each.
-fn split(phases: &[(u64, usize)], from: u64, to: u64) -> Vec<(usize, u64, u64)> {
-    let first = phases.partition_point(|(at, _)| *at <= from).saturating_sub(1);
-    let mut out = Vec::new();
-    let mut at = from;
-    for (i, (_, phase)) in phases.iter().enumerate().skip(first) {
-        let end = phases.get(i + 1).map_or(u64::MAX, |next| next.0).min(to);
-        if end > at {
-            out.push((*phase, at, end));
-            at = end;
-        }
-        if at >= to {
-            break;
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_span_is_split_where_the_phase_changes() {
-        let phases = [(0, 0), (10, 1), (30, 2)];
-        assert_eq!(split(&phases, 5, 40), [(0, 5, 10), (1, 10, 30), (2, 30, 40)]);
-        assert_eq!(split(&phases, 10, 20), [(1, 10, 20)]);
-        assert_eq!(split(&phases, 30, 31), [(2, 30, 31)]);
-    }
 }

@@ -1,18 +1,24 @@
 //! The four stacked plots of a flow, as in the ODCTCP thesis (figures 4.1 to 4.4, 5.1):
 //! time-sequence with marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
+//!
+//! Contract: keeps the points that are drawn, in bounded memory per curve (`series`). Marks,
+//! retransmissions and drops are all drawn, so they are all kept.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::mem::take;
 
 use lowtide_charts::{
     Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
 };
-use lowtide_record::RunDir;
+use lowtide_record::{RunDir, TraceTables};
 use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
-use super::capture::bottleneck;
-use super::{FlowTrace, file_name, threshold};
+use super::queue_length::{BottleneckFinder, QueueLength};
+use super::rows_in_order::{TraceRow, rows_in_order};
+use super::series::{Arrivals, Point, Series, Staircase};
+use super::{FlowHead, FlowTrace, TraceConsumer, file_name, threshold};
 use crate::error::LabError;
 use crate::plots::PlotInput;
 use crate::transports;
@@ -35,6 +41,8 @@ pub struct Plot {
     pub svg: String,
     /// The values, CSV.
     pub csv: String,
+    /// The run was replayed to its end and gave the same digest, or its trace was recorded.
+    pub complete: bool,
 }
 
 /// Limit on the points of a curve.
@@ -49,8 +57,13 @@ const MAX_FLOWS: usize = 4;
 /// # Errors
 /// The flow has no event in the window.
 pub fn plot(traced: &FlowTrace, window: PlotWindow) -> Result<Plot, LabError> {
-    let drawn = FigureFiles::of_stack(&stack(traced, window)?)?;
-    Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv })
+    figure_of(traced, window)?.finish()
+}
+
+fn figure_of(traced: &FlowTrace, window: PlotWindow) -> Result<FlowFigure, LabError> {
+    let mut figure = FlowFigure::new(traced.head(), window);
+    figure.part(&traced.tables, u64::MAX)?;
+    Ok(figure)
 }
 
 /// Returns the plots of the flows recorded in a directory, for its report.
@@ -67,10 +80,36 @@ pub(crate) fn recorded_plots(
             let tables = tables.clone().of_flow(flow.flow);
             let threshold = threshold(source.manifest);
             let traced = FlowTrace { key: run.key.clone(), flow, tables, threshold };
-            out.push(stack(&traced, PlotWindow::default())?);
+            out.push(figure_of(&traced, PlotWindow::default())?.stack()?);
         }
     }
     Ok(out)
+}
+
+/// Returns the error for a window without events of a flow, which is known to last until `last`.
+fn empty_window(head: &FlowHead, last: Option<u64>) -> LabError {
+    let of = |ps: u64| format!("{}", Duration::from_ps(ps));
+    let first = of(head.flow.start_ps);
+    LabError::NotFound {
+        message: format!("flow {} has nothing in that window", head.flow.flow),
+        help: Some(match last {
+            Some(last) => format!("it lasts from {first} to {}", of(last)),
+            None => format!("it begins at {first}"),
+        }),
+    }
+}
+
+/// Checks a window before anything is replayed.
+///
+/// # Errors
+/// It is empty, or ends before the flow begins.
+pub(super) fn check_window(head: &FlowHead, window: PlotWindow) -> Result<(), LabError> {
+    let from = window.from.map_or(0, Duration::as_ps);
+    let wrong = |to: Duration| to.as_ps() <= from || to.as_ps() < head.flow.start_ps;
+    if window.to.is_some_and(wrong) {
+        return Err(empty_window(head, head.flow.delivered_ps));
+    }
+    Ok(())
 }
 
 /// Time window of the curves, picoseconds.
@@ -86,31 +125,313 @@ impl TimeWindow {
         Dot::new(time as f64 / self.scale, y)
     }
 
-    /// Returns a staircase within the window that begins with the value at its left edge.
-    fn staircase(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
-        let mut out: Vec<Dot> = Vec::new();
-        let mut before = None;
-        for (time, y) in points {
-            if time < self.from {
-                before = Some(y);
-            } else if time <= self.to {
-                out.extend(before.take().map(|y| self.dot(self.from, y)));
-                out.push(self.dot(time, y));
-            }
-        }
-        out.extend(before.map(|y| self.dot(self.from, y)));
+    /// Returns a staircase that extends to the right edge.
+    fn staircase(&self, points: impl IntoIterator<Item = Point>) -> Vec<Dot> {
+        let mut out = self.points(points);
         if let Some(last) = out.last().copied() {
             out.push(Dot { x: self.to as f64 / self.scale, ..last });
         }
         thinned(&out, MAX_POINTS)
     }
 
-    /// Returns single points within the window.
-    fn points(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
-        points
-            .filter(|(time, _)| (self.from..=self.to).contains(time))
-            .map(|(time, y)| self.dot(time, y))
-            .collect()
+    /// Returns the points up to the right edge.
+    fn points(&self, points: impl IntoIterator<Item = Point>) -> Vec<Dot> {
+        let inside = points.into_iter().filter(|(time, _)| *time <= self.to);
+        inside.map(|(time, y)| self.dot(time, y)).collect()
+    }
+}
+
+/// Data of the flow that has not arrived.
+struct DataInFlight {
+    /// Its place among the segments.
+    row: u64,
+    sent: u64,
+    /// One past its last byte.
+    end: f64,
+}
+
+/// Collects the points of the plots.
+pub(super) struct FlowFigure {
+    head: FlowHead,
+    window: PlotWindow,
+    /// The window as far as it is known before the end of the trace.
+    from: u64,
+    to: u64,
+    /// Number of segments so far.
+    rows: u64,
+    /// Time up to which the trace is known, and of the last segment.
+    known: u64,
+    last: Option<u64>,
+    any_inside: bool,
+    /// Sent data that may still be marked or dropped, by packet.
+    in_flight: BTreeMap<u64, DataInFlight>,
+    bottleneck: BottleneckFinder,
+    queues: BTreeMap<u32, QueueLength>,
+    /// Highest and lowest offset in the window.
+    most: u64,
+    least: u64,
+    highest_ack: u64,
+    ack: Staircase,
+    data: Series,
+    again: Vec<Point>,
+    cwr: Vec<Point>,
+    ece: Vec<Point>,
+    /// By the place of the data among the segments.
+    ce: Vec<(u64, Point)>,
+    drops: Vec<Point>,
+    cwnd: Staircase,
+    ssthresh: Staircase,
+    srtt: Staircase,
+    rto: Staircase,
+    arrivals: Arrivals,
+}
+
+impl FlowFigure {
+    pub(super) fn new(head: FlowHead, window: PlotWindow) -> Self {
+        let from = window.from.map_or(0, Duration::as_ps);
+        let to = window.to.map_or(u64::MAX, Duration::as_ps);
+        let stairs = || Staircase::new(from, to);
+        Self {
+            head,
+            window,
+            from,
+            to,
+            rows: 0,
+            known: 0,
+            last: None,
+            any_inside: false,
+            in_flight: BTreeMap::new(),
+            bottleneck: BottleneckFinder::default(),
+            queues: BTreeMap::new(),
+            most: 0,
+            least: u64::MAX,
+            highest_ack: 0,
+            ack: stairs(),
+            data: Series::default(),
+            again: Vec::new(),
+            cwr: Vec::new(),
+            ece: Vec::new(),
+            ce: Vec::new(),
+            drops: Vec::new(),
+            cwnd: stairs(),
+            ssthresh: stairs(),
+            srtt: stairs(),
+            rto: stairs(),
+            arrivals: Arrivals::default(),
+        }
+    }
+
+    fn segment(&mut self, row: &TraceSegmentRow) {
+        self.rows += 1;
+        self.last = Some(row.time_ps);
+        let inside = (self.from..=self.to).contains(&row.time_ps);
+        self.any_inside |= inside;
+        match (row.place.as_str(), row.event.as_str()) {
+            ("sender", "sent") => self.sent(row, inside),
+            ("sender", _) => self.acknowledged(row, inside),
+            (_, "sent") => {}
+            (_, event) => {
+                if event == "received" && row.len_bytes > 0 && inside {
+                    self.arrivals.push(row.time_ps, u64::from(row.len_bytes));
+                }
+                let arrived = self.in_flight.remove(&row.packet).filter(|_| row.ecn == "ce");
+                let marked = arrived.filter(|a| (self.from..=self.to).contains(&a.sent));
+                self.ce.extend(marked.map(|a| (a.row, (a.sent, a.end))));
+            }
+        }
+    }
+
+    /// Handles a segment of the sender.
+    fn sent(&mut self, row: &TraceSegmentRow, inside: bool) {
+        let end = row.seq_bytes + u64::from(row.len_bytes);
+        if inside {
+            self.most = self.most.max(end);
+        }
+        if row.len_bytes == 0 {
+            return;
+        }
+        let point = (row.time_ps, end as f64);
+        let sent = DataInFlight { row: self.rows, sent: row.time_ps, end: point.1 };
+        self.in_flight.insert(row.packet, sent);
+        if !inside {
+            return;
+        }
+        self.least = self.least.min(row.seq_bytes);
+        if row.retransmission {
+            self.again.push(point);
+        } else {
+            self.data.push(point);
+        }
+        if row.flags.contains('W') {
+            self.cwr.push(point);
+        }
+    }
+
+    /// Handles a segment that arrived at the sender.
+    fn acknowledged(&mut self, row: &TraceSegmentRow, inside: bool) {
+        if let Some(ack) = row.ack_bytes {
+            self.highest_ack = self.highest_ack.max(ack);
+            self.ack.push((row.time_ps, self.highest_ack as f64));
+            self.least = if inside { self.least.min(ack) } else { self.least };
+        }
+        if inside && row.flags.contains('E') && !row.flags.contains('S') {
+            self.ece.push((row.time_ps, row.ack_bytes.unwrap_or(0) as f64));
+        }
+    }
+
+    fn sender(&mut self, row: &TraceSenderRow) {
+        if row.cwnd_bytes == 0 {
+            return;
+        }
+        let kb = |bytes: u64| bytes as f64 / 1e3;
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let at = row.time_ps;
+        self.cwnd.push((at, kb(row.cwnd_bytes)));
+        if let Some(ssthresh) = row.ssthresh_bytes {
+            self.ssthresh.push((at, kb(ssthresh)));
+        }
+        if let Some(srtt) = row.srtt_ns {
+            self.srtt.push((at, ms(srtt)));
+        }
+        self.rto.push((at, ms(row.rto_ns)));
+    }
+
+    fn hop(&mut self, hop: &TraceHopRow) {
+        let (from, to) = (self.from, self.to);
+        self.queues.entry(hop.queue).or_insert_with(|| QueueLength::new(from, to)).hop(hop);
+        if hop.flow != self.head.flow.flow || !hop.from_sender {
+            return;
+        }
+        self.bottleneck.data(hop);
+        let Some(packet) = hop.packet else { return };
+        let dropped = hop.verdict.starts_with("dropped");
+        if dropped || hop.verdict == "lost" {
+            let gone = self.in_flight.remove(&packet).filter(|_| dropped);
+            let inside = gone.filter(|_| (from..=to).contains(&hop.time_ps));
+            self.drops.extend(inside.map(|gone| (hop.time_ps, gone.end)));
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Plot, LabError> {
+        let drawn = FigureFiles::of_stack(&self.stack()?)?;
+        Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv, complete: true })
+    }
+
+    fn stack(mut self) -> Result<StackedPlot, LabError> {
+        let first = self.head.flow.start_ps;
+        let last = self.last.unwrap_or(first);
+        let to = self.window.to.map_or(last, Duration::as_ps);
+        // Includes the start of the run if it is near.
+        let begin = if first < to / 50 { 0 } else { first };
+        let from = self.window.from.map_or(begin, Duration::as_ps);
+        if from >= to || !self.any_inside {
+            return Err(empty_window(&self.head, self.last));
+        }
+        let (unit, scale) = match to {
+            0..5_000_000_000 => ("us", 1e6),
+            5_000_000_000..5_000_000_000_000 => ("ms", 1e9),
+            _ => ("s", 1e12),
+        };
+        let frame = TimeWindow { from, to, scale };
+        let width = self.bin(&frame);
+        let (low, high) = (from as f64 / scale, to as f64 / scale);
+        let mut caption = format!(
+            "Run: {}. Times of the sending host: data when sent, ACKs and ECE when received. CE \
+             marks data that a switch marks later, a drop is at the time of the drop; numerous marks \
+             become strokes along the bottom. Throughput: payload \
+             that comes in at the receiver, over {} ms at a time.",
+            self.head.key,
+            lowtide_charts::number(width as f64 / 1e9),
+        );
+        let queue = self.bottleneck.found().and_then(|(queue, name)| {
+            // Writing to a string cannot fail.
+            let _ = write!(caption, " Queue: {name}, with the packets of all flows.");
+            self.queues.remove(&queue)
+        });
+        let flow = &self.head.flow;
+        Ok(StackedPlot {
+            id: format!("flow-{}-{}", flow.flow, file_name(&self.head.key.scheme)),
+            title: format!(
+                "{}: flow {} ({}, {} to {}), ran {}",
+                self.head.key.scheme,
+                flow.flow,
+                flow.group,
+                flow.src,
+                flow.dst,
+                transports::transport_of(flow)
+            ),
+            caption,
+            x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high)
+                .precise(),
+            lanes: vec![
+                self.sequence(&frame),
+                windows(self.cwnd, self.ssthresh, &frame),
+                round_trips(self.srtt, self.rto, &frame),
+                throughput(&self.arrivals, width, &frame, queue),
+            ],
+        })
+    }
+
+    /// Returns the averaging interval of the throughput, picoseconds: at least eight segments on
+    /// average.
+    fn bin(&self, frame: &TimeWindow) -> u64 {
+        let span = frame.to - frame.from;
+        let segments = self.arrivals.count();
+        (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
+    }
+
+    fn sequence(&mut self, frame: &TimeWindow) -> Lane {
+        let (most, least) = (self.most, if self.least == u64::MAX { 0 } else { self.least });
+        let (unit, per) = bytes_unit(most);
+        let value = |bytes: u64| bytes as f64 / per;
+        let scaled = |points: Vec<Point>| points.into_iter().map(|(time, y)| (time, y / per));
+        self.ce.sort_by_key(|(row, _)| *row);
+        let ce = take(&mut self.ce).into_iter().map(|(_, point)| point).collect();
+        let ack = frame.staircase(scaled(take(&mut self.ack).finish(f64::INFINITY)));
+        let data = frame.points(scaled(take(&mut self.data).finish()));
+        let marks = |name, style, points: &mut Vec<Point>| {
+            curve(name, style, CurveKind::Marks, frame.points(scaled(take(points))))
+        };
+        let room = (value(most) - value(least)).max(value(1460)) * 0.04;
+        let low = if least == 0 { 0.0 } else { value(least) - room };
+        Lane {
+            title: "Sequence".to_owned(),
+            y: Axis::linear(
+                &format!("Offset ({unit})"),
+                &format!("offset_{}", unit.to_lowercase()),
+                low,
+                value(most) + room,
+            )
+            .precise(),
+            right: None,
+            curves: vec![
+                curve("ACK", 2, CurveKind::Steps, ack),
+                curve("data", 0, CurveKind::Dots, thinned(&data, MAX_POINTS)),
+                marks("CE", 22, &mut { ce }),
+                marks("ECE", 16, &mut self.ece),
+                marks("CWR", 3, &mut self.cwr),
+                marks("retransmission", 5, &mut self.again),
+                marks("drop", 20, &mut self.drops),
+            ],
+        }
+    }
+}
+
+impl TraceConsumer for FlowFigure {
+    fn part(&mut self, rows: &TraceTables, until: u64) -> Result<(), LabError> {
+        rows_in_order(rows, |row| match row {
+            TraceRow::Segment(row) => self.segment(row),
+            TraceRow::Sender(row) => self.sender(row),
+            TraceRow::Hop(hop) => self.hop(hop),
+        });
+        self.known = until;
+        Ok(())
+    }
+
+    /// Everything is known after the window when no data of the window is in flight.
+    fn is_complete(&self) -> bool {
+        let first = self.in_flight.first_key_value();
+        self.known > self.to && first.is_none_or(|(_, data)| data.sent > self.to)
     }
 }
 
@@ -118,149 +439,11 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
-fn stack(traced: &FlowTrace, window: PlotWindow) -> Result<StackedPlot, LabError> {
-    let times = traced.tables.segments.iter().map(|r| r.time_ps);
-    let first = traced.flow.start_ps;
-    let last = times.clone().max().unwrap_or(first);
-    // Includes the start of the run if it is near.
-    let begin = if first < last / 50 { 0 } else { first };
-    let from = window.from.map_or(begin, Duration::as_ps);
-    let to = window.to.map_or(last, Duration::as_ps);
-    if from >= to || !times.into_iter().any(|t| (from..=to).contains(&t)) {
-        let of = |ps: u64| format!("{}", Duration::from_ps(ps));
-        return Err(LabError::NotFound {
-            message: format!("flow {} has nothing in that window", traced.flow.flow),
-            help: Some(format!("it lasts from {} to {}", of(first), of(last))),
-        });
-    }
-    let (unit, scale) = match to {
-        0..5_000_000_000 => ("us", 1e6),
-        5_000_000_000..5_000_000_000_000 => ("ms", 1e9),
-        _ => ("s", 1e12),
-    };
-    let frame = TimeWindow { from, to, scale };
-    let (low, high) = (from as f64 / scale, to as f64 / scale);
-    let queue = bottleneck(traced);
-    let mut caption = format!(
-        "Run: {}. Times of the sending host: data when sent, ACKs and ECE when received. CE marks \
-         data that a switch marks later, a drop is at the time of the drop; numerous marks \
-         become strokes along the bottom. Throughput: payload \
-         that comes in at the receiver, over {} ms at a time.",
-        traced.key,
-        lowtide_charts::number(bin(traced, &frame) as f64 / 1e9),
-    );
-    if let Some(hop) = queue {
-        // Writing to a string cannot fail.
-        let _ = write!(caption, " Queue: {}, with the packets of all flows.", hop.name);
-    }
-    let flow = &traced.flow;
-    Ok(StackedPlot {
-        id: format!("flow-{}-{}", flow.flow, file_name(&traced.key.scheme)),
-        title: format!(
-            "{}: flow {} ({}, {} to {}), ran {}",
-            traced.key.scheme,
-            flow.flow,
-            flow.group,
-            flow.src,
-            flow.dst,
-            transports::transport_of(flow)
-        ),
-        caption,
-        x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high).precise(),
-        lanes: vec![
-            sequence(traced, &frame),
-            windows(traced, &frame),
-            round_trips(traced, &frame),
-            throughput(traced, &frame, queue),
-        ],
-    })
-}
-
-fn sequence(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
-    let rows = traced.tables.segments.as_slice();
-    let at_sender = |r: &&TraceSegmentRow| r.place == "sender";
-    let inside = |r: &&TraceSegmentRow| (frame.from..=frame.to).contains(&r.time_ps);
-    let end = |r: &TraceSegmentRow| r.seq_bytes + u64::from(r.len_bytes);
-    let shown = || rows.iter().filter(at_sender).filter(inside);
-    let most = shown().filter(|r| r.event == "sent").map(end).max().unwrap_or(0);
-    let least = shown()
-        .filter_map(|r| {
-            if r.event == "sent" { (r.len_bytes > 0).then_some(r.seq_bytes) } else { r.ack_bytes }
-        })
-        .min()
-        .unwrap_or(0);
-    let (unit, per) = bytes_unit(most);
-    let value = |bytes: u64| bytes as f64 / per;
-    let sent =
-        || rows.iter().filter(|r| r.place == "sender" && r.event == "sent" && r.len_bytes > 0);
-    let acks = || rows.iter().filter(|r| r.place == "sender" && r.event != "sent");
-    let mut highest = 0;
-    let ack_line = acks().filter_map(|r| {
-        highest = highest.max(r.ack_bytes?);
-        Some((r.time_ps, value(highest)))
-    });
-    let ack_line = frame.staircase(ack_line);
-    let of = |r: &TraceSegmentRow| (r.time_ps, value(end(r)));
-    let data = frame.points(sent().filter(|r| !r.retransmission).map(of));
-    let again = frame.points(sent().filter(|r| r.retransmission).map(of));
-    let cwr = frame.points(sent().filter(|r| r.flags.contains('W')).map(of));
-    let ece = acks().filter(|r| r.flags.contains('E') && !r.flags.contains('S'));
-    let ece = frame.points(ece.map(|r| (r.time_ps, value(r.ack_bytes.unwrap_or(0)))));
-    let marked: BTreeSet<u64> = rows
-        .iter()
-        .filter(|r| r.place == "receiver" && r.ecn == "ce" && r.event != "sent")
-        .map(|r| r.packet)
-        .collect();
-    let ce = frame.points(sent().filter(|r| marked.contains(&r.packet)).map(of));
-    let ends: BTreeMap<u64, f64> = sent().map(|r| (r.packet, value(end(r)))).collect();
-    let flow = traced.flow.flow;
-    let drops = traced
-        .tables
-        .hops
-        .iter()
-        .filter(|h| h.flow == flow && h.from_sender && h.verdict.starts_with("dropped"));
-    let drops = frame.points(drops.filter_map(|h| Some((h.time_ps, *ends.get(&h.packet?)?))));
-    let room = (value(most) - value(least)).max(value(1460)) * 0.04;
-    let low = if least == 0 { 0.0 } else { value(least) - room };
-    Lane {
-        title: "Sequence".to_owned(),
-        y: Axis::linear(
-            &format!("Offset ({unit})"),
-            &format!("offset_{}", unit.to_lowercase()),
-            low,
-            value(most) + room,
-        )
-        .precise(),
-        right: None,
-        curves: vec![
-            curve("ACK", 2, CurveKind::Steps, ack_line),
-            curve("data", 0, CurveKind::Dots, thinned(&data, MAX_POINTS)),
-            curve("CE", 22, CurveKind::Marks, ce),
-            curve("ECE", 16, CurveKind::Marks, ece),
-            curve("CWR", 3, CurveKind::Marks, cwr),
-            curve("retransmission", 5, CurveKind::Marks, again),
-            curve("drop", 20, CurveKind::Marks, drops),
-        ],
-    }
-}
-
-/// Returns a staircase of a value of the sender.
-fn sender_curve(
-    traced: &FlowTrace,
-    frame: &TimeWindow,
-    value: impl Fn(&TraceSenderRow) -> Option<f64>,
-) -> Vec<Dot> {
-    let rows = traced.tables.senders.iter().filter(|r| r.cwnd_bytes > 0);
-    frame.staircase(rows.filter_map(|r| Some((r.time_ps, value(r)?))))
-}
-
-fn windows(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
-    let kb = |bytes: u64| bytes as f64 / 1e3;
-    let cwnd = sender_curve(traced, frame, |r| Some(kb(r.cwnd_bytes)));
+fn windows(cwnd: Staircase, ssthresh: Staircase, frame: &TimeWindow) -> Lane {
+    let cwnd = frame.staircase(cwnd.finish(f64::INFINITY));
     let most = cwnd.iter().map(|d| d.y).fold(0.0, f64::max);
     // A threshold far above the window would flatten the curve of the window.
-    let reach = |y: &f64| *y <= most * 1.5;
-    let ssthresh = sender_curve(traced, frame, |r| r.ssthresh_bytes.map(kb).filter(reach));
+    let ssthresh = frame.staircase(ssthresh.finish(most * 1.5));
     Lane {
         title: "Window".to_owned(),
         y: Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().chain(&ssthresh).map(|d| d.y)),
@@ -272,10 +455,9 @@ fn windows(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     }
 }
 
-fn round_trips(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
-    let ms = |ns: u64| ns as f64 / 1e6;
-    let srtt = sender_curve(traced, frame, |r| r.srtt_ns.map(ms));
-    let rto = sender_curve(traced, frame, |r| Some(ms(r.rto_ns)));
+fn round_trips(srtt: Staircase, rto: Staircase, frame: &TimeWindow) -> Lane {
+    let srtt = frame.staircase(srtt.finish(f64::INFINITY));
+    let rto = frame.staircase(rto.finish(f64::INFINITY));
     let values: Vec<f64> = srtt.iter().chain(&rto).map(|d| d.y).collect();
     Lane {
         title: "Round trip".to_owned(),
@@ -288,19 +470,22 @@ fn round_trips(traced: &FlowTrace, frame: &TimeWindow) -> Lane {
     }
 }
 
-fn throughput(traced: &FlowTrace, frame: &TimeWindow, queue: Option<&TraceHopRow>) -> Lane {
-    let width = bin(traced, frame);
+fn throughput(
+    arrivals: &Arrivals,
+    width: u64,
+    frame: &TimeWindow,
+    queue: Option<QueueLength>,
+) -> Lane {
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    for row in payloads(traced, frame) {
-        *bins.entry((row.time_ps - frame.from) / width).or_default() += u64::from(row.len_bytes);
+    for (time, bytes) in arrivals.bytes() {
+        *bins.entry(time.saturating_sub(frame.from) / width).or_default() += bytes;
     }
     let last = (frame.to - frame.from) / width;
     let mbps = |bytes: u64| bytes as f64 * 8.0 / (width as f64 / 1e6);
     let rate = (0..last)
         .map(|i| (frame.from + i * width, mbps(bins.get(&i).copied().unwrap_or_default())));
     let rate = frame.staircase(rate);
-    let length = queue.map(|hop| lengths(traced, hop.queue)).unwrap_or_default();
-    let length = frame.staircase(length.into_iter());
+    let length = frame.staircase(queue.map(QueueLength::finish).unwrap_or_default());
     Lane {
         title: "Throughput and queue".to_owned(),
         y: Axis::from_zero("Rate (Mbit/s)", "rate_mbps", rate.iter().map(|d| d.y)),
@@ -313,109 +498,5 @@ fn throughput(traced: &FlowTrace, frame: &TimeWindow, queue: Option<&TraceHopRow
             Curve { right: true, ..curve("queue", 1, CurveKind::Steps, length) },
             curve("throughput", 0, CurveKind::Steps, rate),
         ],
-    }
-}
-
-/// Returns the times and lengths of data that arrived at the receiver.
-fn payloads<'a>(
-    traced: &'a FlowTrace,
-    frame: &TimeWindow,
-) -> impl Iterator<Item = &'a TraceSegmentRow> + use<'a> {
-    let (from, to) = (frame.from, frame.to);
-    traced.tables.segments.iter().filter(move |r| {
-        r.place == "receiver"
-            && r.event == "received"
-            && r.len_bytes > 0
-            && (from..=to).contains(&r.time_ps)
-    })
-}
-
-/// Returns the averaging interval of the throughput, picoseconds: at least eight segments on
-/// average.
-fn bin(traced: &FlowTrace, frame: &TimeWindow) -> u64 {
-    let span = frame.to - frame.from;
-    let segments = payloads(traced, frame).count() as u64;
-    (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
-}
-
-fn was_enqueued(hop: &TraceHopRow) -> bool {
-    !hop.verdict.starts_with("dropped") && hop.verdict != "lost"
-}
-
-/// Returns whether the port counts the packet in service: some packet found one more than waited.
-fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
-    let mut there: VecDeque<&TraceHopRow> = VecDeque::new();
-    hops.iter().any(|hop| {
-        while there.front().is_some_and(|h| h.departure_ps <= hop.time_ps) {
-            there.pop_front();
-        }
-        let on_line = there.front().is_some_and(|h| h.start_ps <= hop.time_ps);
-        let all = there.len();
-        if was_enqueued(hop) {
-            there.push_back(hop);
-        }
-        on_line && hop.queue_packets as usize == all
-    })
-}
-
-/// Returns the length of a queue at every change. Arrivals give the length that the port counted;
-/// between them it shrinks as packets are sent.
-fn lengths(traced: &FlowTrace, queue: u32) -> Vec<(u64, f64)> {
-    let hops: Vec<&TraceHopRow> = traced.tables.hops.iter().filter(|h| h.queue == queue).collect();
-    let mut out = Vec::new();
-    let mut leaving: VecDeque<u64> = VecDeque::new();
-    let in_service = counts_in_service(&hops);
-    let next = hops.iter().skip(1).map(|h| h.time_ps).chain([u64::MAX]);
-    for (hop, next) in hops.iter().zip(next) {
-        let mut length = hop.queue_packets;
-        if was_enqueued(hop) && (in_service || hop.start_ps > hop.time_ps) {
-            length += 1;
-            leaving.push_back(if in_service { hop.departure_ps } else { hop.start_ps });
-        }
-        out.push((hop.time_ps, f64::from(length)));
-        while let Some(at) = leaving.front().copied().filter(|at| *at <= next) {
-            leaving.pop_front();
-            length = length.saturating_sub(1);
-            out.push((at, f64::from(length)));
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hop(time_ps: u64, queue_packets: u32, start_ps: u64, departure_ps: u64) -> TraceHopRow {
-        TraceHopRow {
-            time_ps,
-            queue: 0,
-            name: "".into(),
-            flow: 0,
-            from_sender: true,
-            packet: None,
-            size_bytes: 1500,
-            verdict: "queued".to_owned(),
-            queue_packets,
-            queue_bytes: u64::from(queue_packets) * 1500,
-            start_ps,
-            departure_ps,
-        }
-    }
-
-    #[test]
-    fn counting_the_packet_in_service_is_detected() {
-        let (a, b, c) = ([0, 0], [1, 10], [2, 20]);
-        let hops = |found: [u32; 3]| {
-            [
-                hop(a[0], found[0], a[1], 10),
-                hop(b[0], found[1], b[1], 20),
-                hop(c[0], found[2], c[1], 30),
-            ]
-        };
-        let counted = |found| counts_in_service(&hops(found).iter().collect::<Vec<_>>());
-        assert!(counted([0, 1, 2]));
-        assert!(!counted([0, 0, 1]));
-        assert!(!counted([0, 0, 0]), "no packet waited: unknown, and irrelevant");
     }
 }

@@ -2,19 +2,25 @@
 //!
 //! Contract: needs no recording beforehand. The flow's run is repeated with a trace, from the
 //! directory's scenario, and must give the same digest. If the directory has a trace of the flow,
-//! that is used.
+//! that is used. Consumers read a trace in parts, in bounded memory; a recorded trace is one part.
 
 mod capture;
 mod critical_path;
 mod events;
 mod explain;
 mod figure;
+mod limits;
+mod queue_length;
 mod replay;
+mod rows_in_order;
 mod selector;
+mod series;
 
+use std::io::Write;
 use std::path::Path;
+use std::rc::Rc;
 
-use lowtide_record::{Manifest, ReportedSetting, RunDir, RunKey, TraceTables};
+use lowtide_record::{Manifest, ManifestRun, ReportedSetting, RunDir, RunKey, TraceTables};
 use lowtide_rows::FlowRow;
 
 pub use capture::{Vantage, capture};
@@ -27,8 +33,20 @@ pub(crate) use replay::{extra_scenarios, file_name, not_reproducible, specificat
 pub use selector::FlowSelector;
 
 use crate::error::LabError;
+use crate::schedule::RunProgress;
 
-/// A flow of one run with its trace.
+/// A flow of one run.
+#[derive(Clone, Debug)]
+pub struct FlowHead {
+    /// The run.
+    pub key: RunKey,
+    /// The flow.
+    pub flow: FlowRow,
+    /// Marking threshold of the switches as written, if all schemes share one.
+    pub threshold: Option<String>,
+}
+
+/// A flow of one run with its trace in memory.
 #[derive(Clone, Debug)]
 pub struct FlowTrace {
     /// The run.
@@ -41,26 +59,149 @@ pub struct FlowTrace {
     pub threshold: Option<String>,
 }
 
+impl FlowTrace {
+    fn head(&self) -> FlowHead {
+        let (key, flow) = (self.key.clone(), self.flow.clone());
+        FlowHead { key, flow, threshold: self.threshold.clone() }
+    }
+}
+
+/// A consumer of a trace.
+trait TraceConsumer {
+    /// Takes the rows up to `until`, in order of the parts.
+    fn part(&mut self, rows: &TraceTables, until: u64) -> Result<(), LabError>;
+
+    /// Returns true if later rows do not matter.
+    fn is_complete(&self) -> bool {
+        false
+    }
+}
+
+/// Receives the progress of a replay.
+pub type ReplayProgress<'p> = &'p mut dyn FnMut(RunProgress<'_>);
+
+/// A flow of one run, and where its trace comes from.
+#[derive(Clone, Debug)]
+pub struct FlowSource {
+    /// The flow.
+    pub head: FlowHead,
+    run: ManifestRun,
+    results: Rc<(RunDir, Manifest)>,
+}
+
 /// Returns the flow that `choice` selects in the results in `root`, once per scheme that it
 /// selects.
 ///
 /// # Errors
-/// The directory is not complete, the run or flow does not exist, or the run cannot be repeated.
-pub fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
-    let (dir, manifest) = RunDir::open(root)?;
+/// The directory is not complete, or the run or flow does not exist.
+pub fn select_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowSource>, LabError> {
+    let results = Rc::new(RunDir::open(root)?);
+    let (dir, manifest) = &*results;
     let mut out = Vec::new();
-    for run in choice.runs(&manifest)? {
+    for run in choice.runs(manifest)? {
         let flow = choice.flow(dir.flows(run.key.run)?)?;
-        let recorded = dir.traces(run.key.run)?.of_flow(flow.flow);
-        let tables = if recorded.is_empty() {
-            replay::replay(&dir, &manifest, run, flow.flow)?
-        } else {
-            recorded
-        };
-        let threshold = threshold(&manifest);
-        out.push(FlowTrace { key: run.key.clone(), flow, tables, threshold });
+        let head = FlowHead { key: run.key.clone(), flow, threshold: threshold(manifest) };
+        out.push(FlowSource { head, run: run.clone(), results: Rc::clone(&results) });
     }
     Ok(out)
+}
+
+impl FlowSource {
+    /// Passes the trace on to `consumer`. Returns true if it was read to the end.
+    fn read(
+        &self,
+        consumer: &mut dyn TraceConsumer,
+        progress: ReplayProgress<'_>,
+    ) -> Result<bool, LabError> {
+        let (dir, manifest) = &*self.results;
+        let recorded = dir.traces(self.run.key.run)?.of_flow(self.head.flow.flow);
+        if recorded.is_empty() {
+            return replay::replay(
+                dir,
+                manifest,
+                &self.run,
+                self.head.flow.flow,
+                consumer,
+                progress,
+            );
+        }
+        consumer.part(&recorded, u64::MAX)?;
+        Ok(true)
+    }
+
+    /// Draws the plots of the flow. The replay stops when everything in the window is known; only a
+    /// complete one is compared with the digest of the run.
+    ///
+    /// # Errors
+    /// The run cannot be repeated, or the flow has no event in the window.
+    pub fn plot(&self, window: PlotWindow, progress: ReplayProgress<'_>) -> Result<Plot, LabError> {
+        figure::check_window(&self.head, window)?;
+        let mut drawn = figure::FlowFigure::new(self.head.clone(), window);
+        let complete = self.read(&mut drawn, progress)?;
+        Ok(Plot { complete, ..drawn.finish()? })
+    }
+
+    /// Writes the flow as a pcapng file.
+    ///
+    /// # Errors
+    /// The run cannot be repeated, the trace has no packet at that location, or `out` fails.
+    pub fn capture(
+        &self,
+        vantage: Vantage,
+        out: &mut dyn Write,
+        progress: ReplayProgress<'_>,
+    ) -> Result<(), LabError> {
+        let mut port = capture::PortFinder::new(self.head.flow.flow);
+        if vantage == Vantage::Bottleneck {
+            self.read(&mut port, progress)?;
+        }
+        let mut file = capture::CaptureFile::new(&self.head, vantage, &port, out)?;
+        self.read(&mut file, progress)?;
+        file.finish()
+    }
+
+    /// Explains the completion time of the flow.
+    ///
+    /// # Errors
+    /// The run cannot be repeated.
+    pub fn explain(&self, progress: ReplayProgress<'_>) -> Result<Explanation, LabError> {
+        let mut explainer = explain::Explainer::new(self.head.clone());
+        self.read(&mut explainer, progress)?;
+        Ok(explainer.finish())
+    }
+
+    /// Returns the whole trace.
+    ///
+    /// # Errors
+    /// The run cannot be repeated.
+    pub fn trace(&self) -> Result<FlowTrace, LabError> {
+        let mut all = WholeTrace::default();
+        self.read(&mut all, &mut |_| {})?;
+        let FlowHead { key, flow, threshold } = self.head.clone();
+        Ok(FlowTrace { key, flow, tables: all.0, threshold })
+    }
+}
+
+/// Collects a trace.
+#[derive(Default)]
+struct WholeTrace(TraceTables);
+
+impl TraceConsumer for WholeTrace {
+    fn part(&mut self, rows: &TraceTables, _until: u64) -> Result<(), LabError> {
+        self.0.segments.extend_from_slice(&rows.segments);
+        self.0.hops.extend_from_slice(&rows.hops);
+        self.0.senders.extend_from_slice(&rows.senders);
+        Ok(())
+    }
+}
+
+/// Returns the flow that `choice` selects in the results in `root` with its trace in memory, once
+/// per scheme that it selects.
+///
+/// # Errors
+/// See [`select_flows`]; or the run cannot be repeated.
+pub fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
+    select_flows(root, choice)?.iter().map(FlowSource::trace).collect()
 }
 
 fn threshold(manifest: &Manifest) -> Option<String> {

@@ -1,13 +1,19 @@
 //! Replay of a run of a directory with a trace of one flow.
 //!
 //! Contract: the specification must have the hash in the manifest, and the result the digest in the
-//! manifest; otherwise it is an error.
+//! manifest; otherwise it is an error. A replay that is stopped early has no digest to compare.
+
+use std::sync::Arc;
 
 use lowtide_host::ProbePlan;
 use lowtide_record::{Manifest, ManifestRun, RunDir, RunKey, SweepPoint, TraceTables, digest_text};
+use lowtide_rows::EndReason;
 use lowtide_scenario::{RunPlan, RunSpec, Scenario};
+use lowtide_units::Instant;
 
+use super::{ReplayProgress, TraceConsumer};
 use crate::error::LabError;
+use crate::schedule::RunProgress;
 
 /// Returns a scheme's name as part of a file name.
 pub(crate) fn file_name(scheme: &str) -> String {
@@ -93,19 +99,41 @@ pub(crate) fn specification(
         .ok_or_else(|| again("its resolved scenario has another meaning in this version"))
 }
 
-/// Returns the trace of `flow` in `run`.
+/// Passes the trace of `flow` in `run` on to `consumer`. Returns true if the run was repeated to its
+/// end; its digest was then compared.
 pub(super) fn replay(
     dir: &RunDir,
     manifest: &Manifest,
     run: &ManifestRun,
     flow: u32,
-) -> Result<TraceTables, LabError> {
+    consumer: &mut dyn TraceConsumer,
+    progress: ReplayProgress<'_>,
+) -> Result<bool, LabError> {
     let mut setup = specification(dir, manifest, run)?.setup()?;
     setup.probes = ProbePlan { trace: vec![flow], ..ProbePlan::default() };
-    let outcome = lowtide_host::run(&setup, &mut |_| false)
-        .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
-    if digest_text(outcome.digest) != run.digest {
+    let (key, end) = (&run.key, Instant::ZERO + setup.end.at);
+    progress(RunProgress::Started(key));
+    let mut names: Vec<Arc<str>> = Vec::new();
+    let mut failed = None;
+    let outcome = lowtide_host::run_streamed(&setup, &mut |part| {
+        if names.is_empty() {
+            names = part.ports.iter().map(|name| name.as_str().into()).collect();
+        }
+        let rows = TraceTables::of(&part.rows, &names);
+        if part.until < Instant::FAR_FUTURE {
+            progress(RunProgress::Running { key, now: part.until, end });
+        }
+        failed = consumer.part(&rows, part.until.as_ps()).err();
+        failed.is_some() || consumer.is_complete()
+    })
+    .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    progress(RunProgress::Finished(key));
+    let complete = outcome.reason != EndReason::Interrupted;
+    if complete && digest_text(outcome.digest) != run.digest {
         return Err(not_reproducible(manifest, run, "the replay gives another digest"));
     }
-    Ok(TraceTables::new(&outcome))
+    Ok(complete)
 }

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use lowtide_lab::LabError;
 use lowtide_lab::flow::{
     Explanation, FlowEventKind, FlowSelector, PlotWindow, Vantage, capture, explain, plot,
-    trace_flows,
+    select_flows, trace_flows,
 };
+use lowtide_lab::{LabError, RunProgress};
 use lowtide_record::{RecordError, RunDir, TRACE_TABLES};
 use lowtide_scenario::Scenario;
+use lowtide_units::Duration;
 use lowtide_wire::{Ecn, Flags, packet};
 
 use crate::common;
@@ -233,7 +234,7 @@ fn missing_flows_and_runs_are_named() {
     assert_eq!(wrong(seed), "no run has the seed 9; there are 1, 2");
     let point = vec![("a".to_owned(), "b".to_owned())];
     assert!(wrong(FlowSelector { point, ..flow("0", "sack") }).starts_with("no run is at a = b"));
-    let late = PlotWindow { from: Some(lowtide_units::Duration::from_secs(9)), to: None };
+    let late = PlotWindow { from: Some(Duration::from_secs(9)), to: None };
     let one = trace_flows(&dir, &flow("0", "sack")).unwrap().remove(0);
     assert!(plot(&one, late).unwrap_err().to_string().contains("nothing in that window"));
     // A scenario whose meaning has changed is not presented as the run.
@@ -307,4 +308,47 @@ fn captures_have_the_original_headers() {
     assert_eq!(bytes, 400_000);
     assert!(at_sender.iter().any(|s| s.payload_len == 0 && s.flags.contains(Flags::ECE)));
     assert!(at_sender.iter().any(|s| s.payload_len > 0 && s.flags.contains(Flags::CWR)));
+}
+
+/// A run of more events than one part of its trace has.
+const LONG: &[(&str, &str)] = &[("traffic.long.size", "50 MB"), ("switch.buffer", "60 kB")];
+
+#[test]
+fn a_trace_read_in_parts_shows_the_same_as_the_whole() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), LONG, None);
+    let choice = FlowSelector { scheme: None, ..flow("long.1", "") };
+    for source in select_flows(temp.path(), &choice).unwrap() {
+        let (mut parts, mut last) = (0, None);
+        let explanation = source
+            .explain(&mut |progress| {
+                if let RunProgress::Running { now, .. } = progress {
+                    assert!(last <= Some(now), "in order");
+                    (parts, last) = (parts + 1, Some(now));
+                }
+            })
+            .unwrap();
+        assert!(parts > 2, "several parts: {parts}");
+        let whole = source.trace().unwrap();
+        assert_eq!(explanation, Explanation::of(&whole));
+        assert!(!explanation.events.is_empty());
+        for vantage in [Vantage::Sender, Vantage::Receiver, Vantage::Bottleneck] {
+            let mut bytes = Vec::new();
+            source.capture(vantage, &mut bytes, &mut |_| {}).unwrap();
+            assert!(bytes == capture(&whole, vantage).unwrap(), "{vantage:?}");
+        }
+        let (from, to) = (Some(Duration::from_ms(1)), Some(Duration::from_ms(20)));
+        let early = PlotWindow { from: None, to };
+        for (window, complete) in
+            [(PlotWindow::default(), true), (early, false), (PlotWindow { from, to }, false)]
+        {
+            let drawn = source.plot(window, &mut |_| {}).unwrap();
+            let of_whole = plot(&whole, window).unwrap();
+            assert!(drawn.svg == of_whole.svg && drawn.csv == of_whole.csv, "{window:?}");
+            assert_eq!(drawn.complete, complete, "{window:?}");
+        }
+        let before = PlotWindow { from, to: Some(Duration::from_ms(1)) };
+        let error = source.plot(before, &mut |_| panic!("nothing is replayed")).unwrap_err();
+        assert!(error.to_string().contains("nothing in that window"), "{error}");
+    }
 }

@@ -125,7 +125,7 @@ impl Network {
         let ArrivedPacket { host, id, arrived_at } = arrived;
         let waited = if self.measures_queueing { self.pool.state(id).queueing_ns } else { 0 };
         let waited = Duration::from_ns(u64::from(waited));
-        let trace_id = self.port_tracer.as_mut().map_or(0, |tracer| tracer.trace_id(id));
+        let trace_id = self.port_tracer.as_mut().map_or(0, |tracer| tracer.on_deliver(id));
         Delivery { host, packet: self.pool.take(id), arrived_at, queueing_delay: waited, trace_id }
     }
 

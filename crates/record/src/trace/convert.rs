@@ -1,6 +1,5 @@
 //! Converts the trace of a run to tables.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -17,6 +16,11 @@ impl TraceTables {
     pub fn new(outcome: &Outcome) -> Self {
         let Some(trace) = &outcome.trace else { return Self::default() };
         let names: Vec<Arc<str>> = outcome.queues.iter().map(|q| q.name.as_str().into()).collect();
+        Self::of(trace, &names)
+    }
+
+    /// The rows of a trace, or of a part of one, at ports with these names.
+    pub fn of(trace: &Trace, names: &[Arc<str>]) -> Self {
         let name = |queue: u32| names.get(queue as usize).cloned().unwrap_or_default();
         let flow = |id: u32| trace.flows.iter().find(|f| f.id == id);
         Self {
@@ -80,11 +84,8 @@ fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
     };
     let mut bytes = [0; packet::MAX_HEADERS_LEN];
     let len = packet::emit_headers(&addresses, &row.segment, &mut bytes).unwrap_or(0);
-    bytes.iter().take(len).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    bytes[..len].iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
 fn hop_row(p: &HopRecord, name: Arc<str>, trace: &Trace) -> TraceHopRow {

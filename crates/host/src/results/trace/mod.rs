@@ -90,6 +90,21 @@ impl Tracer {
         }))
     }
 
+    /// Takes all rows before the returned time; no others before it will follow. It is at most
+    /// `now`, the time of the last event.
+    pub(crate) fn take_final(&mut self, now: Instant, net: &mut Network) -> (Trace, Instant) {
+        let (hop_records, until) = net.take_final_hop_records(now);
+        let part = Trace {
+            flows: self.trace.flows.clone(),
+            first_query_conn: self.trace.first_query_conn,
+            segments: before(&mut self.trace.segments, |row| row.at < until),
+            hop_records,
+            senders: before(&mut self.trace.senders, |row| row.at < until),
+        };
+        (part, until)
+    }
+
+    /// Returns the rows that were not taken.
     pub(crate) fn into_trace(self, net: &mut Network) -> Trace {
         Trace { hop_records: net.take_hop_records(), ..self.trace }
     }
@@ -241,6 +256,12 @@ impl Tracer {
             self.last[index] = Some((row, *now));
         }
     }
+}
+
+/// Takes the rows at the front for which `early` holds.
+fn before<R>(rows: &mut Vec<R>, early: impl Fn(&R) -> bool) -> Vec<R> {
+    let count = rows.partition_point(early);
+    rows.drain(..count).collect()
 }
 
 fn phase(info: &Info, before: Option<SenderPhase>, timeout: bool) -> SenderPhase {

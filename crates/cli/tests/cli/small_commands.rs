@@ -1,0 +1,115 @@
+//! `show`, `check` with offered load, `table` with a selection, `explain` with headings, `bench`
+//! with progress.
+
+use std::process::{Command, Output};
+
+use lowtide_record::RunDir;
+
+fn lowtide(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
+}
+
+fn stdout(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.split_whitespace().filter(|word| *word != "\u{2502}").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn show_prints_a_file_that_can_be_run() {
+    let temp = tempfile::tempdir().expect("a directory");
+    for name in ["first-light", "matrix", "od-fig4.4"] {
+        let text = stdout(&lowtide(&["show", name]));
+        let path = temp.path().join(format!("{name}.toml"));
+        std::fs::write(&path, text).expect("written");
+        stdout(&lowtide(&["check", path.to_str().expect("a path")]));
+    }
+    let wrong = lowtide(&["show", "queue-buildap"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let error = stderr(&wrong);
+    assert!(
+        error.contains("there is no embedded scenario or experiment `queue-buildap`"),
+        "{error}"
+    );
+    assert!(error.contains("`queue-buildup`") && error.contains("`queue-buildup-100m`"), "{error}");
+}
+
+#[test]
+fn check_prints_the_offered_load_and_warns_from_90_percent() {
+    let at = |load: &str| {
+        lowtide(&["check", "leaf-spine", "-s", &format!("traffic.background.load={load}")])
+    };
+    let low = at("30 %");
+    let text = stdout(&low);
+    assert!(text.contains("\nhosts to leaf: offered load "), "{text}");
+    assert!(text.contains("\nleaf to spine: offered load "), "{text}");
+    assert!(text.contains("oversubscription 1.0:1"), "{text}");
+    assert!(!stderr(&low).contains("warning"), "{low:?}");
+    let narrow = ["check", "leaf-spine", "-s", "topology.fabric-rate=2 Gbit/s"];
+    let high = lowtide(&narrow);
+    assert!(stdout(&high).contains("oversubscription 10.0:1"), "{high:?}");
+    let warning = stderr(&high);
+    assert!(
+        warning.contains("of the lines leaf to spine, which its lines cannot carry"),
+        "{warning}"
+    );
+    assert!(warning.contains("below 90 % is right"), "{warning}");
+    assert!(!warning.contains("hosts to leaf"), "{warning}");
+}
+
+#[test]
+fn a_table_prints_chosen_columns_and_rows() {
+    let temp = tempfile::tempdir().expect("a directory");
+    let dir = temp.path().join("out");
+    let dir = dir.to_str().expect("a path");
+    stdout(&lowtide(&["-q", "run", "first-light", "-s", "run.seeds=2", "-o", dir]));
+    let (_, manifest) = RunDir::open(std::path::Path::new(dir)).expect("results");
+    let scheme = &manifest.runs[0].key.scheme;
+    let condition = format!("scheme={scheme}");
+    let select = ["table", dir, "flows", "--columns", "seed,flow", "--where", &condition];
+    let csv = stdout(&lowtide(&[&select[..], &["--where", "seed=2", "--csv"]].concat()));
+    assert_eq!(csv.lines().next(), Some("seed,flow"));
+    assert!(csv.lines().count() > 1 && csv.lines().skip(1).all(|l| l.starts_with("2,")), "{csv}");
+    let text = stdout(&lowtide(&select));
+    assert_eq!(
+        text.lines().next().map(|l| l.split_whitespace().collect()),
+        Some(vec!["seed", "flow"])
+    );
+    let none = stdout(&lowtide(&["table", dir, "flows", "--where", "scheme=no", "--csv"]));
+    assert_eq!(none.lines().count(), 1, "the header: {none}");
+    let wrong = lowtide(&["table", dir, "flows", "--columns", "sead"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("there is no column `sead`"), "{wrong:?}");
+    assert!(stderr(&wrong).contains("did you mean `seed`?"), "{wrong:?}");
+    let wrong = lowtide(&["table", dir, "flows", "--where", "seed"]);
+    assert!(stderr(&wrong).contains("is not of the form `--where COLUMN=VALUE`"), "{wrong:?}");
+}
+
+#[test]
+fn long_explanations_have_headings() {
+    let long = stdout(&lowtide(&["explain", "linux"]));
+    let places: Vec<usize> = ["\n Sender\n", "\n Receiver\n", "\n Both ends\n"]
+        .iter()
+        .map(|heading| long.find(heading).unwrap_or_else(|| panic!("{heading}: {long}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let delayed = long.find("\n  ack = ").expect("the ACK policy");
+    assert!(delayed > places[1] && delayed < places[2], "{long}");
+    let short = stdout(&lowtide(&["explain", "step"]));
+    assert!(!short.contains("\n Sender"), "{short}");
+}
+
+#[test]
+fn bench_names_its_runs() {
+    let output = lowtide(&["bench", "instructions-dumbbell", "-n", "2"]);
+    let progress = stderr(&output);
+    assert!(stdout(&output).contains("instructions-dumbbell"));
+    for said in ["warming up, then 2 measured runs", "run 1 of 2", "run 2 of 2"] {
+        assert!(progress.contains(&format!("instructions-dumbbell: {said}")), "{progress}");
+    }
+    assert!(stderr(&lowtide(&["-q", "bench", "instructions-dumbbell", "-n", "1"])).is_empty());
+}
