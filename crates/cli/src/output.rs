@@ -15,6 +15,23 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .content_lines(ContentLineStyle::none());
 
+/// Columns of tables and paragraphs of results.
+const WIDTH: u16 = 80;
+
+fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(header.iter().copied());
+    for row in rows {
+        table.add_row(row);
+    }
+    for &i in right {
+        if let Some(column) = table.column_mut(i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
 /// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -55,20 +72,31 @@ impl Output {
         right: &[usize],
         rows: &[Vec<String>],
     ) -> Result<(), CommandError> {
-        let mut table = Table::new();
-        table.load_style(STYLE).set_header(header.iter().copied());
+        let mut table = table(header, right, rows);
         if std::io::stdout().is_terminal() {
             table.set_content_arrangement(ContentArrangement::Dynamic);
         }
-        for row in rows {
-            table.add_row(row);
-        }
-        for &i in right {
-            if let Some(column) = table.column_mut(i) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
         self.text(&table.trim_fmt())
+    }
+
+    /// Prints a table within [`WIDTH`] columns: long cells are wrapped.
+    pub(crate) fn narrow_table(
+        self,
+        header: &[&str],
+        right: &[usize],
+        rows: &[Vec<String>],
+    ) -> Result<(), CommandError> {
+        let mut table = table(header, right, rows);
+        for column in table.column_iter_mut() {
+            column.set_padding((1, 0));
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+        self.text(&table.trim_fmt())
+    }
+
+    /// Prints a paragraph, wrapped to [`WIDTH`] columns.
+    pub(crate) fn paragraph(self, text: &str) -> Result<(), CommandError> {
+        self.text(&textwrap::fill(text, usize::from(WIDTH)))
     }
 
     /// Prints a remark on stderr; write errors are ignored.
