@@ -24,7 +24,10 @@ pub enum KernelError {
     #[error("{0}")]
     Param(String),
     /// The process may not do it.
-    #[error("{operation} needs root (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN): run it with sudo")]
+    #[error(
+        "{operation} needs root with CAP_SYS_ADMIN and CAP_NET_ADMIN outside of any user \
+         namespace: run it with sudo on the host"
+    )]
     NotPermitted {
         /// The operation.
         operation: &'static str,
@@ -43,12 +46,18 @@ pub enum KernelError {
         /// The least version.
         least: &'static str,
     },
+    /// The twin is loaded.
+    #[error(
+        "`{0}` is loaded already: unload it first (`lowtide kernel unload {0}`), or select it for \
+         more sockets without --param"
+    )]
+    AlreadyLoaded(String),
     /// A control of that name is registered.
     #[error(
-        "the kernel has a congestion control `{0}` already: unload it with `lowtide kernel unload \
-         {0}`, or remove the module that has the name"
+        "the kernel has a congestion control `{0}` that lowtide did not load: end the program or \
+         remove the module that has the name (`bpftool struct_ops`, `lsmod`)"
     )]
-    AlreadyRegistered(String),
+    RegisteredElsewhere(String),
     /// The twin is not loaded.
     #[error("`{0}` is not loaded; `lowtide kernel list` shows what is")]
     NotLoaded(String),
@@ -105,6 +114,22 @@ pub enum KernelError {
     /// The path is not a cgroup of version 2.
     #[error("{} is no cgroup of version 2: give a directory below a mount of type cgroup2", .0.display())]
     NotCgroup2(PathBuf),
+    /// There is no such cgroup.
+    #[error("there is no cgroup {}: make it, or start the service that it belongs to", .0.display())]
+    NoCgroup(PathBuf),
+    /// No BPF file system is mounted.
+    #[error(
+        "no BPF file system is mounted, and mounting one at {at} failed ({source}): run `mount -t bpf bpf {at}` where that is allowed"
+    )]
+    NoBpffs {
+        /// Its usual place.
+        at: &'static str,
+        /// The error of the attempt.
+        source: io::Error,
+    },
+    /// A file system is read-only.
+    #[error("{} is on a read-only file system: mount it read-write (`mount -o remount,rw`)", .0.display())]
+    ReadOnly(PathBuf),
     /// The command `ip` failed.
     #[error("`ip {arguments}` failed: {message}")]
     Ip {
@@ -126,6 +151,10 @@ pub enum KernelError {
 #[cfg(feature = "objects")]
 impl KernelError {
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path),
+            _ => Self::Io { path, source },
+        }
     }
 }

@@ -4,7 +4,7 @@ use lowtide_schema::Values;
 
 use crate::error::KernelError;
 use crate::twin::Twin;
-use crate::view::{LoadedTwin, Selections, SocketView};
+use crate::view::{LoadedTwin, Registration, Selections, SocketView};
 
 /// Fails.
 pub fn load(
@@ -14,6 +14,11 @@ pub fn load(
 ) -> Result<(), KernelError> {
     // A wrong parameter is reported by every binary.
     Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
+    Err(KernelError::NotBuilt)
+}
+
+/// Fails.
+pub fn register_object(_: &str, _: &[u8]) -> Result<Registration, KernelError> {
     Err(KernelError::NotBuilt)
 }
 

@@ -31,8 +31,8 @@ pub fn prometheus(sockets: &[SocketView]) -> String {
             let value = if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() };
             let _ = writeln!(
                 out,
-                "lowtide_tcp_{name}{{control=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
-                socket.control, socket.local, socket.remote
+                "lowtide_tcp_{name}{{control=\"{}\",netns=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
+                socket.control, socket.netns, socket.local, socket.remote
             );
         }
     }
@@ -41,11 +41,13 @@ pub fn prometheus(sockets: &[SocketView]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
-    #[test]
-    fn metrics_have_help_type_and_one_line_a_socket() {
-        let socket = SocketView {
+    fn socket() -> SocketView {
+        SocketView {
+            netns: 4_026_531_840,
             control: "lt_dctcp".to_owned(),
             state: "established",
             local: "10.0.0.1:40000".parse().unwrap(),
@@ -58,13 +60,43 @@ mod tests {
             marked_acks: 90,
             leaps: 0,
             srtt_us: 250,
-        };
-        let listener = SocketView { state: "listen", ..socket.clone() };
-        let text = prometheus(&[socket, listener]);
-        let line = "lowtide_tcp_alpha{control=\"lt_dctcp\",local=\"10.0.0.1:40000\",\
-                    remote=\"10.0.0.2:80\"} 0.5";
+        }
+    }
+
+    #[test]
+    fn metrics_have_one_line_a_socket() {
+        let listener = SocketView { state: "listen", ..socket() };
+        let text = prometheus(&[socket(), listener]);
+        let line = "lowtide_tcp_alpha{control=\"lt_dctcp\",netns=\"4026531840\",\
+                    local=\"10.0.0.1:40000\",remote=\"10.0.0.2:80\"} 0.5";
         assert_eq!(text.lines().filter(|l| *l == line).count(), 1, "{text}");
         assert!(text.contains("lowtide_tcp_ssthresh_bytes{") && text.contains("} +Inf"), "{text}");
         assert_eq!(text.lines().filter(|l| l.starts_with("# TYPE")).count(), 7);
+    }
+
+    /// Collectors refuse a sample without its type, and two samples of one series.
+    #[test]
+    fn each_series_has_a_type_and_one_sample() {
+        // Containers often have the same addresses in several namespaces.
+        let elsewhere = SocketView { netns: 4_026_532_001, ..socket() };
+        let six = SocketView { local: "[::1]:7".parse().unwrap(), ..socket() };
+        let text = prometheus(&[socket(), elsewhere, six]);
+        let mut series = BTreeSet::new();
+        let mut family = "";
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert!(["gauge", "counter"].contains(&kind), "{line}");
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                family = name;
+            } else if !line.starts_with("# HELP ") {
+                let (name, value) = line.rsplit_once(' ').unwrap();
+                assert_eq!(name.split('{').next(), Some(family), "{line}");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+                assert!(series.insert(name), "{line}");
+            }
+        }
+        assert_eq!(series.len(), 7 * 3);
+        assert!(text.ends_with('\n'));
     }
 }

@@ -1,5 +1,6 @@
 //! Descriptions of loaded twins and of the sockets that use them.
 
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -10,6 +11,8 @@ use crate::twin::Twin;
 /// One socket that uses a twin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SocketView {
+    /// Inode of its network namespace.
+    pub netns: u64,
     /// Name of its control.
     pub control: String,
     /// State of the connection; `listen` for a listener, which has no window.
@@ -46,6 +49,8 @@ pub enum TwinState {
     Draining,
     /// Pinned in the BPF file system, but not registered.
     Gone,
+    /// Registered by another program, or by a loader that was killed before its last pin.
+    Elsewhere,
 }
 
 /// A twin that is loaded, or that sockets still use.
@@ -61,6 +66,12 @@ pub struct LoadedTwin {
     pub sockets: usize,
     /// Cgroups that select it.
     pub cgroups: Vec<PathBuf>,
+}
+
+/// A control that is registered until this is dropped.
+#[derive(Debug)]
+pub struct Registration {
+    pub(crate) _link: Box<dyn Debug + Send>,
 }
 
 /// Which sockets will use a twin.

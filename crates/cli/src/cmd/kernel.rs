@@ -1,6 +1,7 @@
 //! `lowtide kernel`.
 
-use std::fmt::Write as _;
+mod unit;
+
 use std::sync::atomic::Ordering;
 
 use lowtide_kernel::{
@@ -23,15 +24,16 @@ pub(crate) fn kernel(command: &KernelCommand, out: Output) -> Result<(), Command
         KernelCommand::Stats(args) => stats(args, out),
         KernelCommand::Watch(args) => watch(args, out),
         KernelCommand::Unload(args) => unload(args, out),
-        KernelCommand::Unit(args) => Output::raw(&unit(args)?),
+        KernelCommand::Unit(args) => Output::raw(&unit::unit(args)?),
     }
 }
 
 fn failed(error: KernelError) -> CommandError {
     match error {
-        KernelError::UnknownTwin { .. } | KernelError::Param(_) | KernelError::NotCgroup2(_) => {
-            CommandError::Usage(error.to_string(), None)
-        }
+        KernelError::UnknownTwin { .. }
+        | KernelError::Param(_)
+        | KernelError::NoCgroup(_)
+        | KernelError::NotCgroup2(_) => CommandError::Usage(error.to_string(), None),
         other => CommandError::Run(other.to_string()),
     }
 }
@@ -72,7 +74,16 @@ fn is_loaded(twin: &'static Twin) -> Result<bool, CommandError> {
 }
 
 fn params(args: &KernelLoadArgs) -> Result<Vec<(&str, &str)>, CommandError> {
-    args.params.iter().map(|param| super::split(param, "--param", "NAME=VALUE")).collect()
+    let mut out: Vec<(&str, &str)> = Vec::new();
+    for param in &args.params {
+        let (name, value) = super::split(param, "--param", "NAME=VALUE")?;
+        if out.iter().any(|(other, _)| *other == name) {
+            let message = format!("`--param {name}` is given twice: give one value");
+            return Err(CommandError::Usage(message, None));
+        }
+        out.push((name, value));
+    }
+    Ok(out)
 }
 
 fn delack(text: &str) -> Result<Duration, CommandError> {
@@ -105,6 +116,7 @@ const fn state(loaded: &LoadedTwin) -> &'static str {
         TwinState::Loaded => "loaded",
         TwinState::Draining => "draining",
         TwinState::Gone => "gone",
+        TwinState::Elsewhere => "elsewhere",
     }
 }
 
@@ -147,6 +159,7 @@ fn list(out: Output) -> Result<(), CommandError> {
 
 #[derive(Serialize)]
 struct SocketEntry {
+    netns: u64,
     control: String,
     state: &'static str,
     local: String,
@@ -184,6 +197,7 @@ fn stats(args: &KernelStatsArgs, out: Output) -> Result<(), CommandError> {
 
 fn entry(socket: SocketView) -> SocketEntry {
     SocketEntry {
+        netns: socket.netns,
         control: socket.control,
         state: socket.state,
         local: socket.local.to_string(),
@@ -247,50 +261,4 @@ fn unload(args: &KernelUnloadArgs, out: Output) -> Result<(), CommandError> {
         return Ok(());
     }
     out.text(&format!("{} is unloaded", twin.name))
-}
-
-/// Returns a systemd unit that loads the twin before the network is up.
-fn unit(args: &KernelLoadArgs) -> Result<String, CommandError> {
-    let twin = find_twin(&args.name).map_err(failed)?;
-    params(args)?;
-    let program = std::env::current_exe()
-        .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
-    let mut command = format!("{} kernel load {}", program.display(), twin.name);
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    for param in &args.params {
-        let _ = write!(command, " --param {}", quoted(param));
-    }
-    for cgroup in &args.cgroups {
-        let _ = write!(command, " --cgroup {}", quoted(&cgroup.display().to_string()));
-    }
-    if let Some(delay) = &args.delack_max {
-        let _ = write!(command, " --delack-max {}", quoted(delay));
-    }
-    for route in &args.routes {
-        let _ = write!(command, " --route {}", quoted(route));
-    }
-    if args.default {
-        command.push_str(" --default");
-    }
-    // A route exists only after the network is up.
-    let order = if args.routes.is_empty() {
-        "Before=network-pre.target\nWants=network-pre.target"
-    } else {
-        "After=network-online.target\nWants=network-online.target"
-    };
-    Ok(format!(
-        "[Unit]\n\
-         Description=TCP congestion control {name} ({summary})\n\
-         {order}\n\n\
-         [Service]\n\
-         Type=oneshot\n\
-         RemainAfterExit=yes\n\
-         ExecStart={command}\n\
-         ExecStop={program} kernel unload {name} --force\n\n\
-         [Install]\n\
-         WantedBy=multi-user.target\n",
-        name = twin.name,
-        summary = twin.summary,
-        program = program.display(),
-    ))
 }

@@ -60,6 +60,19 @@ fn main() -> ExitCode {
             kernel::a_route_selects_a_twin_and_keeps_it_loaded,
             kernel::windows_never_leap_while_twins_come_and_go,
             kernel::a_one_sided_sender_keeps_its_window_against_a_plain_receiver,
+            kernel::cwr::a_sender_in_the_kernel_collapses_only_without_cwr,
+        ),
+        tests!(&[NAMESPACES, kernel::PROGRAMS];
+            kernel::refusals::missing_privileges_and_types_are_named,
+            kernel::refusals::a_bpf_file_system_that_cannot_be_used_changes_nothing,
+            kernel::refusals::a_program_that_the_verifier_refuses_is_reported_with_its_reason,
+            kernel::refusals::a_control_of_another_program_is_left_alone,
+            kernel::refusals::a_folder_that_is_no_cgroup_of_version_2_is_refused,
+            kernel::refusals::a_killed_loader_leaves_nothing_that_stops_the_next,
+            kernel::refusals::a_cgroup_that_was_made_again_is_selected_again,
+        ),
+        tests!(&[kernel::unit::SYSTEMD];
+            kernel::unit::systemd_accepts_the_units,
         ),
         tests!(&[damage::TMPFS]; damage::full_disks_are_write_errors),
         tests!(&[UML, uml::REGISTERS];

@@ -1,9 +1,10 @@
 //! The BPF file system: pins that keep programs after the loader's exit.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
+use nix::unistd::{AccessFlags, access};
 
 use crate::error::KernelError;
 
@@ -32,13 +33,21 @@ fn mount_point(mounts: &str) -> Option<&str> {
 /// Returns the folder of our pins; mounts a BPF file system if there is none.
 pub(crate) fn folder_or_mount() -> Result<PathBuf, KernelError> {
     if folder().is_none() {
-        fs::create_dir_all(DEFAULT).map_err(|e| KernelError::io(DEFAULT, e))?;
         mount(Some("bpf"), DEFAULT, Some("bpf"), MsFlags::empty(), Some("mode=0700"))
-            .map_err(|e| KernelError::io(DEFAULT, e.into()))?;
+            .map_err(|e| KernelError::NoBpffs { at: DEFAULT, source: e.into() })?;
     }
     let folder = folder().unwrap_or_else(|| Path::new(DEFAULT).join(FOLDER));
     fs::create_dir_all(&folder).map_err(|e| KernelError::io(&folder, e))?;
+    access(&folder, AccessFlags::W_OK).map_err(|e| KernelError::io(&folder, e.into()))?;
     Ok(folder)
+}
+
+/// Excludes other commands that change pins until the returned file is closed.
+pub(crate) fn lock() -> Result<File, KernelError> {
+    let folder = folder_or_mount()?;
+    let file = File::open(&folder).map_err(|e| KernelError::io(&folder, e))?;
+    file.lock().map_err(|e| KernelError::io(&folder, e))?;
+    Ok(file)
 }
 
 /// Returns `path` as a name of a pin: names there have neither `/` nor `.`.

@@ -3,6 +3,9 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+use caps::{CapSet, Capability};
 
 use crate::error::KernelError;
 
@@ -10,25 +13,44 @@ use crate::error::KernelError;
 const LEAST: (u32, u32) = (6, 4);
 const LEAST_TEXT: &str = "6.4";
 
+/// Interval of the questions whether the kernel has unregistered a control.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
 /// Sysctl with the names of the registered controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Sysctl with the control of new sockets of this network namespace.
 const DEFAULT_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// Checks the kernel and the privilege for loading.
-pub(crate) fn check() -> Result<(), KernelError> {
-    if !nix::unistd::geteuid().is_root() {
-        return Err(KernelError::NotPermitted { operation: "loading a BPF congestion control" });
+/// Checks the privilege for `operation`, and that the kernel can run our programs.
+pub(super) fn check(operation: &'static str) -> Result<(), KernelError> {
+    let has = |capability| caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false);
+    let needed = [Capability::CAP_SYS_ADMIN, Capability::CAP_NET_ADMIN];
+    let root = nix::unistd::geteuid().is_root() && in_initial_user_namespace();
+    if !root || !needed.into_iter().all(has) {
+        return Err(KernelError::NotPermitted { operation });
     }
-    let release = release()?;
-    if version(&release).is_some_and(|version| version < LEAST) {
-        return Err(KernelError::TooOld { release, least: LEAST_TEXT });
-    }
+    check_release(&release()?)?;
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err(KernelError::NoBtf);
     }
     Ok(())
+}
+
+/// Root of another user namespace has all capabilities there, and none here.
+fn in_initial_user_namespace() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+/// A release without a number is not refused.
+fn check_release(release: &str) -> Result<(), KernelError> {
+    match version(release) {
+        Some(version) if version < LEAST => {
+            Err(KernelError::TooOld { release: release.to_owned(), least: LEAST_TEXT })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn release() -> Result<String, KernelError> {
@@ -44,7 +66,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
 }
 
 /// Returns whether a control of that name is registered.
-pub(crate) fn is_registered(name: &str) -> Result<bool, KernelError> {
+pub(super) fn is_registered(name: &str) -> Result<bool, KernelError> {
     let text = fs::read_to_string(AVAILABLE).map_err(|e| KernelError::io(AVAILABLE, e))?;
     Ok(text.split_whitespace().any(|known| known == name))
 }
@@ -53,6 +75,20 @@ pub(crate) fn is_registered(name: &str) -> Result<bool, KernelError> {
 pub(super) fn default_control() -> Result<String, KernelError> {
     let text = fs::read_to_string(DEFAULT_CONTROL);
     Ok(text.map_err(|e| KernelError::io(DEFAULT_CONTROL, e))?.trim().to_owned())
+}
+
+/// Waits until the kernel has unregistered a control whose pins are gone; returns whether it has.
+/// The kernel ends a link in its own time.
+pub(super) fn is_unregistered(name: &str, within: Duration) -> Result<bool, KernelError> {
+    let mut left = within;
+    while is_registered(name)? {
+        if left.is_zero() {
+            return Ok(false);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+        left = left.saturating_sub(POLL_INTERVAL);
+    }
+    Ok(true)
 }
 
 /// Makes a registered control the default of new sockets of the thread's network namespace. Routes
@@ -81,6 +117,17 @@ mod tests {
         ] {
             assert_eq!(version(text), expected, "{text}");
         }
-        assert!((5, 10) < LEAST && (6, 18) > LEAST && (10, 0) > LEAST);
+    }
+
+    #[test]
+    fn kernels_without_struct_ops_links_are_refused() {
+        for release in ["6.4.0", "6.18.44-fc-v669", "10.0", "unknown"] {
+            assert!(check_release(release).is_ok(), "{release}");
+        }
+        for release in ["5.10.0-28-amd64", "6.3.13"] {
+            let error = check_release(release).unwrap_err().to_string();
+            let expected = "struct_ops links need Linux 6.4 or later";
+            assert_eq!(error, format!("this kernel is {release}; {expected}"));
+        }
     }
 }

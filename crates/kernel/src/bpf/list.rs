@@ -8,7 +8,8 @@ use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
 
 use super::bpffs;
 use super::kernel;
-use super::select::CGROUP;
+use super::load::LINK;
+use super::select::{CGROUP, is_attached};
 use super::sockets::sockets;
 use crate::error::KernelError;
 use crate::twin::{TWINS, decode};
@@ -28,11 +29,13 @@ pub fn list() -> Result<Vec<LoadedTwin>, KernelError> {
     for twin in TWINS {
         let pins = folder.as_ref().map(|f| f.join(twin.name)).filter(|f| f.exists());
         let sockets = users.get(twin.name).copied().unwrap_or(0);
-        let state = match (&pins, kernel::is_registered(twin.name)?) {
-            (Some(_), true) => TwinState::Loaded,
-            (Some(_), false) => TwinState::Gone,
-            (None, _) if sockets > 0 => TwinState::Draining,
-            (None, _) => continue,
+        let is_ours = pins.as_ref().is_some_and(|pins| pins.join(LINK).exists());
+        let state = match kernel::is_registered(twin.name)? {
+            true if is_ours => TwinState::Loaded,
+            true => TwinState::Elsewhere,
+            false if pins.is_some() => TwinState::Gone,
+            false if sockets > 0 => TwinState::Draining,
+            false => continue,
         };
         let params = pins.as_deref().map(params).unwrap_or_default();
         let cgroups = pins.as_deref().map(cgroups).unwrap_or_default();
@@ -43,9 +46,12 @@ pub fn list() -> Result<Vec<LoadedTwin>, KernelError> {
 
 fn cgroups(pins: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(pins) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut out: Vec<PathBuf> =
-        names.filter_map(|name| Some(bpffs::path_of_pin(name.strip_prefix(CGROUP)?))).collect();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let cgroup = |pin: PathBuf| {
+        let path = bpffs::path_of_pin(pin.file_name()?.to_str()?.strip_prefix(CGROUP)?);
+        is_attached(&pin).then_some(path)
+    };
+    let mut out: Vec<PathBuf> = paths.filter_map(cgroup).collect();
     out.sort();
     out
 }

@@ -7,15 +7,21 @@ use std::time::Duration;
 use libbpf_rs::{MapCore as _, Object};
 use lowtide_schema::Values;
 
-use super::select::select;
+use super::register::attach;
+use super::select::select_locked;
 use super::{bpffs, kernel, objects};
 use crate::error::KernelError;
 use crate::twin::{Twin, encode};
 use crate::view::Selections;
 
-/// Interval and number of the questions whether the kernel has unregistered a control.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
-const MAX_POLLS: u32 = 1000;
+/// Pin of the registration.
+pub(super) const LINK: &str = "link";
+
+/// Limit of the wait for the kernel to unregister a control after its pins are removed.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// Limit of the wait for the kernel to unregister the control of a loader that was killed.
+const MAX_WAIT_FOR_KILLED: Duration = Duration::from_secs(1);
 
 /// Registers `twin` with the kernel, for the whole machine, with these values of its parameters
 /// (the others have their defaults), and selects it as [`crate::select`] does. Its pins keep it
@@ -31,24 +37,28 @@ pub fn load(
 ) -> Result<(), KernelError> {
     let values =
         Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
+    kernel::check("loading a BPF congestion control")?;
+    let _lock = bpffs::lock()?;
     register(twin, &values)?;
-    select(twin, selections).or_else(|error| {
+    select_locked(twin, selections).or_else(|error| {
         unregister(twin)?;
         Err(error)
     })
 }
 
 fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
-    kernel::check()?;
-    if kernel::is_registered(twin.name)? {
-        return Err(KernelError::AlreadyRegistered(twin.name.to_owned()));
+    let folder = bpffs::folder_or_mount()?.join(twin.name);
+    if folder.join(LINK).exists() && kernel::is_registered(twin.name)? {
+        return Err(KernelError::AlreadyLoaded(twin.name.to_owned()));
+    }
+    if !kernel::is_unregistered(twin.name, MAX_WAIT_FOR_KILLED)? {
+        return Err(KernelError::RegisteredElsewhere(twin.name.to_owned()));
     }
     let object = objects::control(twin.name).ok_or(KernelError::NotBuilt)?;
     let params = encode(values);
     let object = objects::open(twin.name, object, Some(&params))?;
-    let folder = bpffs::folder_or_mount()?.join(twin.name);
     if folder.exists() {
-        // Pins of a control that was unregistered by other means.
+        // Pins of a loader that was killed, or of a control that was unregistered by other means.
         unpin(&folder)?;
     }
     fs::create_dir_all(&folder).map_err(|e| KernelError::io(&folder, e))?;
@@ -64,12 +74,8 @@ fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
 /// A pin cannot be removed, or the kernel still knows it after 10 s.
 pub(super) fn unregister(twin: &'static Twin) -> Result<(), KernelError> {
     unpin(&bpffs::folder_or_mount()?.join(twin.name))?;
-    // The kernel ends a link after the last pin is gone, in its own time.
-    for _ in 0..MAX_POLLS {
-        if !kernel::is_registered(twin.name)? {
-            return Ok(());
-        }
-        std::thread::sleep(POLL_INTERVAL);
+    if kernel::is_unregistered(twin.name, MAX_WAIT)? {
+        return Ok(());
     }
     Err(KernelError::StillRegistered(twin.name.to_owned()))
 }
@@ -80,7 +86,7 @@ fn unpin(folder: &Path) -> Result<(), KernelError> {
         .map_err(|e| KernelError::io(folder, e))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
-    pins.sort_by_key(|path| path.ends_with("link"));
+    pins.sort_by_key(|path| path.ends_with(LINK));
     for pin in pins {
         fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
     }
@@ -88,18 +94,11 @@ fn unpin(folder: &Path) -> Result<(), KernelError> {
 }
 
 fn pin(twin: &'static Twin, mut object: Object, folder: &Path) -> Result<(), KernelError> {
-    let refused = |error: libbpf_rs::Error| KernelError::Refused {
-        name: twin.name.to_owned(),
-        reason: format!("{error:#}"),
-    };
-    let mut link = None;
-    for mut map in object.maps_mut() {
-        if map.name() == twin.name {
-            link = Some(map.attach_struct_ops().map_err(refused)?);
-        } else if map.name() == ".rodata.params" {
-            map.pin(folder.join("params")).map_err(refused)?;
-        }
+    let refused = |error: libbpf_rs::Error| objects::refused(twin.name, &error);
+    let mut link = attach(twin.name, &mut object)?;
+    if let Some(mut map) = object.maps_mut().find(|map| map.name() == objects::PARAMS) {
+        map.pin(folder.join("params")).map_err(refused)?;
     }
-    let mut link = link.ok_or(KernelError::NotBuilt)?;
-    link.pin(folder.join("link")).map_err(refused)
+    // The last pin: it keeps the control registered.
+    link.pin(folder.join(LINK)).map_err(refused)
 }

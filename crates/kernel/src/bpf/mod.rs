@@ -6,6 +6,7 @@ mod list;
 mod load;
 mod namespaces;
 mod objects;
+mod register;
 mod routes;
 mod select;
 mod sockets;
@@ -13,6 +14,7 @@ mod unload;
 
 pub use list::list;
 pub use load::load;
+pub use register::register_object;
 pub use select::select;
 pub use sockets::sockets;
 pub use unload::unload;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
 
 use crate::error::KernelError;
 
@@ -18,8 +18,11 @@ pub(crate) static SELECT: &[u8] = object!("select");
 /// Lists sockets.
 pub(crate) static SOCKETS: &[u8] = object!("sockets");
 
+/// Begin of libbpf's own messages.
+const LIBBPF: &str = "libbpf:";
+
 /// Map with the parameters of a program: its section.
-const PARAMS: &str = ".rodata.params";
+pub(super) const PARAMS: &str = ".rodata.params";
 
 /// Returns the program of a twin.
 pub(crate) fn control(name: &str) -> Option<&'static [u8]> {
@@ -58,11 +61,25 @@ pub(crate) fn open(
         .and_then(OpenObject::load);
     set_print(None);
     loaded.map_err(|error| {
-        if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-            return KernelError::NotPermitted { operation: "loading a BPF program" };
+        let log = messages();
+        let denied = error.kind() == ErrorKind::PermissionDenied;
+        match verifier_reason(&log) {
+            Some(reason) => KernelError::Refused { name: name.to_owned(), reason },
+            // The verifier has the same error number, but it says why.
+            None if denied => KernelError::NotPermitted { operation: "loading a BPF program" },
+            None => match log.lines().rfind(|line| line.starts_with(LIBBPF)) {
+                Some(line) => {
+                    KernelError::Refused { name: name.to_owned(), reason: line.to_owned() }
+                }
+                None => refused(name, &error),
+            },
         }
-        KernelError::Refused { name: name.to_owned(), reason: reason(&messages(), &error) }
     })
+}
+
+/// Returns the error for a program that libbpf or the kernel refused without a message.
+pub(super) fn refused(name: &str, error: &libbpf_rs::Error) -> KernelError {
+    KernelError::Refused { name: name.to_owned(), reason: format!("{error:#}") }
 }
 
 fn with_params(
@@ -79,17 +96,43 @@ fn with_params(
     Ok(opened)
 }
 
-/// The last line of the verifier's log that says what is wrong, else libbpf's own error.
-fn reason(messages: &str, error: &libbpf_rs::Error) -> String {
+/// Returns the last line of the verifier's log that says what is wrong.
+fn verifier_reason(messages: &str) -> Option<String> {
     let of_verifier = |line: &&str| {
-        !line.is_empty() && !line.starts_with("libbpf:") && !line.starts_with("processed ")
+        !line.is_empty() && ![LIBBPF, "-- END", "processed "].iter().any(|p| line.starts_with(p))
     };
-    let last = messages.lines().map(str::trim).rfind(of_verifier);
-    last.map_or_else(
-        || {
-            let own = messages.lines().rfind(|line| line.starts_with("libbpf:"));
-            own.map_or_else(|| format!("{error:#}"), str::to_owned)
-        },
-        str::to_owned,
-    )
+    messages.lines().map(str::trim).rfind(of_verifier).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As libbpf 1.7 passes on what Linux 6.18 says of `kernel/tests/broken.bpf.c`.
+    const LOG: &str = "\
+libbpf: prog 'broken_cong_control': BPF program load failed: -EACCES
+libbpf: prog 'broken_cong_control': -- BEGIN PROG LOAD LOG --
+Global function broken_cong_control() doesn't return scalar. Only those are supported.
+0: R1=ctx() R10=fp0
+; void BPF_PROG(broken_cong_control, struct sock *sk, __u32 ack, int flag, @ broken.bpf.c:20
+0: (79) r1 = *(u64 *)(r1 +0)
+func 'cong_control' arg0 has btf_id 2953 type STRUCT 'sock'
+1: R1=trusted_ptr_tcp_sock()
+1: (b4) w2 = 0                        ; R2=0
+; lt_tcp(sk)->snd_una = 0; @ broken.bpf.c:23
+2: (63) *(u32 *)(r1 +1672) = r2
+no write support to tcp_sock at off 1672
+processed 3 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
+-- END PROG LOAD LOG --
+libbpf: prog 'broken_cong_control': failed to load: -EACCES
+libbpf: failed to load object '55f11f072b50-8d80'
+";
+
+    #[test]
+    fn the_reason_is_the_verifiers_last_line() {
+        let reason = verifier_reason(LOG);
+        assert_eq!(reason.as_deref(), Some("no write support to tcp_sock at off 1672"));
+        // Without privilege nothing reaches the verifier.
+        assert_eq!(verifier_reason("libbpf: Error in bpf_object__probe_loading(): -EPERM\n"), None);
+    }
 }

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
+use libbpf_rs::Link;
+use libbpf_rs::query::LinkTypeInfo;
 use lowtide_units::Duration;
 
 use super::routes::Route;
@@ -22,9 +24,19 @@ pub(crate) const CGROUP: &str = "cgroup-";
 /// The twin is not loaded, a folder is no cgroup of version 2 or selects already, there is no such
 /// route, or `ip` fails. Nothing is selected then.
 pub fn select(twin: &'static Twin, selections: &Selections) -> Result<(), KernelError> {
+    kernel::check("selecting a BPF congestion control")?;
+    let _lock = bpffs::lock()?;
     if !kernel::is_registered(twin.name)? {
         return Err(KernelError::NotLoaded(twin.name.to_owned()));
     }
+    select_locked(twin, selections)
+}
+
+/// As [`select`], for a twin that is registered, by a caller that has locked the pins.
+pub(super) fn select_locked(
+    twin: &'static Twin,
+    selections: &Selections,
+) -> Result<(), KernelError> {
     let mut done = Vec::new();
     each(twin, selections, &mut done).inspect_err(|_| {
         // The error that is reported is the first one.
@@ -34,7 +46,7 @@ pub fn select(twin: &'static Twin, selections: &Selections) -> Result<(), Kernel
 
 /// A selection that was made, with what was there before.
 enum Done {
-    Cgroup(PathBuf),
+    Cgroup { pin: PathBuf, before: Option<Link> },
     Route(Route),
     Default(String),
 }
@@ -42,7 +54,11 @@ enum Done {
 impl Done {
     fn undo(self) -> Result<(), KernelError> {
         match self {
-            Self::Cgroup(pin) => fs::remove_file(&pin).map_err(|e| KernelError::io(pin, e)),
+            Self::Cgroup { pin, before } => {
+                fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
+                let repin = |mut link: Link| link.pin(&pin);
+                before.map_or(Ok(()), repin).map_err(|e| objects::refused("select", &e))
+            }
             Self::Route(before) => before.restore(),
             Self::Default(before) => kernel::set_default(&before),
         }
@@ -55,7 +71,7 @@ fn each(
     done: &mut Vec<Done>,
 ) -> Result<(), KernelError> {
     for cgroup in &selections.cgroups {
-        done.push(Done::Cgroup(attach(twin, cgroup, selections.delack_max)?));
+        done.push(attach(twin, cgroup, selections.delack_max)?);
     }
     for prefix in &selections.routes {
         let route = Route::to(prefix)?;
@@ -75,32 +91,49 @@ fn is_cgroup2(cgroup: &Path) -> bool {
     cgroup.join("cgroup.controllers").is_file()
 }
 
-/// Attaches the selection to a cgroup; returns its pin.
+/// Returns whether a pinned selection is attached. The kernel detaches it when its cgroup is
+/// removed; a cgroup that is made again at the same path is another one.
+pub(super) fn is_attached(pin: &Path) -> bool {
+    let info = Link::open(pin).and_then(|link| link.info());
+    info.is_ok_and(|info| match info.info {
+        LinkTypeInfo::Cgroup(cgroup) => cgroup.cgroup_id != 0,
+        _ => false,
+    })
+}
+
+/// Attaches the selection to a cgroup, in place of one for the same twin.
 fn attach(
     twin: &'static Twin,
     cgroup: &Path,
     delack_max: Option<Duration>,
-) -> Result<PathBuf, KernelError> {
+) -> Result<Done, KernelError> {
+    if !cgroup.exists() {
+        return Err(KernelError::NoCgroup(cgroup.to_owned()));
+    }
     if !is_cgroup2(cgroup) {
         return Err(KernelError::NotCgroup2(cgroup.to_owned()));
     }
     let cgroup = cgroup.canonicalize().map_err(|e| KernelError::io(cgroup, e))?;
     let pins = bpffs::folder_or_mount()?;
     let name = format!("{CGROUP}{}", bpffs::pin_name(&cgroup));
-    if let Some(by) = TWINS.iter().find(|other| pins.join(other.name).join(&name).exists()) {
+    let others = TWINS.iter().filter(|other| other.name != twin.name);
+    if let Some(by) =
+        others.into_iter().find(|other| is_attached(&pins.join(other.name).join(&name)))
+    {
         return Err(KernelError::AlreadySelected { cgroup, by: by.name });
     }
     let file = File::open(&cgroup).map_err(|e| KernelError::io(&cgroup, e))?;
     let object = objects::open("select", objects::SELECT, Some(&encode(twin, delack_max)))?;
-    let refused = |error: libbpf_rs::Error| KernelError::Refused {
-        name: "select".to_owned(),
-        reason: format!("{error:#}"),
-    };
+    let refused = |error: libbpf_rs::Error| objects::refused("select", &error);
     let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
     let mut link = program.attach_cgroup(file.as_raw_fd()).map_err(refused)?;
     let pin = pins.join(twin.name).join(name);
+    let mut before = pin.exists().then(|| Link::open(&pin)).transpose().map_err(refused)?;
+    if let Some(before) = &mut before {
+        before.unpin().map_err(refused)?;
+    }
     link.pin(&pin).map_err(refused)?;
-    Ok(pin)
+    Ok(Done::Cgroup { pin, before })
 }
 
 /// Returns `struct lt_selection` of `kernel/select.bpf.c`.

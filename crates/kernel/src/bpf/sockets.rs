@@ -1,10 +1,12 @@
 //! Sockets that use a twin, in all network namespaces, with the state of its rules.
 
+use std::fs::metadata;
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt as _;
 
 use super::namespaces::in_each;
-use super::objects;
+use super::{kernel, objects};
 use crate::error::KernelError;
 use crate::view::SocketView;
 
@@ -35,8 +37,8 @@ const STATES: [&str; 13] = [
 ];
 
 impl SocketView {
-    /// Decodes one `struct lt_socket`.
-    fn decode(record: &[u8]) -> Option<Self> {
+    /// Decodes one `struct lt_socket` of the network namespace `netns`.
+    fn decode(record: &[u8], netns: u64) -> Option<Self> {
         let word = |at: usize| {
             let bytes: [u8; 4] = record.get(at..at + 4)?.try_into().ok()?;
             Some(u32::from_ne_bytes(bytes))
@@ -54,6 +56,7 @@ impl SocketView {
         let state = STATES.get(word(16)? as usize).copied().unwrap_or(STATES[0]);
         let (cwnd, ssthresh) = (word(SENDER)?, word(SENDER + 4)?);
         Some(Self {
+            netns,
             control: String::from_utf8_lossy(name).into_owned(),
             state,
             local: SocketAddr::new(address(24)?, word(56)? as u16),
@@ -75,24 +78,24 @@ impl SocketView {
 /// # Errors
 /// The binary has no programs, or the process may not list sockets.
 pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
+    kernel::check("listing sockets")?;
     let mut out: Vec<SocketView> = in_each(this_namespace)?.into_iter().flatten().collect();
-    out.sort_by_key(|s| (s.control.clone(), s.local, s.remote));
+    out.sort_by_key(|s| (s.control.clone(), s.netns, s.local, s.remote));
     Ok(out)
 }
 
 /// Returns the sockets of the calling thread's network namespace.
 fn this_namespace() -> Result<Vec<SocketView>, KernelError> {
     let object = objects::open("sockets", objects::SOCKETS, None)?;
-    let refused = |error: libbpf_rs::Error| KernelError::Refused {
-        name: "sockets".to_owned(),
-        reason: format!("{error:#}"),
-    };
+    let refused = |error: libbpf_rs::Error| objects::refused("sockets", &error);
     let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
     let link = program.attach().map_err(refused)?;
     let mut records = Vec::new();
     let mut iterator = libbpf_rs::Iter::new(&link).map_err(refused)?;
     iterator.read_to_end(&mut records).map_err(|e| KernelError::io("sockets", e))?;
-    Ok(records.chunks_exact(RECORD).filter_map(SocketView::decode).collect())
+    let own = "/proc/thread-self/ns/net";
+    let netns = metadata(own).map_err(|e| KernelError::io(own, e))?.ino();
+    Ok(records.chunks_exact(RECORD).filter_map(|r| SocketView::decode(r, netns)).collect())
 }
 
 #[cfg(test)]
@@ -124,14 +127,15 @@ mod tests {
 
     #[test]
     fn a_record_of_the_kernel_is_decoded() {
-        let socket = SocketView::decode(&record()).unwrap();
+        let socket = SocketView::decode(&record(), 7).unwrap();
+        assert_eq!(socket.netns, 7);
         assert_eq!((socket.control.as_str(), socket.state), ("lt_dctcp", "established"));
         assert_eq!(socket.local, "10.0.0.1:40000".parse().unwrap());
         assert_eq!(socket.remote, "10.0.0.2:80".parse().unwrap());
         assert_eq!((socket.snd_cwnd, socket.cwnd, socket.ssthresh), (12, 12_000, None));
         assert_eq!((socket.alpha, socket.srtt_us), (0.5, 250));
         assert_eq!((socket.cuts, socket.marked_acks, socket.leaps), (7, 90, 3));
-        assert_eq!(SocketView::decode(&record()[..RECORD - 1]).map(|s| s.cuts), Some(7));
-        assert_eq!(SocketView::decode(&[0; 20]), None);
+        assert_eq!(SocketView::decode(&record()[..RECORD - 1], 7).map(|s| s.cuts), Some(7));
+        assert_eq!(SocketView::decode(&[0; 20], 7), None);
     }
 }

@@ -17,8 +17,15 @@ const FALLBACK: &str = "reno";
 /// It is not loaded. Unless `force`: a route or a default names it, or sockets use it. With `force`
 /// routes lose the control, defaults become `reno`, and sockets keep the twin until they close.
 pub fn unload(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
-    if !bpffs::folder().is_some_and(|pins| pins.join(twin.name).exists()) {
-        return Err(KernelError::NotLoaded(twin.name.to_owned()));
+    kernel::check("unloading a BPF congestion control")?;
+    let _lock = bpffs::lock()?;
+    if !bpffs::folder_or_mount()?.join(twin.name).exists() {
+        let name = twin.name.to_owned();
+        return Err(if kernel::is_registered(twin.name)? {
+            KernelError::RegisteredElsewhere(name)
+        } else {
+            KernelError::NotLoaded(name)
+        });
     }
     // The kernel silently takes its own default for a route that names an unknown control, and
     // keeps an unregistered control as the default of a namespace.
