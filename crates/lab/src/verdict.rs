@@ -137,7 +137,9 @@ fn sentence(
     let points = |outcome| all.iter().filter(move |c| c.outcome == outcome);
     let longer: Vec<&TailComparison<'_>> = points(Outcome::Longer).collect();
     let mut text = match longer.as_slice() {
-        [] => format!("{best} is not better than {other} for {flows} at any of {} points", all.len()),
+        [] => {
+            format!("{best} is not better than {other} for {flows} at any of {} points", all.len())
+        }
         wins => {
             let by = |c: &&&TailComparison<'_>| c.times;
             let (least, most) = (
@@ -194,9 +196,10 @@ fn times(of: &TailComparison<'_>) -> String {
 /// and its price for the throughput.
 fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Option<String> {
     let at = |scheme: &str, wanted: &dyn Fn(&SummaryRow) -> bool| {
-        let found = results.summary.iter().find(|r| {
-            r.subject.scheme == scheme && r.subject.point == *shown && wanted(r)
-        })?;
+        let found = results
+            .summary
+            .iter()
+            .find(|r| r.subject.scheme == scheme && r.subject.point == *shown && wanted(r))?;
         Some((found.mean?, found.ci95.unwrap_or([found.mean?; 2])))
     };
     let longest = results

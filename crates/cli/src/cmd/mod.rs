@@ -1,5 +1,6 @@
 //! One file per command; those that only print a text share `new`.
 
+pub(crate) mod advise;
 pub(crate) mod analyze;
 mod backend;
 pub(crate) mod bench;

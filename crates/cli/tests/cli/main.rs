@@ -1,6 +1,7 @@
 //! Tests of the command as a process, and of the workspace. Tests that need root are in
 //! `tests/privileged`.
 
+mod advise;
 mod analyze;
 mod effective_transport;
 mod layers;

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 
+use crate::naming::point_text;
 use crate::plots::PlotInput;
 use crate::plots::longest_queue;
 use crate::plots::question::Question;
 use crate::plots::sweep::{Sweep, spread, sweeps};
-use crate::naming::point_text;
 use crate::summary::SummaryRow;
 use crate::times::CompletionTimes;
 

@@ -45,9 +45,7 @@ pub(crate) fn figures(
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
     if let Some(queue) = longest_queue(source) {
-        out.extend(
-            queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)),
-        );
+        out.extend(queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)));
         out.extend(queue::distribution(source, queue, &dir.levels(&all)?).map(of(Question::Queue)));
     }
     out.extend(window::window(source, &series.probes).map(of(Question::Senders)));

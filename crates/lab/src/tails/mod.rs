@@ -20,10 +20,10 @@ use crate::facts::RunFacts;
 use crate::summary::class_names;
 use crate::times::{CensoredSample, PS_PER_MS, Pool, SLOWDOWN_SCALE};
 
+pub(crate) use cdf::{curve, to_csv as distributions_csv};
 pub use estimate::IntervalMethod;
 use estimate::{LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
 pub use ratio::{TailRatio, TailVerdict};
-pub(crate) use cdf::{curve, to_csv as distributions_csv};
 pub(crate) use ratio::{common_percentile, ratios, shortest};
 pub(crate) use table::to_csv;
 pub use table::{range, significant};
@@ -179,6 +179,19 @@ impl TailMetric {
     }
 }
 
+impl TailQuantile {
+    /// A percentile without a value, for this reason.
+    pub(crate) fn absent(note: &str) -> Self {
+        Self {
+            value: None,
+            ci95: None,
+            interval: None,
+            seed_independent: false,
+            note: Some(note.to_owned()),
+        }
+    }
+}
+
 impl TailRow {
     /// Returns one percentile.
     pub const fn quantile(&self, which: Percentile) -> &TailQuantile {
@@ -324,7 +337,9 @@ pub(crate) fn tails(runs: &[RunFacts]) -> Vec<TailRow> {
     let mut rows = Vec::new();
     for seeds in by_scheme_and_point(runs) {
         let resamples = Resamples::new(seeds.len());
-        rows.extend(flow_sets(&seeds, &classes).into_iter().map(|set| row(&seeds, set, &resamples)));
+        rows.extend(
+            flow_sets(&seeds, &classes).into_iter().map(|set| row(&seeds, set, &resamples)),
+        );
     }
     rows
 }
@@ -365,13 +380,7 @@ fn quantile(
     which: Percentile,
     (seeds, resamples): (usize, &Resamples),
 ) -> TailQuantile {
-    let mut found = TailQuantile {
-        value: None,
-        ci95: None,
-        interval: None,
-        seed_independent: false,
-        note: None,
-    };
+    let mut found = TailQuantile { note: None, ..TailQuantile::absent("") };
     let (q, scale) = (which.quantile(), metric.scale() as f64);
     let shown = |v: u64| v as f64 / scale;
     let all = vec![1; seeds];
@@ -403,9 +412,9 @@ fn missing_interval(interval: &SeedInterval, which: Percentile) -> Option<String
     let needs = which.least_flows();
     match interval {
         SeedInterval::OneSeed => Some("one seed has no interval".to_owned()),
-        SeedInterval::FewSeeds => Some(format!(
-            "its interval needs {LEAST_SEEDS} seeds, or {needs} flows in each"
-        )),
+        SeedInterval::FewSeeds => {
+            Some(format!("its interval needs {LEAST_SEEDS} seeds, or {needs} flows in each"))
+        }
         SeedInterval::Undefined => {
             Some("unfinished or missing flows could change its interval".to_owned())
         }

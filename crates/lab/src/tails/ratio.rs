@@ -96,9 +96,8 @@ fn paired<'a>(a: &[&'a RunFacts], b: &[&'a RunFacts]) -> (Vec<&'a RunFacts>, Vec
 /// Returns the highest percentile that every row of these flows has; the median if there is none.
 pub(crate) fn common_percentile(rows: &[TailRow], set: FlowSet<'_>) -> Percentile {
     let of = |row: &&TailRow| set.has(row);
-    let known = |which: &Percentile| {
-        rows.iter().filter(of).all(|row| row.quantile(*which).value.is_some())
-    };
+    let known =
+        |which: &Percentile| rows.iter().filter(of).all(|row| row.quantile(*which).value.is_some());
     COMPARED.into_iter().find(known).unwrap_or(Percentile::P50)
 }
 
@@ -170,9 +169,8 @@ fn length(row: &TailRow) -> Option<(u64, Reverse<usize>)> {
 /// Returns the group and class of the shortest flows, and the metric that compares them.
 pub(crate) fn shortest(rows: &[TailRow]) -> Option<(&str, Option<&str>, TailMetric)> {
     // Of a group with classes, the class counts; sizes that are swept differ from point to point.
-    let classed = |row: &TailRow| {
-        rows.iter().any(|other| other.group == row.group && other.class.is_some())
-    };
+    let classed =
+        |row: &TailRow| rows.iter().any(|other| other.group == row.group && other.class.is_some());
     let sets = rows.iter().filter(|row| row.class.is_some() || !classed(row));
     let row = sets.filter_map(|row| Some((length(row)?, row))).min_by_key(|(length, _)| *length)?.1;
     Some((&row.group, row.class.as_deref(), row.metric))
