@@ -347,8 +347,8 @@ pub(crate) struct BasePath {
 /// IP bytes of an ACK with timestamps.
 const ACK_BYTES: u64 = 52;
 
-/// Returns the longest path from any host to the first one, for packets of `packet` IP bytes; `None`
-/// if no host reaches it.
+/// Returns the longest path from any host to the first one, for packets of `packet` IP bytes;
+/// `None` if no host reaches it.
 pub(crate) fn base_path(setup: &Setup, packet: u64) -> Option<BasePath> {
     let mut network = IdealPaths::new(&setup.network)?;
     let others = 1..u32::try_from(setup.hosts.len()).ok()?;

@@ -3,8 +3,8 @@
 //!
 //! Contract: analysis gives the candidates, simulation decides. All candidates have the same seeds,
 //! so the same flows at the same times. The number of runs follows from their estimated cost and
-//! the budget, never from the clock, so equal requests give equal advice. What the runs do not
-//! decide is called undecided.
+//! the budget, never from the clock, so equal requests give equal advice. A question that the
+//! runs leave open is called undecided.
 //!
 //! The rule: of the candidates at which two long flows fill a host's line within one point of the
 //! best candidate, the one with the shortest tail of short flows.

@@ -11,8 +11,7 @@ const AS_GOOD: f64 = 1.10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
-    /// Every other candidate is shown to have a longer tail, to be within 10 %, or to leave the line
-    /// idle.
+    /// No other candidate is better by more than 10 %, or it leaves the line idle.
     Decided,
     /// The runs leave open whether another candidate is better by more than 10 %.
     Undecided,
