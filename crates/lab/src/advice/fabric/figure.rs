@@ -6,10 +6,10 @@ use super::{Candidate, FabricAdvice};
 
 /// Returns the figure of the candidates.
 pub fn knee(advice: &FabricAdvice) -> Figure {
-    let tail = panel(advice, "p99 slowdown of flows up to 100 kB", "slowdown_p99", &|c| {
+    let tail = panel(advice, ["Flows up to 100 kB", "Slowdown, p99"], "slowdown_p99", &|c| {
         Some((c.p99.value?, c.p99.ci95))
     });
-    let line = panel(advice, "Line filled by two long flows (%)", "utilisation_percent", &|c| {
+    let line = panel(advice, ["Two long flows", "Line filled (%)"], "utilisation_percent", &|c| {
         Some((c.utilisation? * 100.0, None))
     });
     let seeds = advice.candidates.iter().map(|c| c.seeds).max().unwrap_or_default();
@@ -29,7 +29,7 @@ pub fn knee(advice: &FabricAdvice) -> Figure {
 /// Reads a value with its interval.
 type Read<'a> = &'a dyn Fn(&Candidate) -> Option<(f64, Option<[f64; 2]>)>;
 
-fn panel(advice: &FabricAdvice, title: &str, column: &str, read: Read<'_>) -> Panel {
+fn panel(advice: &FabricAdvice, [title, label]: [&str; 2], column: &str, read: Read<'_>) -> Panel {
     let values: Vec<(f64, String)> =
         advice.candidates.iter().map(|c| (c.k_packets as f64, c.k_packets.to_string())).collect();
     let dot = |c: &Candidate| {
@@ -41,9 +41,9 @@ fn panel(advice: &FabricAdvice, title: &str, column: &str, read: Read<'_>) -> Pa
         points.iter().flat_map(|p| p.interval.map_or([p.y; 2], |ends| ends)).collect();
     let advised = advice.chosen().k_packets as f64;
     Panel {
-        title: String::new(),
+        title: title.to_owned(),
         x: Axis::named("Marking threshold K (packets)", "k_packets", values),
-        y: Axis::fitting(title, column, &ends),
+        y: Axis::fitting(label, column, &ends),
         series: vec![PlotSeries {
             scheme: String::new(),
             part: String::new(),
