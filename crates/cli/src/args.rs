@@ -1,5 +1,6 @@
 //! Command-line arguments. The help texts are their documentation.
 
+mod advise;
 mod analyze;
 mod backend;
 mod bench;
@@ -35,6 +36,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
+pub(crate) use advise::AdviseArgs;
 pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Show where two runs differ: settings, digests, tables, first packet
     #[command(after_long_help = diff::EXAMPLES)]
     Diff(DiffArgs),
+    /// Advise K and the buffer of a fabric, by analysis and simulation
+    #[command(after_long_help = advise::EXAMPLES)]
+    Advise(Box<AdviseArgs>),
     /// Compute K, g and buffer of a DCTCP link by analysis, and check them by simulation
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(PlanArgs),

@@ -31,6 +31,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => cmd::run::run(args, out),
         Command::Compare(args) => cmd::compare::compare(args, out),
         Command::Diff(args) => cmd::diff::diff(args, out),
+        Command::Advise(args) => cmd::advise::command(args, out),
         Command::Plan(args) => cmd::plan::plan(args, out),
         Command::Matrix(args) => cmd::matrix::matrix(args, out),
         Command::Import(args) => cmd::switch_config::import(args, out),

@@ -44,6 +44,23 @@ fn fitting_columns(header: &[&str], right: &[usize], rows: &[Vec<String>], width
     header.len()
 }
 
+/// Columns of tables and paragraphs of results.
+const WIDTH: u16 = 80;
+
+fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(header.iter().copied());
+    for row in rows {
+        table.add_row(row);
+    }
+    for &i in right {
+        if let Some(column) = table.column_mut(i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
 /// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -86,26 +103,39 @@ impl Output {
     ) -> Result<(), CommandError> {
         let width = terminal_width();
         let kept = width.map_or(header.len(), |width| fitting_columns(header, right, rows, width));
-        let mut table = Table::new();
-        table.load_style(STYLE).set_header(header.iter().take(kept).copied());
-        if let Some(width) = width {
-            table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
-        }
-        for row in rows {
-            table.add_row(row.iter().take(kept));
-        }
         if kept < header.len() {
             self.note(&format!(
                 "{kept} of {} columns fit this terminal; a pipe (`| less -S`) or --json has all",
                 header.len()
             ));
         }
-        for &i in right.iter().filter(|i| **i < kept) {
-            if let Some(column) = table.column_mut(i) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
+        let shown: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().take(kept).cloned().collect()).collect();
+        let mut table = table(&header[..kept], right, &shown);
+        if let Some(width) = width {
+            table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
         }
         self.text(&table.trim_fmt())
+    }
+
+    /// Prints a table within [`WIDTH`] columns: long cells are wrapped.
+    pub(crate) fn narrow_table(
+        self,
+        header: &[&str],
+        right: &[usize],
+        rows: &[Vec<String>],
+    ) -> Result<(), CommandError> {
+        let mut table = table(header, right, rows);
+        for column in table.column_iter_mut() {
+            column.set_padding((1, 0));
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+        self.text(&table.trim_fmt())
+    }
+
+    /// Prints a paragraph, wrapped to [`WIDTH`] columns.
+    pub(crate) fn paragraph(self, text: &str) -> Result<(), CommandError> {
+        self.text(&textwrap::fill(text, usize::from(WIDTH)))
     }
 
     /// Prints a remark on stderr; write errors are ignored.

@@ -5,15 +5,18 @@
 use std::collections::BTreeMap;
 
 use lowtide_record::{RunKey, RunTables};
-use lowtide_rows::{FlowRow, FlowStatus, StallReason};
+use lowtide_rows::{FlowRow, FlowStatus};
 use serde::Serialize;
 
 use crate::queries::{self, QueryFacts};
 use crate::queues::{self, BufferPoolFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
-use crate::times::{CompletionTimes, SizeClassFacts, Slowdown, by_size_class};
+use crate::times::{
+    CompletionTimes, FlowSamples, SizeClassFacts, Slowdown, blocked_on, by_size_class, in_warmup,
+};
 use crate::transports::TransportFacts;
+use crate::warmup::Transient;
 
 /// Facts of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -27,6 +30,8 @@ pub struct RunFacts {
     pub reason: String,
     /// Time of its end in virtual time, milliseconds.
     pub ended_ms: f64,
+    /// Stated end of the warm-up, milliseconds.
+    pub warmup_ms: f64,
     /// Traffic groups, in the order of their first flows.
     pub groups: Vec<GroupFacts>,
     /// Queries of traffic groups with query clients, after the warm-up.
@@ -60,6 +65,10 @@ pub struct GroupFacts {
     pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
+    /// Flows with a size that began during the warm-up; all statistics of flows count them.
+    pub in_warmup: usize,
+    /// Transient that MSER-5 finds in the slowdown of its flows; `None` if they are too few.
+    pub transient: Option<Transient>,
     /// Completion times, from the application's open to its last byte delivered.
     pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
@@ -83,6 +92,9 @@ pub struct GroupFacts {
     pub transports: Vec<TransportFacts>,
     /// Congestion signals of its flows; `None` if an end did not count them.
     pub signals: Option<SignalFacts>,
+    /// The durations behind the statistics.
+    #[serde(skip)]
+    pub(crate) samples: FlowSamples,
 }
 
 impl RunFacts {
@@ -98,7 +110,7 @@ impl RunFacts {
         }
         let group = |name: &&str| {
             let flows: Vec<&FlowRow> = tables.flows.iter().filter(|f| f.group == **name).collect();
-            let classes = by_size_class(&flows, run.ended_ps, size_classes);
+            let classes = by_size_class(&flows, (run.warmup_ps, run.ended_ps), size_classes);
             GroupFacts { classes, ..GroupFacts::new(name, &flows, run.warmup_ps, run.ended_ps) }
         };
         Self {
@@ -106,6 +118,7 @@ impl RunFacts {
             digest: run.digest.clone(),
             reason: run.reason.name().to_owned(),
             ended_ms: ms(run.ended_ps),
+            warmup_ms: ms(run.warmup_ps),
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
@@ -152,6 +165,7 @@ impl GroupFacts {
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
         let received = sum(|f| f.received_bytes).filter(|bytes| *bytes > 0);
         let marked = sum(|f| f.received_ce_bytes);
+        let samples = FlowSamples::new(flows, ended_ps);
         Self {
             name: name.to_owned(),
             flows: flows.len(),
@@ -159,8 +173,10 @@ impl GroupFacts {
             unfinished: count(FlowStatus::Unfinished),
             blocked_on: blocked_on(flows),
             failed: flows.iter().filter(|f| f.status == FlowStatus::Failed).count(),
-            fct_ms: CompletionTimes::new(flows, ended_ps),
-            slowdown: Slowdown::new(flows, ended_ps),
+            in_warmup: in_warmup(flows, warmup_ps),
+            transient: Transient::detect(flows),
+            fct_ms: CompletionTimes::new(&samples.fct),
+            slowdown: Slowdown::new(&samples.slowdown),
             classes: Vec::new(),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
@@ -170,20 +186,9 @@ impl GroupFacts {
             marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
             transports: TransportFacts::of(flows),
             signals: SignalFacts::new(flows),
+            samples,
         }
     }
-}
-
-/// Counts the flows with a size that were censored, by what they waited for.
-fn blocked_on(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
-    let mut out = BTreeMap::new();
-    for flow in
-        flows.iter().filter(|f| f.status == FlowStatus::Unfinished && f.size_bytes.is_some())
-    {
-        let what = flow.blocked_on.map_or("unknown", StallReason::name);
-        *out.entry(what.to_owned()).or_default() += 1;
-    }
-    out
 }
 
 const fn ms(ps: u64) -> f64 {
@@ -223,6 +228,8 @@ fn jain(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_rows::StallReason;
+
     use super::*;
     use crate::times::tests::flow;
 

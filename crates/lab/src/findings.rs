@@ -1,5 +1,5 @@
-//! Findings that a reader must know before the numbers: flows that did not complete, and markers
-//! that never acted.
+//! Findings that a reader must know before the numbers: flows that did not complete, markers that
+//! never acted, and transients longer than the warm-up.
 //!
 //! Contract: everything follows from the facts of the runs. One finding covers all seeds of a
 //! scheme at a point.
@@ -11,16 +11,19 @@ use serde::Serialize;
 
 use crate::facts::RunFacts;
 use crate::queues::QueueFacts;
+use crate::warmup::Transient;
 
 /// Kind: flows or queries that were right-censored by the end of the run.
 pub const UNFINISHED: &str = "unfinished";
 /// Kind: a queue that dropped packets and marked none.
 pub const NEVER_MARKED: &str = "never-marked";
+/// Kind: a group whose transient is longer than the stated warm-up.
+pub const SHORT_WARMUP: &str = "short-warmup";
 
 /// One finding about a scheme at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFinding {
-    /// [`UNFINISHED`] or [`NEVER_MARKED`].
+    /// [`UNFINISHED`], [`NEVER_MARKED`] or [`SHORT_WARMUP`].
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
@@ -59,7 +62,44 @@ pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let same =
         |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
     let of_seeds = runs.chunk_by(same);
-    of_seeds.flat_map(|seeds| unfinished(seeds).into_iter().chain(never_marked(seeds))).collect()
+    let all = |seeds| {
+        let first = unfinished(seeds).into_iter();
+        first.chain(never_marked(seeds)).chain(short_warmup(seeds))
+    };
+    of_seeds.flat_map(all).collect()
+}
+
+/// Returns the groups that have a transient beyond the stated warm-up in most seeds. A single seed
+/// may have one by chance.
+fn short_warmup(seeds: &[RunFacts]) -> Vec<RunFinding> {
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let of_group = |name: &String| {
+        let transients: Vec<Transient> =
+            seeds.iter().filter_map(|run| run.group(name)?.transient).collect();
+        let beyond = |t: &&Transient| t.until_ms.is_none_or(|until| until > first.warmup_ms);
+        let late: Vec<&Transient> =
+            transients.iter().filter(|t| t.detected).filter(beyond).collect();
+        if late.len() * 2 <= seeds.len() {
+            return None;
+        }
+        let mut ends: Vec<f64> = late.iter().filter_map(|t| t.until_ms).collect();
+        ends.sort_by(f64::total_cmp);
+        let until = match ends.get(ends.len() / 2) {
+            Some(ms) if ends.len() * 2 > late.len() => format!("until {ms:.3} ms"),
+            _ => "beyond half of the flows".to_owned(),
+        };
+        let mut found = finding(SHORT_WARMUP, &first.key, seeds.len());
+        found.seeds = late.len();
+        found.count = seeds.iter().filter_map(|run| run.group(name)).map(|g| g.flows as u64).sum();
+        found.says = format!(
+            "the slowdown of group {name} has a transient {until} (MSER-5), the stated warm-up ends at \
+             {} ms; statistics of flows count all {} flows",
+            first.warmup_ms, found.count
+        );
+        found.group = Some(name.clone());
+        Some(found)
+    };
+    first.groups.iter().filter_map(|group| of_group(&group.name)).collect()
 }
 
 fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> RunFinding {

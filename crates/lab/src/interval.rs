@@ -50,7 +50,7 @@ impl OverSeeds {
 }
 
 /// Returns the two-sided 95 % quantile of Student's t.
-fn t95(freedom: usize) -> f64 {
+pub(crate) fn t95(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }
 

@@ -16,6 +16,7 @@ mod findings;
 pub mod flow;
 mod ideal;
 mod interval;
+mod naming;
 mod offered_load;
 mod outputs;
 mod paths;
@@ -33,16 +34,20 @@ mod srtt;
 mod stored;
 mod subject;
 pub mod summary;
+mod tails;
 pub mod theory;
 mod times;
 mod transports;
+mod verdict;
+mod warmup;
 
 pub use backend::{Backend, CompletedRun, UnsupportedSetup};
 pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
 pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
-pub use findings::{NEVER_MARKED, RunFinding, UNFINISHED};
+pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED};
 pub use interval::OverSeeds;
+pub use naming::point_text;
 pub use offered_load::{HIGH_LOAD, TierLoad, offered_load};
 pub use plots::{Sweep, axis_position};
 pub use queries::QueryFacts;
@@ -58,8 +63,13 @@ pub use srtt::Srtt;
 pub use stored::{CompletedExperiment, OutputWriter, load, load_open, rerender_as, verify};
 pub use subject::MetricSubject;
 pub use summary::SummaryRow;
+pub use tails::{
+    IntervalMethod, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, range,
+    significant,
+};
 pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
 pub use transports::{Mismatch, TransportFacts, Transports, planned_label};
+pub use warmup::Transient;
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,9 +6,10 @@ use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
 use crate::flow;
-use crate::plots::{self, PlotInput};
+use crate::plots::{self, PlotInput, Question};
 use crate::report;
 use crate::results::Results;
+use crate::tails;
 use crate::transports::Transports;
 
 /// Writes the outputs and returns their names.
@@ -28,18 +29,20 @@ pub(crate) fn write(
         .map_err(|e| LabError::Draw { what: "summary.json".to_owned(), reason: e.to_string() })?;
     json.push('\n');
     write("summary.json".to_owned(), &json)?;
+    write("tails.csv".to_owned(), &tails::to_csv(&results.tails))?;
+    write("cdf.csv".to_owned(), &tails::distributions_csv(&results.runs))?;
     let transports = Transports::new(manifest, results);
     // Figures and report show labels; tables, summary.json and file names keep the keys.
     let (labelled, shown) = transports.relabelled(manifest, results);
     let source = PlotInput { manifest: &labelled, results: &shown };
     let mut figures = Vec::new();
-    for figure in plots::figures(dir, source)? {
-        figures.push(FigureFiles::of(&figure)?);
+    for (question, figure) in plots::figures(dir, source)? {
+        figures.push((question, FigureFiles::of(&figure)?));
     }
     for stack in flow::recorded_plots(dir, PlotInput { manifest, results })? {
-        figures.push(FigureFiles::of_stack(&stack)?);
+        figures.push((Question::SingleFlows, FigureFiles::of_stack(&stack)?));
     }
-    for figure in &figures {
+    for (_, figure) in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }

@@ -4,10 +4,12 @@
 //! censored or failed query: see [`CompletionTimes`]. The share of queries with a timeout counts
 //! all queries, finished or not.
 
+use std::sync::Arc;
+
 use lowtide_rows::{FlowStatus, QueryRow};
 use serde::Serialize;
 
-use crate::times::{CensoredTime, CompletionTimes};
+use crate::times::{CensoredSample, CensoredTime, CompletionTimes, sample_of};
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -32,6 +34,9 @@ pub struct QueryFacts {
     pub deadline_fraction: Option<f64>,
     /// Payload bytes sent more than once by their connections.
     pub retx_bytes: u64,
+    /// The completion times, picoseconds.
+    #[serde(skip)]
+    pub(crate) sample: Arc<CensoredSample>,
 }
 
 /// Returns the queries of every group that has any.
@@ -61,17 +66,19 @@ impl QueryFacts {
             elapsed_ps: ended_ps.saturating_sub(q.start_ps),
             failed: q.status == FlowStatus::Failed,
         });
+        let sample = sample_of(timed);
         Self {
             name: name.to_owned(),
             queries: rows.len(),
             unfinished: count(FlowStatus::Unfinished),
             failed: count(FlowStatus::Failed),
-            qct_ms: CompletionTimes::of(timed),
+            qct_ms: CompletionTimes::new(&sample),
             with_timeout,
             timeout_fraction: share(with_timeout, rows.len()),
             deadlines_met: (!judged.is_empty()).then_some(met),
             deadline_fraction: share(met, judged.len()),
             retx_bytes: rows.iter().map(|q| q.bytes_retrans).sum(),
+            sample: Arc::new(sample),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::facts::RunFacts;
 use crate::findings::{RunFinding, findings};
 use crate::summary::{SummaryRow, summarise};
+use crate::tails::{TailRatio, TailRow, ratios, shortest, tails};
 use crate::transports::{Mismatch, Transports};
 
 /// The results of all runs of a plan.
@@ -19,6 +20,10 @@ pub struct Results {
     pub summary: Vec<SummaryRow>,
     /// Findings that a reader must know before the numbers.
     pub findings: Vec<RunFinding>,
+    /// Percentiles of all seeds together.
+    pub tails: Vec<TailRow>,
+    /// Ratios of these between schemes.
+    pub ratios: Vec<TailRatio>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
@@ -46,13 +51,25 @@ pub struct ResultsJson<'a> {
     pub summary: &'a [SummaryRow],
     /// Findings that a reader must know before the numbers.
     pub findings: &'a [RunFinding],
+    /// Percentiles of all seeds together.
+    pub tails: &'a [TailRow],
+    /// Ratios of these between schemes.
+    pub ratios: &'a [TailRatio],
 }
 
 impl Results {
     /// Computes results from the facts of all runs, in the order of the plan.
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
-        Self { summary: summarise(&runs), findings: findings(&runs), runs, digest }
+        let tails = tails(&runs);
+        Self {
+            summary: summarise(&runs),
+            findings: findings(&runs),
+            ratios: ratios(&runs, &tails),
+            tails,
+            runs,
+            digest,
+        }
     }
 
     /// Returns the results with their identification.
@@ -69,7 +86,17 @@ impl Results {
             runs: &self.runs,
             summary: &self.summary,
             findings: &self.findings,
+            tails: &self.tails,
+            ratios: &self.ratios,
         }
+    }
+
+    /// Returns the ratios of the shortest flows, in the order of the points.
+    pub fn shortest_ratios(&self) -> Vec<&TailRatio> {
+        let Some((group, class, metric)) = shortest(&self.tails) else { return Vec::new() };
+        let of =
+            |r: &&TailRatio| r.group == group && r.class.as_deref() == class && r.metric == metric;
+        self.ratios.iter().filter(of).collect()
     }
 
     /// Returns the number of flows with a size that were censored.

@@ -11,6 +11,7 @@ use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
 use crate::transports::Transports;
+use crate::verdict::{counted, verdict};
 
 /// A complete run directory with its manifest and results.
 #[derive(Debug)]
@@ -27,6 +28,18 @@ impl CompletedExperiment {
     /// Returns the effective transports and the labels.
     pub fn transports(&self) -> Transports {
         Transports::new(&self.manifest, &self.results)
+    }
+
+    /// Returns the verdict in words, one sentence each.
+    pub fn verdict(&self) -> Vec<String> {
+        let (manifest, results) = self.transports().relabelled(&self.manifest, &self.results);
+        let shown = manifest.points.last().cloned().unwrap_or_default();
+        verdict(&results, &manifest.schemes, &shown)
+    }
+
+    /// Returns the sentence about the flows that count.
+    pub fn counted(&self) -> String {
+        counted(&self.results)
     }
 }
 

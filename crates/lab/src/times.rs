@@ -5,7 +5,10 @@
 //! the missing times cannot change it. Each flow is censored at its own age, as late flows are
 //! younger. A lower bound accompanies the mean.
 
-use lowtide_rows::{FlowRow, FlowStatus};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lowtide_rows::{FlowRow, FlowStatus, StallReason};
 use lowtide_units::Quantile;
 use serde::Serialize;
 
@@ -61,12 +64,54 @@ pub struct SizeClassFacts {
     pub flows: usize,
     /// Flows censored by the end of the run.
     pub unfinished: usize,
+    /// Censored flows by what they waited for; see [`crate::GroupFacts::blocked_on`].
+    pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
+    /// Flows that began during the warm-up; all statistics of flows count them.
+    pub in_warmup: usize,
     /// Completion times.
     pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
     pub slowdown: Slowdown,
+    /// The durations behind these statistics.
+    #[serde(skip)]
+    pub(crate) samples: FlowSamples,
+}
+
+/// The durations of a set of flows in one run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct FlowSamples {
+    /// Completion times, picoseconds.
+    pub(crate) fct: Arc<CensoredSample>,
+    /// Slowdowns, millionths.
+    pub(crate) slowdown: Arc<CensoredSample>,
+}
+
+impl FlowSamples {
+    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
+        Self {
+            fct: Arc::new(completion_sample(flows, ended_ps)),
+            slowdown: Arc::new(slowdown_sample(flows, ended_ps)),
+        }
+    }
+}
+
+/// Counts the flows with a size that were censored, by what they waited for.
+pub(crate) fn blocked_on(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
+    let mut out = BTreeMap::new();
+    for flow in
+        flows.iter().filter(|f| f.status == FlowStatus::Unfinished && f.size_bytes.is_some())
+    {
+        let what = flow.blocked_on.map_or("unknown", StallReason::name);
+        *out.entry(what.to_owned()).or_default() += 1;
+    }
+    out
+}
+
+/// Counts the flows with a size that began before the end of the warm-up.
+pub(crate) fn in_warmup(flows: &[&FlowRow], warmup_ps: u64) -> usize {
+    flows.iter().filter(|f| f.size_bytes.is_some() && f.start_ps < warmup_ps).count()
 }
 
 impl SizeClassFacts {
@@ -77,7 +122,7 @@ impl SizeClassFacts {
     }
 }
 
-fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     match n {
         n if n % 1_000_000 == 0 => format!("{} MB", n / 1_000_000),
         n if n % 1000 == 0 => format!("{} kB", n / 1000),
@@ -89,7 +134,7 @@ fn bytes(n: u64) -> String {
 /// upper ends in bytes, ascending, inclusive; the last class has none.
 pub(crate) fn by_size_class(
     flows: &[&FlowRow],
-    ended_ps: u64,
+    (warmup_ps, ended_ps): (u64, u64),
     ends: &[u64],
 ) -> Vec<SizeClassFacts> {
     if ends.is_empty() {
@@ -109,14 +154,20 @@ pub(crate) fn by_size_class(
         let of: Vec<&FlowRow> =
             flows.iter().copied().filter(|f| f.size_bytes.is_some_and(holds)).collect();
         let count = |status: FlowStatus| of.iter().filter(|f| f.status == status).count();
-        (!of.is_empty()).then(|| SizeClassFacts {
-            above_bytes,
-            up_to_bytes,
-            flows: of.len(),
-            unfinished: count(FlowStatus::Unfinished),
-            failed: count(FlowStatus::Failed),
-            fct_ms: CompletionTimes::new(&of, ended_ps),
-            slowdown: Slowdown::new(&of, ended_ps),
+        (!of.is_empty()).then(|| {
+            let samples = FlowSamples::new(&of, ended_ps);
+            SizeClassFacts {
+                above_bytes,
+                up_to_bytes,
+                flows: of.len(),
+                unfinished: count(FlowStatus::Unfinished),
+                blocked_on: blocked_on(&of),
+                failed: count(FlowStatus::Failed),
+                in_warmup: in_warmup(&of, warmup_ps),
+                fct_ms: CompletionTimes::new(&samples.fct),
+                slowdown: Slowdown::new(&samples.slowdown),
+                samples,
+            }
         })
     };
     above.zip(up_to).filter_map(class).collect()
@@ -143,60 +194,127 @@ impl CensoredTime {
     }
 }
 
-/// Lower and upper bounds of many values.
-struct CensoredBounds {
-    least: Vec<u64>,
-    most: Vec<u64>,
+/// Many right-censored values: those that ended, and lower bounds of the others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CensoredSample {
+    /// Values that ended, ascending.
+    known: Box<[u64]>,
+    /// Lower bounds of the others, ascending; [`u64::MAX`] if one never ends.
+    bounds: Box<[u64]>,
 }
 
-impl CensoredBounds {
-    /// Computes bounds; `scaled` converts a duration to a value, which is at least `floor`. A
+impl CensoredSample {
+    /// Collects the values; `scaled` converts a duration to a value, which is at least `floor`. A
     /// censored duration is at least its age; a failed one is infinite.
     fn new<T>(
         all: impl Iterator<Item = (T, CensoredTime)>,
         floor: u64,
         scaled: impl Fn(&T, u64) -> Option<u64>,
     ) -> Self {
-        let (mut least, mut most) = (Vec::new(), Vec::new());
+        let (mut known, mut bounds) = (Vec::new(), Vec::new());
         for (of, timed) in all {
-            let known = timed.took_ps.and_then(|t| scaled(&of, t));
-            let at_least = if timed.failed {
+            if let Some(value) = timed.took_ps.and_then(|t| scaled(&of, t)) {
+                known.push(value);
+                continue;
+            }
+            bounds.push(if timed.failed {
                 u64::MAX
             } else if timed.took_ps.is_some() {
                 floor
             } else {
                 scaled(&of, timed.elapsed_ps).unwrap_or(0).max(floor)
-            };
-            least.push(known.unwrap_or(at_least));
-            most.push(known.unwrap_or(u64::MAX));
+            });
         }
-        least.sort_unstable();
-        most.sort_unstable();
-        Self { least, most }
+        known.sort_unstable();
+        bounds.sort_unstable();
+        Self { known: known.into(), bounds: bounds.into() }
+    }
+
+    /// Returns the values that ended, ascending.
+    pub(crate) fn known(&self) -> &[u64] {
+        &self.known
+    }
+
+    /// Returns the number of values, censored ones included.
+    pub(crate) fn count(&self) -> u64 {
+        (self.known.len() + self.bounds.len()) as u64
+    }
+
+    /// Returns how many values are known to be at most `value`.
+    pub(crate) fn surely_up_to(&self, value: u64) -> u64 {
+        self.known.partition_point(|v| *v <= value) as u64
+    }
+
+    /// Returns how many values may be less than `value`.
+    pub(crate) fn maybe_below(&self, value: u64) -> u64 {
+        let below = |of: &[u64]| of.partition_point(|v| *v < value) as u64;
+        below(&self.known) + below(&self.bounds)
     }
 
     fn quantile(&self, q: Quantile) -> Option<u64> {
-        let (low, high) = (q.of(&self.least)?, q.of(&self.most)?);
-        (low == high && high != u64::MAX).then_some(high)
+        Pool::new(vec![self]).quantile(q, &[1])
     }
 
     fn max(&self) -> Option<u64> {
-        self.most.last().copied().filter(|t| *t != u64::MAX)
+        self.known.last().copied().filter(|_| self.bounds.is_empty())
     }
 
     fn mean(&self) -> Option<f64> {
-        mean(&self.most)
+        self.mean_at_least().filter(|_| self.bounds.is_empty())
     }
 
+    /// Returns the mean with each censored value at its bound; `None` if one is unbounded.
     fn mean_at_least(&self) -> Option<f64> {
-        mean(&self.least)
+        let bounded = self.bounds.last() != Some(&u64::MAX);
+        let sum: u128 = self.known.iter().chain(&self.bounds).map(|t| u128::from(*t)).sum();
+        (bounded && self.count() > 0).then(|| sum as f64 / self.count() as f64)
     }
 }
 
-/// Mean of values in ascending order; `None` if one is unbounded.
-fn mean(values: &[u64]) -> Option<f64> {
-    let sum: u128 = values.iter().map(|t| u128::from(*t)).sum();
-    values.last().filter(|last| **last != u64::MAX).map(|_| sum as f64 / values.len() as f64)
+/// Samples of several runs, taken together.
+pub(crate) struct Pool<'a> {
+    samples: Vec<&'a CensoredSample>,
+    /// All known values, ascending.
+    values: Vec<u64>,
+}
+
+impl<'a> Pool<'a> {
+    pub(crate) fn new(samples: Vec<&'a CensoredSample>) -> Self {
+        let mut values: Vec<u64> = samples.iter().flat_map(|s| s.known()).copied().collect();
+        if samples.len() > 1 {
+            values.sort_unstable();
+        }
+        Self { samples, values }
+    }
+
+    /// Returns all known values, ascending.
+    pub(crate) fn values(&self) -> &[u64] {
+        &self.values
+    }
+
+    /// Returns the number of values with each sample taken `weights` times.
+    pub(crate) fn count(&self, weights: &[u32]) -> u64 {
+        self.weighted(weights, CensoredSample::count)
+    }
+
+    fn weighted(&self, weights: &[u32], of: impl Fn(&CensoredSample) -> u64) -> u64 {
+        let each = self.samples.iter().zip(weights).filter(|(_, w)| **w > 0);
+        each.map(|(sample, w)| u64::from(*w) * of(sample)).sum()
+    }
+
+    /// Returns a quantile with each sample taken `weights` times; `None` if the values are too few
+    /// for it, or if a censored one could change it.
+    pub(crate) fn quantile(&self, q: Quantile, weights: &[u32]) -> Option<u64> {
+        q.is_defined_for(self.count(weights)).then(|| self.value_at_rank(q, weights))?
+    }
+
+    /// Returns a quantile as [`Self::quantile`] does, of however few values.
+    pub(crate) fn value_at_rank(&self, q: Quantile, weights: &[u32]) -> Option<u64> {
+        let rank = q.rank(self.count(weights));
+        let reaches = |v: &u64| self.weighted(weights, |s| s.surely_up_to(*v)) >= rank;
+        let value = *self.values.get(self.values.partition_point(|v| !reaches(v)))?;
+        (self.weighted(weights, |s| s.maybe_below(value)) < rank).then_some(value)
+    }
 }
 
 /// Returns the flows that have a size.
@@ -209,57 +327,63 @@ fn sized<'a>(
 }
 
 /// Units of slowdown per 1.0.
-const SLOWDOWN_SCALE: u64 = 1_000_000;
+pub(crate) const SLOWDOWN_SCALE: u64 = 1_000_000;
 
-impl CompletionTimes {
-    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
-        Self::of(sized(flows, ended_ps).map(|(_, timed)| timed))
-    }
+/// Picoseconds per millisecond.
+pub(crate) const PS_PER_MS: u64 = 1_000_000_000;
 
-    pub(crate) fn of(all: impl Iterator<Item = CensoredTime>) -> Self {
-        let all = CensoredBounds::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps));
-        let ms = |ps: u64| ps as f64 / 1e9;
-        let quantile = |q| all.quantile(q).map(ms);
-        Self {
-            mean: all.mean().map(|ps| ps / 1e9),
-            mean_at_least: all.mean_at_least().map(|ps| ps / 1e9),
-            p50: quantile(Quantile::P50),
-            p95: quantile(Quantile::P95),
-            p99: quantile(Quantile::P99),
-            p999: quantile(Quantile::P999),
-            max: all.max().map(ms),
-        }
-    }
+/// Returns the completion times of the flows that have a size, picoseconds.
+pub(crate) fn completion_sample(flows: &[&FlowRow], ended_ps: u64) -> CensoredSample {
+    sample_of(sized(flows, ended_ps).map(|(_, timed)| timed))
 }
 
-impl Slowdown {
-    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
-        // Without any ideal time nothing can be bounded.
-        let known = sized(flows, ended_ps).any(|(flow, _)| flow.ideal_ps.is_some());
-        let all = CensoredBounds::new(sized(flows, ended_ps), SLOWDOWN_SCALE, |flow, ps| {
-            let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
-            u64::try_from(u128::from(ps) * u128::from(SLOWDOWN_SCALE) / u128::from(ideal)).ok()
-        });
-        let one = |parts: u64| parts as f64 / SLOWDOWN_SCALE as f64;
-        let quantile = |q| all.quantile(q).map(one);
-        Self {
-            mean: all.mean().map(|parts| parts / SLOWDOWN_SCALE as f64),
-            mean_at_least: all
-                .mean_at_least()
-                .filter(|_| known)
-                .map(|parts| parts / SLOWDOWN_SCALE as f64),
-            p50: quantile(Quantile::P50),
-            p95: quantile(Quantile::P95),
-            p99: quantile(Quantile::P99),
-            p999: quantile(Quantile::P999),
-            max: all.max().map(one),
-        }
+/// Collects durations, picoseconds.
+pub(crate) fn sample_of(all: impl Iterator<Item = CensoredTime>) -> CensoredSample {
+    CensoredSample::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps))
+}
+
+/// Returns the slowdown of a flow that takes `ps`, in millionths.
+pub(crate) fn slowdown_of(flow: &FlowRow, ps: u64) -> Option<u64> {
+    let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
+    u64::try_from(u128::from(ps) * u128::from(SLOWDOWN_SCALE) / u128::from(ideal)).ok()
+}
+
+/// Returns the slowdowns of the flows that have a size, in millionths; none without any ideal time.
+pub(crate) fn slowdown_sample(flows: &[&FlowRow], ended_ps: u64) -> CensoredSample {
+    // Without any ideal time nothing can be bounded.
+    if sized(flows, ended_ps).all(|(flow, _)| flow.ideal_ps.is_none()) {
+        return CensoredSample::default();
     }
+    CensoredSample::new(sized(flows, ended_ps), SLOWDOWN_SCALE, |flow, ps| slowdown_of(flow, ps))
+}
+
+macro_rules! statistics {
+    ($($type:ident, $scale:ident;)*) => {$(
+        impl $type {
+            pub(crate) fn new(all: &CensoredSample) -> Self {
+                let quantile = |q| all.quantile(q).map(|v| v as f64 / $scale as f64);
+                Self {
+                    mean: all.mean().map(|v| v / $scale as f64),
+                    mean_at_least: all.mean_at_least().map(|v| v / $scale as f64),
+                    p50: quantile(Quantile::P50),
+                    p95: quantile(Quantile::P95),
+                    p99: quantile(Quantile::P99),
+                    p999: quantile(Quantile::P999),
+                    max: all.max().map(|v| v as f64 / $scale as f64),
+                }
+            }
+        }
+    )*};
+}
+
+statistics! {
+    CompletionTimes, PS_PER_MS;
+    Slowdown, SLOWDOWN_SCALE;
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use lowtide_rows::{EcnCounters, Role, StallReason, TcpCounters};
+    use lowtide_rows::{EcnCounters, Role, TcpCounters};
 
     use super::*;
 
@@ -325,7 +449,8 @@ pub(crate) mod tests {
     }
 
     fn times(flows: &[FlowRow], ended_ms: u64) -> CompletionTimes {
-        CompletionTimes::new(&flows.iter().collect::<Vec<_>>(), ended_ms * 1_000_000_000)
+        let flows: Vec<&FlowRow> = flows.iter().collect();
+        CompletionTimes::new(&completion_sample(&flows, ended_ms * PS_PER_MS))
     }
 
     #[test]
@@ -368,17 +493,17 @@ pub(crate) mod tests {
     fn slowdown_is_the_time_over_the_ideal_of_each_flow() {
         let flows = [sized(1, 2, 1), sized(2, 9, 3), sized(3, 4, 4)];
         let flows: Vec<&FlowRow> = flows.iter().collect();
-        let slow = Slowdown::new(&flows, 1);
+        let slow = Slowdown::new(&slowdown_sample(&flows, 1));
         assert_eq!((slow.mean, slow.p50, slow.max), (Some(2.0), Some(2.0), Some(3.0)));
         assert_eq!(slow.mean_at_least, slow.mean);
         let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
         let unknown: Vec<&FlowRow> = unknown.iter().collect();
-        assert_eq!(Slowdown::new(&unknown, 1), Slowdown::default());
+        assert_eq!(Slowdown::new(&slowdown_sample(&unknown, 1)), Slowdown::default());
         // 4 ms with an ideal of 2 ms, and one flow that never opened, whose slowdown is at least 1.
         let ps = |ms: u64| ms * 1_000_000_000;
         let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, FlowStatus::Unfinished) };
         let cut = [sized(1, 3, 1), open, flow(10, None, FlowStatus::Unfinished)];
-        let slow = Slowdown::new(&cut.iter().collect::<Vec<_>>(), ps(10));
+        let slow = Slowdown::new(&slowdown_sample(&cut.iter().collect::<Vec<_>>(), ps(10)));
         assert_eq!((slow.mean, slow.mean_at_least), (None, Some(2.0)));
     }
 
@@ -389,15 +514,15 @@ pub(crate) mod tests {
             .into();
         let flows: Vec<&FlowRow> = flows.iter().collect();
         let ends = [10_000, 100_000, 1_000_000, 10_000_000];
-        let found = by_size_class(&flows, 1, &ends);
+        let found = by_size_class(&flows, (0, 1), &ends);
         let shown: Vec<(String, usize)> = found.iter().map(|c| (c.name(), c.flows)).collect();
         let expected = [("0 B-10 kB", 2), ("10 kB-100 kB", 2), ("10 MB-", 1)];
         assert_eq!(shown, expected.map(|(name, n)| (name.to_owned(), n)));
         assert_eq!(found[0].fct_ms.mean, Some(25.5));
-        assert!(by_size_class(&flows[..1], 1, &ends).is_empty(), "one size needs no classes");
+        assert!(by_size_class(&flows[..1], (0, 1), &ends).is_empty(), "one size needs no classes");
         let own: Vec<(String, usize)> =
-            by_size_class(&flows, 1, &[10_000]).iter().map(|c| (c.name(), c.flows)).collect();
+            by_size_class(&flows, (0, 1), &[10_000]).iter().map(|c| (c.name(), c.flows)).collect();
         assert_eq!(own, [("0 B-10 kB".to_owned(), 2), ("10 kB-".to_owned(), 3)]);
-        assert!(by_size_class(&flows, 1, &[]).is_empty());
+        assert!(by_size_class(&flows, (0, 1), &[]).is_empty());
     }
 }

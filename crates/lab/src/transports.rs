@@ -260,6 +260,11 @@ impl Transports {
         results.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
         results.summary.iter_mut().for_each(|row| rename(&mut row.subject.scheme));
         results.findings.iter_mut().for_each(|finding| rename(&mut finding.scheme));
+        results.tails.iter_mut().for_each(|row| rename(&mut row.scheme));
+        results.ratios.iter_mut().for_each(|ratio| {
+            rename(&mut ratio.a);
+            rename(&mut ratio.b);
+        });
         (manifest, results)
     }
 }

@@ -8,7 +8,7 @@ pub enum SonicError {
     Field {
         /// Table, entry and field, as `WRED_PROFILE|WEB|green_min_threshold`.
         at: String,
-        /// What is wrong, and what would be right.
+        /// The error, and a correct value.
         problem: String,
     },
     /// Two files have different values for one entry.
@@ -22,7 +22,7 @@ pub enum SonicError {
     Inexpressible {
         /// Key below `[switch]`.
         key: String,
-        /// What it can express.
+        /// The values that it can express.
         problem: String,
     },
 }

@@ -1,8 +1,8 @@
 //! SONiC's tables of queues and buffers (`WRED_PROFILE`, `QUEUE`, `BUFFER_POOL`, `BUFFER_PROFILE`,
 //! `BUFFER_QUEUE`, `PORT` of its CONFIG_DB) to and from `[switch]` of a scenario.
 //!
-//! Contract: [`Settings`] holds only what both sides can express. Whatever one side has and the
-//! other lacks is an error that says so, so importing an export returns the same settings.
+//! Contract: [`Settings`] holds only what both sides can express. A setting that only one
+//! side has is an error that names it, so importing an export returns the same settings.
 //!
 //! Sources: the YANG model `sonic-wred-profile`, and *QoS and Buffers* of NVIDIA's SONiC guide
 //! (`dynamic_th`). Packets are green unless a switch meters them, so only the green thresholds

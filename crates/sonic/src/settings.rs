@@ -1,10 +1,10 @@
-//! What both SONiC and `[switch]` can express.
+//! The settings that both SONiC and `[switch]` can express.
 
 use lowtide_units::Bytes;
 
-/// Least exponent of `dynamic_th` with a ratio above zero (-8 stands for zero).
+/// Least exponent of `dynamic_th` with a ratio above zero (-8 is zero).
 pub(crate) const MIN_EXPONENT: i8 = -7;
-/// Greatest exponent of `dynamic_th` (7 stands for no limit).
+/// Greatest exponent of `dynamic_th` (7 is no limit).
 pub(crate) const MAX_EXPONENT: i8 = 6;
 
 /// Queue and buffer of the ports of a switch.

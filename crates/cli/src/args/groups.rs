@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["run", "check", "new", "show", "list", "explain", "schema"],
     ),
     ("What does the result say?", &["report", "table", "compare", "diff", "plot", "pcap"]),
-    ("How do I configure or deploy it?", &["plan", "matrix", "import", "export"]),
+    ("How do I configure or deploy it?", &["advise", "plan", "matrix", "import", "export"]),
     ("Does it reproduce the papers?", &["papers"]),
     ("What happens on real packets?", &["live", "testbed", "kernel", "analyze"]),
     ("Is it correct and fast?", &["packetdrill", "bench"]),

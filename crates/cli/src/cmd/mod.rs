@@ -1,5 +1,6 @@
 //! One file per command; those that only print a text share `new`.
 
+pub(crate) mod advise;
 pub(crate) mod analyze;
 mod backend;
 pub(crate) mod bench;
@@ -20,8 +21,8 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
-pub(crate) mod switch_config;
 pub(crate) mod show;
+pub(crate) mod switch_config;
 pub(crate) mod table;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;

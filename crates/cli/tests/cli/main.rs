@@ -1,6 +1,7 @@
 //! Tests of the command as a process, and of the workspace. Tests that need root are in
 //! `tests/privileged`.
 
+mod advise;
 mod analyze;
 mod effective_transport;
 mod layers;
@@ -14,6 +15,6 @@ mod plan_compare_tasks;
 mod portability;
 mod process;
 mod runs;
-mod switch_config;
 mod small_commands;
+mod switch_config;
 mod unsafe_code;

@@ -5,6 +5,7 @@
 //! with their cause if the numbers show it.
 
 mod check;
+pub mod fabric;
 
 use lowtide_units::{Duration, Rate};
 use serde::Serialize;

@@ -16,6 +16,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
         digest: format!("{packets}"),
         reason: "time".to_owned(),
         ended_ms: 1.0,
+        warmup_ms: 0.0,
         groups: Vec::new(),
         queries: Vec::new(),
         queues: vec![QueueFacts {

@@ -4,16 +4,23 @@ use std::fmt::Write as _;
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 
+use crate::naming::point_text;
 use crate::plots::PlotInput;
+use crate::plots::longest_queue;
+use crate::plots::question::Question;
 use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
 use crate::times::CompletionTimes;
 
-/// A metric of a traffic group.
+/// A metric of a traffic group or of a queue.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PlottedMetric {
-    /// The traffic group.
+    /// The traffic group, or the queue.
     pub(crate) group: String,
+    /// Whether it is a queue's.
+    pub(crate) of_queue: bool,
+    /// The question that it answers.
+    pub(crate) question: Question,
     /// Name of the metric in the summary.
     pub(crate) metric: &'static str,
     /// Name in sentences.
@@ -54,6 +61,8 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     let of = |group: &str| -> Vec<PlottedMetric> {
         let measure = |metric, title, unit, over| PlottedMetric {
             group: group.to_owned(),
+            of_queue: false,
+            question: if metric == "goodput_mbps" { Question::Line } else { Question::ShortFlows },
             metric,
             title,
             unit,
@@ -82,9 +91,31 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
 
 /// Returns the figures of each traffic group: the schemes over the key with the most values. With
 /// several swept keys there is one more figure per key, with a curve per value of the others.
-pub(crate) fn figures(source: PlotInput<'_>) -> Vec<Figure> {
-    let measures = plotted_metrics(source);
-    measures.iter().take(MAX_METRICS).flat_map(|m| of_group(source, m)).collect()
+pub(crate) fn figures(source: PlotInput<'_>) -> Vec<(Question, Figure)> {
+    let mut measures = plotted_metrics(source);
+    measures.truncate(MAX_METRICS);
+    measures.extend(line_and_fairness(source));
+    let all = measures.iter();
+    all.flat_map(|m| of_group(source, m).into_iter().map(|f| (m.question, f))).collect()
+}
+
+/// Returns the utilisation of the line with the longest queue, and Jain's index of each group of
+/// several flows.
+pub(crate) fn line_and_fairness(source: PlotInput<'_>) -> Vec<PlottedMetric> {
+    let measure = |group: &str, of_queue, metric, title| PlottedMetric {
+        group: group.to_owned(),
+        of_queue,
+        question: if of_queue { Question::Line } else { Question::Fairness },
+        metric,
+        title,
+        unit: "",
+        over: "flows",
+    };
+    let queue = longest_queue(source).map(|q| measure(q, true, "utilisation", "Utilisation"));
+    let groups = source.at_point().next().map_or(&[][..], |run| &run.groups);
+    let several = groups.iter().filter(|g| g.jain.is_some());
+    let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain's index"));
+    queue.into_iter().chain(fairness.take(MAX_METRICS)).collect()
 }
 
 fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
@@ -92,7 +123,13 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
         .results
         .summary
         .iter()
-        .filter(|r| r.subject.is_group_metric(&measure.group, measure.metric))
+        .filter(|r| {
+            if measure.of_queue {
+                r.subject.is_queue_metric(&measure.group, measure.metric)
+            } else {
+                r.subject.is_group_metric(&measure.group, measure.metric)
+            }
+        })
         .collect();
     let (points, schemes) = (&source.manifest.points, &source.manifest.schemes);
     if points.len() * schemes.len() < 2 {
@@ -108,9 +145,9 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
         &measure.column(),
         &values,
     );
-    let id =
-        format!("{}-{}", measure.title.to_lowercase().replace(' ', "-"), file_name(&measure.group));
-    let title = format!("{} of group {}", measure.title, measure.group);
+    let id = format!("{}-{}", file_name(&measure.title.to_lowercase()), file_name(&measure.group));
+    let kind = if measure.of_queue { "line" } else { "group" };
+    let title = format!("{} of {kind} {}", measure.title, measure.group);
     let text = caption(source, measure, &rows);
     let figure = |id: &str, title: String, more: &str, legend, panels| Figure {
         id: id.to_owned(),
@@ -151,7 +188,7 @@ fn by_slice(sweep: &Sweep, source: PlotInput<'_>, rows: &[&SummaryRow], y: &Axis
         let curve = |(style, scheme): (usize, &String)| {
             sweep.curve(style, scheme, String::new(), slice, rows)
         };
-        panel(slice.to_string(), sweep, y, schemes.map(curve).collect())
+        panel(point_text(slice), sweep, y, schemes.map(curve).collect())
     };
     spread(sweep.slices.len(), MAX_PANELS).into_iter().map(panel).collect()
 }
@@ -190,7 +227,7 @@ fn left_out(all: usize, most: usize) -> String {
     format!(" {most} of {all} combinations of the other keys are drawn; summary.json has all.")
 }
 
-fn file_name(group: &str) -> String {
+pub(crate) fn file_name(group: &str) -> String {
     group.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 

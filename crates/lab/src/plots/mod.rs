@@ -4,8 +4,10 @@
 //! last point of the sweep, and say so. Only schemes and queues with data are drawn.
 
 mod metric;
+mod question;
 mod queue;
 mod sweep;
+mod tails;
 mod window;
 
 use lowtide_charts::{Axis, Figure};
@@ -14,10 +16,13 @@ use lowtide_units::{Duration, parse_duration};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
+use crate::naming::point_text;
 use crate::results::Results;
 
-pub(crate) use metric::plotted_metrics;
+pub(crate) use metric::{line_and_fairness, plotted_metrics};
+pub(crate) use question::Question;
 pub(crate) use queue::longest_queue;
+pub(crate) use sweep::spread;
 pub use sweep::{Sweep, axis_position};
 
 /// Data source of the figures.
@@ -28,17 +33,23 @@ pub(crate) struct PlotInput<'a> {
 }
 
 /// Returns all figures of a run directory, the most significant first.
-pub(crate) fn figures(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>, LabError> {
-    let mut out = metric::figures(source);
+pub(crate) fn figures(
+    dir: &RunDir,
+    source: PlotInput<'_>,
+) -> Result<Vec<(Question, Figure)>, LabError> {
+    let of = |question| move |figure| (question, figure);
+    let short = tails::over_sweep(source).into_iter().chain(tails::distributions(source));
+    let mut out: Vec<(Question, Figure)> = short.map(of(Question::ShortFlows)).collect();
+    out.extend(metric::figures(source));
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
     if let Some(queue) = longest_queue(source) {
-        out.extend(queue::over_time(source, queue, &series.queue_samples));
-        out.extend(queue::distribution(source, queue, &dir.levels(&all)?));
+        out.extend(queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)));
+        out.extend(queue::distribution(source, queue, &dir.levels(&all)?).map(of(Question::Queue)));
     }
-    out.extend(window::window(source, &series.probes));
-    out.extend(window::alpha(source, &series.probes));
+    out.extend(window::window(source, &series.probes).map(of(Question::Senders)));
+    out.extend(window::alpha(source, &series.probes).map(of(Question::Senders)));
     Ok(out)
 }
 
@@ -83,7 +94,11 @@ impl<'a> PlotInput<'a> {
     pub(crate) fn caption_prefix(self) -> String {
         let seed = self.manifest.seeds.first().map_or_else(String::new, u64::to_string);
         let point = self.point();
-        if point.is_empty() { format!("Seed {seed}.") } else { format!("At {point}, seed {seed}.") }
+        if point.is_empty() {
+            format!("Seed {seed}.")
+        } else {
+            format!("At {}, seed {seed}.", point_text(&point))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind
 use lowtide_rows::{LevelRow, QueueSampleRow};
 use lowtide_units::parse_packets;
 
+use crate::naming::point_text;
 use crate::plots::{PlotInput, time_axis};
 
 /// Limit on the points of a trace.
@@ -148,7 +149,7 @@ pub(crate) fn distribution(
         n => format!("all {n} seeds"),
     };
     let point = source.point();
-    let at = if point.is_empty() { String::new() } else { format!("At {point}. ") };
+    let at = if point.is_empty() { String::new() } else { format!("At {}. ", point_text(&point)) };
     Some(Figure {
         id: "queue-distribution".into(),
         title: format!("How long the queue at {queue} is"),

@@ -4,6 +4,7 @@ use lowtide_charts::{Axis, Dot, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 
+use crate::naming;
 use crate::summary::SummaryRow;
 
 /// A swept key along the horizontal axis, and the other swept keys.
@@ -60,7 +61,19 @@ impl Sweep {
 
     /// Returns the axis of the key.
     pub fn axis(&self) -> Axis {
-        Axis::named(&self.key, &self.key, self.values.clone())
+        let values: Vec<&str> = self.values.iter().map(|(_, v)| v.as_str()).collect();
+        Axis::named(&naming::axis_title(&self.key, &values), &self.key, self.values.clone())
+    }
+
+    /// Returns the position of a point on the axis.
+    pub(crate) fn position(&self, point: &SweepPoint) -> Option<f64> {
+        let value = point.get(&self.key)?;
+        self.values.iter().find(|(_, name)| name == value).map(|(at, _)| *at)
+    }
+
+    /// Returns a point without the key.
+    pub(crate) fn rest(&self, point: &SweepPoint) -> SweepPoint {
+        without(point, &self.key)
     }
 
     /// Returns the last part of the key, which suffices in a title.
@@ -93,8 +106,7 @@ impl Sweep {
         });
         let mut points: Vec<Dot> = of
             .filter_map(|r| {
-                let value = r.subject.point.get(&self.key)?;
-                let x = self.values.iter().find(|(_, name)| name == value)?.0;
+                let x = self.position(&r.subject.point)?;
                 Some(Dot { x, y: r.mean?, interval: r.ci95 })
             })
             .collect();

@@ -4,6 +4,7 @@
 //! seeds, incomplete flows, decisive settings, the digest, and the command that reproduces it.
 
 mod queues;
+mod tails;
 
 use lowtide_charts::page::{data_uri, fill};
 use lowtide_charts::{FigureFiles, number};
@@ -14,15 +15,21 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::findings::RunFinding;
-use crate::plots::{PlotInput, plotted_metrics};
+use crate::naming::{point_text, title};
+use crate::plots::{PlotInput, Question, line_and_fairness, plotted_metrics};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
 use crate::transports::Transports;
+use crate::verdict::{counted, verdict};
 
 /// A table of the page.
 #[derive(Serialize)]
 struct HtmlTable {
+    #[serde(skip)]
+    question: Question,
+    /// Whether it is collapsed.
+    minor: bool,
     title: String,
     head: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -65,26 +72,17 @@ fn shown_findings(source: PlotInput<'_>) -> Vec<String> {
 pub(crate) fn render(
     source: PlotInput<'_>,
     transports: &Transports,
-    figures: &[FigureFiles],
+    figures: &[(Question, FigureFiles)],
 ) -> Result<String, LabError> {
     let m = source.manifest;
-    let figures: Vec<Value> = figures
-        .iter()
-        .map(|figure| {
-            context! {
-                id => figure.id.as_str(),
-                caption => figure.caption.as_str(),
-                svg => Value::from_safe_string(figure.svg.clone()),
-                csv => data_uri(&figure.csv),
-            }
-        })
-        .collect();
+    let shown = source.point();
     let (deciding, rest) = partition_settings(&m.settings);
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
-        figures,
-        tables => Serde(tables(source)),
+        verdict => verdict(source.results, &m.schemes, &shown),
+        counted => counted(source.results),
+        sections => sections(source, figures),
         mismatches => Serde(&transports.mismatches),
         ran => Serde(transports.ran().map(|(s, ran)| (transports.label(s), ran)).collect::<Vec<_>>()),
         deciding => Serde(deciding),
@@ -95,6 +93,38 @@ pub(crate) fn render(
         more_findings => source.results.findings.len().saturating_sub(MAX_FINDINGS),
     };
     Ok(fill(include_str!("report.html"), &page)?)
+}
+
+/// Returns the questions with their figures and tables; those without any are left out.
+fn sections(source: PlotInput<'_>, figures: &[(Question, FigureFiles)]) -> Vec<Value> {
+    let tables = tables(source);
+    let section = |question: Question| {
+        let figures: Vec<Value> = figures
+            .iter()
+            .filter(|(of, _)| *of == question)
+            .map(|(_, figure)| {
+                context! {
+                    id => figure.id.as_str(),
+                    caption => figure.caption.as_str(),
+                    svg => Value::from_safe_string(figure.svg.clone()),
+                    csv => data_uri(&figure.csv),
+                }
+            })
+            .collect();
+        let (minor, major): (Vec<&HtmlTable>, Vec<&HtmlTable>) =
+            tables.iter().filter(|t| t.question == question).partition(|t| t.minor);
+        let empty = figures.is_empty() && minor.is_empty() && major.is_empty();
+        (!empty).then(|| {
+            context! {
+                id => question.id(),
+                heading => question.heading(),
+                figures,
+                tables => Serde(major),
+                minor => Serde(minor),
+            }
+        })
+    };
+    Question::ALL.into_iter().filter_map(section).collect()
 }
 
 /// Returns the differences between real packets and the scenario, each once.
@@ -135,9 +165,11 @@ const CENSORED: [(&str, &str); 4] = [
 ];
 
 fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
-    let mut out = Vec::new();
+    let mut out = tails::tables(source);
     for m in plotted_metrics(source) {
         let of = |what: &str, metric: &str| HtmlTable {
+            question: m.question,
+            minor: m.question == Question::ShortFlows,
             title: format!("{what} of group {}{}", m.group, m.in_unit()),
             head: head(source),
             rows: by_point(source, |r| r.subject.is_group_metric(&m.group, metric)),
@@ -157,48 +189,25 @@ fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             );
         }
     }
-    out.extend(classes(source));
+    for m in line_and_fairness(source) {
+        let of = |r: &SummaryRow| {
+            if m.of_queue {
+                r.subject.is_queue_metric(&m.group, m.metric)
+            } else {
+                r.subject.is_group_metric(&m.group, m.metric)
+            }
+        };
+        out.push(HtmlTable {
+            question: m.question,
+            minor: false,
+            title: format!("{} of {}", m.title, m.group),
+            head: head(source),
+            rows: by_point(source, of),
+        });
+    }
     out.extend(queries(source));
     out.extend(queues::grids(source));
     out
-}
-
-/// Returns one table per group at the point shown, of flows by size if sizes differ.
-fn classes(source: PlotInput<'_>) -> Vec<HtmlTable> {
-    const METRICS: [(&str, &str); 6] = [
-        ("flows", "flows"),
-        ("fct_ms.mean", "mean (ms)"),
-        ("fct_ms.p50", "median (ms)"),
-        ("fct_ms.p99", "99 % (ms)"),
-        ("slowdown.mean", "mean slowdown"),
-        ("slowdown.p99", "99 % slowdown"),
-    ];
-    let mut kinds: Vec<(&str, &str)> = Vec::new();
-    for row in &source.results.summary {
-        if let (Some(group), Some(class)) = (&row.subject.group, &row.subject.class)
-            && !kinds.contains(&(group, class))
-        {
-            kinds.push((group, class));
-        }
-    }
-    kinds.sort_by(|a, b| a.0.cmp(b.0));
-    let groups = kinds.chunk_by(|a, b| a.0 == b.0);
-    groups
-        .filter_map(|of_group| {
-            let group = of_group.first()?.0;
-            let rows = of_group.iter().flat_map(|(_, class)| {
-                METRICS.iter().map(move |(metric, name)| {
-                    let of = |r: &SummaryRow| {
-                        r.subject.group.as_deref() == Some(group)
-                            && r.subject.class.as_deref() == Some(class)
-                            && r.subject.metric == *metric
-                    };
-                    at_point(source, format!("{class}, {name}"), &of)
-                })
-            });
-            Some(grid(source, &format!("Flows of group {group} by size"), rows.collect()))
-        })
-        .collect()
 }
 
 /// Returns one table of query metrics per group at the point shown.
@@ -219,16 +228,24 @@ fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
                 r.subject.is_group_metric(&group.name, metric)
             })
         });
-        grid(source, &format!("Queries of group {}", group.name), rows.collect())
+        let title = format!("Queries of group {}", group.name);
+        HtmlTable { minor: true, ..grid(source, Question::ShortFlows, &title, rows.collect()) }
     };
     groups.iter().map(table).collect()
 }
 
 /// Returns a table with a column per scheme, at the point shown.
-fn grid(source: PlotInput<'_>, title: &str, rows: Vec<Vec<String>>) -> HtmlTable {
-    let point = source.point();
-    let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
+fn grid(
+    source: PlotInput<'_>,
+    question: Question,
+    title: &str,
+    rows: Vec<Vec<String>>,
+) -> HtmlTable {
+    let at = point_text(&source.point());
+    let at = if at.is_empty() { at } else { format!(", at {at}") };
     HtmlTable {
+        question,
+        minor: false,
         title: format!("{title}{at}"),
         head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
         rows,
@@ -254,7 +271,7 @@ fn at_point(
 
 fn head(source: PlotInput<'_>) -> Vec<String> {
     let first = source.point();
-    let keys: Vec<&str> = first.keys().collect();
+    let keys: Vec<String> = first.keys().map(title).collect();
     std::iter::once(keys.join(", ")).chain(source.manifest.schemes.clone()).collect()
 }
 

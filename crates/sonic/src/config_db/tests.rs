@@ -72,7 +72,7 @@ fn a_switch_has_the_tables_that_sonic_reads() {
     );
     assert_eq!(json["QUEUE"]["Ethernet4|3"]["wred_profile"], WRED);
     assert_eq!(json["BUFFER_PROFILE"][BUFFER_PROFILE]["dynamic_th"], "-2");
-    // What is reserved for two ports is not in the pool.
+    // The pool is without the memory that is reserved for two ports.
     assert_eq!(json["BUFFER_POOL"][BUFFER_POOL]["size"], (16_000_000 - 2 * 1518).to_string());
 }
 

@@ -1,0 +1,82 @@
+//! `lowtide advise`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lowtide_units::{Fraction, Rate, parse_fraction, parse_rate};
+
+pub(super) const EXAMPLES: &str = "\
+The rule: of the values of K at which two long DCTCP flows fill a host's line within one point of
+the best, the one with the shortest 99th percentile of the slowdown of flows up to 100 kB. All
+values have the same seeds. docs/howto/advise.md defines each line of the output.
+
+Examples:
+  lowtide advise --hosts 25G --up 100G --load '50 %' --incast 32
+  lowtide advise --racks 8 --hosts-per-rack 20 --hosts 10G --up 40G --spines 2 --load '20 %'
+  lowtide advise mine.toml -s switch.memory='32 MB'      a scenario file, or an embedded scenario";
+
+/// A fabric with its traffic.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArgs {
+    /// Scenario file, or name of an embedded scenario; default: a leaf-spine fabric of the options
+    #[arg(conflicts_with_all = ["racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
+        "sizes", "incast", "flows"])]
+    pub(crate) scenario: Option<String>,
+    /// Racks
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) racks: u32,
+    /// Hosts of each rack
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub(crate) hosts_per_rack: u32,
+    /// Rate of each host's line, as 25G
+    #[arg(long, value_name = "RATE", default_value = "25G", value_parser = rate)]
+    pub(crate) hosts: Rate,
+    /// Rate of each line between a leaf and a spine, as 100G
+    #[arg(long, value_name = "RATE", default_value = "100G", value_parser = rate)]
+    pub(crate) up: Rate,
+    /// Spines; default: the fewest without oversubscription
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub(crate) spines: Option<u32>,
+    /// Memory of each switch, as '16 MB', or a switch (`lowtide list switches`), as triumph
+    #[arg(long, value_name = "SIZE|NAME", default_value = "16 MB")]
+    pub(crate) buffer: String,
+    /// Offered load, a share of the hosts' lines
+    #[arg(long, value_name = "SHARE", default_value = "30 %", value_parser = share)]
+    pub(crate) load: Fraction,
+    /// Distribution of flow sizes (`lowtide list distributions`), or a file
+    #[arg(long, value_name = "NAME", default_value = "web-search-654kb")]
+    pub(crate) sizes: String,
+    /// Servers that each query asks at once; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) incast: u32,
+    /// Flows of each run
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub(crate) flows: u32,
+    /// Set a key of the scenario
+    #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// CPU seconds that the runs may take by their estimate; more give more certainty
+    #[arg(long, value_name = "SECONDS", default_value_t = 240, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) budget: u64,
+    /// Parallel runs; default: one per CPU
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Directory for the knee figure (SVG, CSV), the scenario with the advised values, and the
+    /// lines of the switch (SONiC); default: none are written
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Parses `25G` as well as `25 Gbit/s`.
+fn rate(text: &str) -> Result<Rate, String> {
+    let text = text.trim();
+    let whole = match text.strip_suffix(['G', 'g']) {
+        Some(number) => format!("{number} Gbit/s"),
+        None => text.to_owned(),
+    };
+    parse_rate(&whole).map_err(|e| e.to_string())
+}
+
+fn share(text: &str) -> Result<Fraction, String> {
+    parse_fraction(text).map_err(|e| e.to_string())
+}

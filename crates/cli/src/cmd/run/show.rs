@@ -1,0 +1,195 @@
+//! Results of a plan on the terminal: verdict, tails, means, queues.
+//!
+//! Contract: tables fit 80 columns. The numbers are those of the report, `summary.json` and
+//! `tails.csv`.
+
+use lowtide_lab::{CompletedExperiment, SummaryRow};
+use lowtide_scenario::RunPlan;
+
+use super::{MAX_REMARKS, tails};
+use crate::error::CommandError;
+use crate::output::Output;
+
+pub(super) fn show(
+    plan: &RunPlan,
+    finished: &CompletedExperiment,
+    out: Output,
+) -> Result<(), CommandError> {
+    if out.json {
+        return out.json(&finished.results.envelope(&finished.manifest));
+    }
+    let rows = &finished.results.summary;
+    let transports = finished.transports();
+    let labels: Vec<&str> = plan.schemes.iter().map(|s| transports.label(s)).collect();
+    for sentence in finished.verdict() {
+        out.paragraph(&sentence)?;
+    }
+    out.paragraph(&finished.counted())?;
+    tails::show(plan, finished, out)?;
+    transfers(plan, rows, &labels, out)?;
+    queues(plan, rows, &labels, out)?;
+    let ran: Vec<String> =
+        transports.ran().map(|(scheme, ran)| format!("{scheme}: {ran}")).collect();
+    out.text(&format!("ran {}", ran.join("; ")))?;
+    for mismatch in &transports.mismatches {
+        out.text(&format!("note: {}", mismatch.text))?;
+    }
+    let unfinished = finished.results.unfinished();
+    if unfinished > 0 {
+        out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;
+    }
+    let findings = &finished.results.findings;
+    for finding in findings.iter().take(MAX_REMARKS) {
+        out.paragraph(&format!("- {}", finding.sentence()))?;
+    }
+    if let Some(more @ 1..) = findings.len().checked_sub(MAX_REMARKS) {
+        out.text(&format!("and {more} more in summary.json"))?;
+    }
+    out.text(&format!(
+        "digest {}\nreport {}",
+        finished.results.digest,
+        finished.dir.join("report.html").display()
+    ))
+}
+
+/// Prints lines of each group and point, one column per scheme: completion times of queries,
+/// transfer times of flows with a size, goodput of others. If some did not complete, the mean is
+/// missing; percentiles that they cannot change and a lower bound of the mean replace it.
+fn transfers(
+    plan: &RunPlan,
+    rows: &[SummaryRow],
+    labels: &[&str],
+    out: Output,
+) -> Result<(), CommandError> {
+    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.subject.group.as_deref()).collect();
+    groups.dedup();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut cells = Vec::new();
+    for group in groups {
+        for point in &plan.points {
+            let line = |metric: &str| {
+                let of_scheme = |scheme: &String| {
+                    rows.iter().find(|r| {
+                        r.subject.is_group_metric(group, metric)
+                            && r.subject.scheme == *scheme
+                            && r.subject.point.0 == *point
+                    })
+                };
+                let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(of_scheme).collect();
+                found.iter().flatten().any(|r| r.mean.is_some()).then_some(found)
+            };
+            let mut lines = Vec::new();
+            for times in ["qct_ms", "fct_ms"] {
+                let mean = format!("{times}.mean");
+                let whole = line(&mean);
+                let censored =
+                    whole.as_ref().is_none_or(|w| w.iter().flatten().any(|r| r.mean.is_none()));
+                lines.extend(whole.map(|found| (mean, found)));
+                let more = CENSORED.iter().filter(|_| censored);
+                let more = more.map(|metric| format!("{times}.{metric}"));
+                lines.extend(more.filter_map(|metric| line(&metric).map(|found| (metric, found))));
+                if !lines.is_empty() {
+                    break;
+                }
+            }
+            if lines.is_empty() {
+                lines.extend(line("goodput_mbps").map(|found| ("goodput_mbps".to_owned(), found)));
+            }
+            for (metric, found) in lines {
+                let mut line = vec![group.to_string(), values(point), name(&metric).to_string()];
+                line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
+                cells.push(line);
+            }
+        }
+    }
+    table(labels, &["flows", "point", "metric"], &cells, out)
+}
+
+/// Metrics printed in place of a mean that unfinished flows or queries leave undefined.
+const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
+
+/// Prints the switch queue with the largest mean length, at each point.
+fn queues(
+    plan: &RunPlan,
+    rows: &[SummaryRow],
+    labels: &[&str],
+    out: Output,
+) -> Result<(), CommandError> {
+    let mean = |r: &&SummaryRow| r.subject.metric == "mean_packets" && r.mean.is_some();
+    let longest = rows
+        .iter()
+        .filter(|r| r.subject.queue.is_some() && r.subject.class.is_none())
+        .filter(mean)
+        .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
+    let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
+    let mut cells = Vec::new();
+    for point in &plan.points {
+        for metric in ["mean_packets", "p99_packets", "drops"] {
+            let mut line = vec![values(point), name(metric).to_string()];
+            for scheme in &plan.schemes {
+                let row = rows.iter().find(|r| {
+                    r.subject.is_queue_metric(queue, metric)
+                        && r.subject.scheme == *scheme
+                        && r.subject.point.0 == *point
+                });
+                line.push(row.map_or_else(|| "–".to_string(), value));
+            }
+            cells.push(line);
+        }
+    }
+    out.text(&format!("queue at {queue}"))?;
+    table(labels, &["point", "metric"], &cells, out)
+}
+
+fn table(
+    labels: &[&str],
+    lead: &[&str],
+    cells: &[Vec<String>],
+    out: Output,
+) -> Result<(), CommandError> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let header: Vec<&str> = lead.iter().chain(labels).copied().collect();
+    let right: Vec<usize> = (lead.len()..header.len()).collect();
+    out.narrow_table(&header, &right, cells)
+}
+
+/// Returns the values of a point, with their keys if there are several.
+pub(super) fn values(point: &[(String, String)]) -> String {
+    match point {
+        [] => "–".to_string(),
+        [(_, value)] => value.clone(),
+        many => many.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn name(metric: &str) -> &str {
+    match metric {
+        "qct_ms.mean" => "query completion, ms",
+        "qct_ms.p50" => "query completion, median, ms",
+        "qct_ms.p95" => "query completion, p95, ms",
+        "qct_ms.p99" => "query completion, p99, ms",
+        "qct_ms.mean_at_least" => "query completion, mean at least, ms",
+        "fct_ms.mean" => "transfer time, ms",
+        "fct_ms.p50" => "transfer time, median, ms",
+        "fct_ms.p95" => "transfer time, p95, ms",
+        "fct_ms.p99" => "transfer time, p99, ms",
+        "fct_ms.mean_at_least" => "transfer time, mean at least, ms",
+        "goodput_mbps" => "goodput, Mbit/s",
+        "mean_packets" => "mean, packets",
+        "p99_packets" => "p99, packets",
+        other => other,
+    }
+}
+
+/// Formats the mean with half of its confidence interval.
+fn value(row: &SummaryRow) -> String {
+    let Some(mean) = row.mean else { return "–".to_string() };
+    let digits = if mean.abs() >= 100.0 { 1 } else { 2 };
+    match row.ci95 {
+        Some([low, high]) => format!("{mean:.digits$} ± {:.digits$}", (high - low) / 2.0),
+        None => format!("{mean:.digits$}"),
+    }
+}

@@ -1,0 +1,65 @@
+//! `lowtide advise` as a process.
+
+use crate::process::{lowtide, stderr, stdout};
+
+/// A fabric of eight hosts, with little traffic.
+const SMALL: [&str; 14] = [
+    "advise",
+    "--racks",
+    "2",
+    "--hosts-per-rack",
+    "4",
+    "--hosts",
+    "1G",
+    "--up",
+    "4G",
+    "--flows",
+    "60",
+    "--incast",
+    "4",
+    "--budget=1",
+];
+
+#[test]
+fn the_answer_comes_first_and_its_files_are_usable() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("advice");
+    let advised = lowtide(&[&SMALL[..], &["-o", out.to_str().unwrap()]].concat());
+    assert!(advised.status.success(), "{}", stderr(&advised));
+    let text = stdout(&advised);
+    assert!(text.starts_with("Set K = "), "{text}");
+    assert!(
+        text.contains("WRED_PROFILE") && text.lines().all(|l| l.chars().count() <= 80),
+        "{text}"
+    );
+    for name in ["knee.svg", "knee.csv", "sonic.json"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    let scenario = out.join("advised.toml");
+    let checked = lowtide(&["check", scenario.to_str().unwrap()]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    let json = lowtide(&[&SMALL[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let candidates = json["candidates"].as_array().unwrap();
+    let chosen = &candidates[usize::try_from(json["advised"].as_u64().unwrap()).unwrap()];
+    // Terminal and JSON agree, and the switch has the advised K.
+    assert!(text.starts_with(&format!("Set K = {} packets", chosen["k_packets"])), "{text}");
+    let wred = &json["sonic"]["WRED_PROFILE"]["LOWTIDE"]["green_min_threshold"];
+    assert_eq!(wred.as_str().unwrap(), chosen["k_bytes"].to_string());
+}
+
+#[test]
+fn fabrics_that_cannot_be_are_refused() {
+    for (args, message) in [
+        (&["--load", "120 %"][..], "at most 100 %"),
+        (&["--spines", "1", "--load", "90 %"], "at most --load"),
+        (&["--racks", "1"], "at least two racks"),
+        (&["--hosts", "25"], "no unit"),
+        (&["first-light", "--load", "20 %"], "cannot be used with"),
+        (&["first-light"], "compares or sweeps something itself"),
+    ] {
+        let refused = lowtide(&[&["advise"], args].concat());
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(message), "{args:?}: {}", stderr(&refused));
+    }
+}

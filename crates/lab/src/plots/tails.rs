@@ -1,0 +1,181 @@
+//! Figures of tails: the distribution by size class, and the tail over the swept key.
+
+use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
+use lowtide_record::SweepPoint;
+
+use crate::facts::RunFacts;
+use crate::naming::point_text;
+use crate::plots::PlotInput;
+use crate::plots::metric::file_name;
+use crate::plots::sweep::{Sweep, sweeps};
+use crate::tails::{FlowSet, Percentile, TailMetric, TailRow, all_classes, common_percentile};
+use crate::tails::{curve, flow_sets};
+
+/// Limit on panels of one figure.
+const MAX_PANELS: usize = 6;
+
+/// Returns the name of a set of flows in a figure.
+fn set_title(set: FlowSet<'_>) -> String {
+    set.class.map_or_else(|| "All sizes".to_owned(), str::to_owned)
+}
+
+/// Returns the sets of flows that figures show, by group: the classes, or the whole group without
+/// classes; their slowdown, or their completion time without ideal times.
+fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+    let mut groups: Vec<Vec<FlowSet<'a>>> = Vec::new();
+    for set in sets {
+        let of_group = |other: &&FlowSet<'_>| other.group == set.group;
+        let classed = sets.iter().filter(of_group).any(|other| other.class.is_some());
+        let slowdown =
+            sets.iter().filter(of_group).any(|other| other.metric == TailMetric::Slowdown);
+        if (classed && set.class.is_none() && set.metric != TailMetric::QctMs)
+            || (slowdown && set.metric == TailMetric::FctMs)
+        {
+            continue;
+        }
+        match groups.last_mut().filter(|g| g[0].group == set.group && g[0].metric == set.metric) {
+            Some(group) if group.len() < MAX_PANELS => group.push(*set),
+            Some(_) => {}
+            None => groups.push(vec![*set]),
+        }
+    }
+    groups
+}
+
+fn axis_label(metric: TailMetric) -> (&'static str, &'static str) {
+    match metric {
+        TailMetric::Slowdown => ("Slowdown", "slowdown"),
+        TailMetric::FctMs => ("Completion time (ms)", "fct_ms"),
+        TailMetric::QctMs => ("Query completion time (ms)", "qct_ms"),
+    }
+}
+
+/// Returns the figures of the distributions, one per group, at the point shown.
+pub(crate) fn distributions(source: PlotInput<'_>) -> Vec<Figure> {
+    let runs: Vec<&RunFacts> = source.at_point().collect();
+    let classes = all_classes(&source.results.runs);
+    let sets = flow_sets(&runs, &classes);
+    shown_sets(&sets).iter().filter_map(|of_group| distribution(source, of_group)).collect()
+}
+
+fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
+    let first = sets.first()?;
+    let panels: Vec<Panel> = sets.iter().filter_map(|set| cdf_panel(source, *set)).collect();
+    if panels.is_empty() {
+        return None;
+    }
+    let (label, column) = axis_label(first.metric);
+    let at = point_text(&source.point());
+    let at = if at.is_empty() { at } else { format!("At {at}. ") };
+    Some(Figure {
+        id: format!("{}-cdf-{}", column.replace('_', "-"), file_name(first.group)),
+        title: format!("{label} of group {}: distribution by flow size", first.group),
+        caption: format!(
+            "{at}Share of the flows of all seeds that take at most as long. Unfinished flows count, so \
+             a curve may end below one. The file cdf.csv has every point."
+        ),
+        legend: source.legend(|s| panels.iter().flat_map(|p| &p.series).any(|x| x.scheme == s)),
+        panels,
+    })
+}
+
+fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
+    let mut series = Vec::new();
+    for (style, scheme) in source.manifest.schemes.iter().enumerate() {
+        let runs: Vec<&RunFacts> = source.at_point().filter(|r| r.key.scheme == *scheme).collect();
+        let points: Vec<Dot> =
+            curve(&runs, set).into_iter().map(|(value, share)| Dot::new(value, share)).collect();
+        if points.len() > 1 {
+            let (scheme, part) = (scheme.clone(), String::new());
+            series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Steps, points });
+        }
+    }
+    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.x).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let (label, column) = axis_label(set.metric);
+    Some(Panel {
+        title: set_title(set),
+        x: Axis::fitting(label, column, &values),
+        y: Axis::linear("Share of the flows", "share_of_flows", 0.0, 1.0),
+        series,
+        guide_lines: Vec::new(),
+        shade: None,
+    })
+}
+
+/// Returns the figures of the tail over the swept key, one per group: a panel per size class. The
+/// other swept keys have the values of the point shown.
+pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
+    let all = sweeps(&source.manifest.points);
+    let Some(sweep) = all.first() else { return Vec::new() };
+    let runs: Vec<&RunFacts> = source.results.runs.iter().collect();
+    let classes = all_classes(&source.results.runs);
+    let sets = flow_sets(&runs, &classes);
+    shown_sets(&sets).iter().filter_map(|of_group| knee(source, sweep, of_group)).collect()
+}
+
+fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Figure> {
+    let first = sets.first()?;
+    let panels: Vec<Panel> =
+        sets.iter().filter_map(|set| knee_panel(source, sweep, *set)).collect();
+    if panels.is_empty() {
+        return None;
+    }
+    let (label, column) = axis_label(first.metric);
+    let rest: SweepPoint = sweep.rest(&source.point());
+    let at = if rest.is_empty() { String::new() } else { format!("At {}. ", point_text(&rest)) };
+    Some(Figure {
+        id: format!("{}-tail-{}", column.replace('_', "-"), file_name(first.group)),
+        title: format!("Tail of the {} of group {}", label.to_lowercase(), first.group),
+        caption: format!(
+            "{at}Percentile of the flows of all seeds together, the highest up to p99 that every scheme \
+             has at every point; bars are its 95 % intervals over seeds."
+        ),
+        legend: source.legend(|s| panels.iter().flat_map(|p| &p.series).any(|x| x.scheme == s)),
+        panels,
+    })
+}
+
+fn knee_panel(source: PlotInput<'_>, sweep: &Sweep, set: FlowSet<'_>) -> Option<Panel> {
+    let which: Percentile = common_percentile(&source.results.tails, set);
+    let rest = sweep.rest(&source.point());
+    let of = |row: &&TailRow| set.has(row) && sweep.rest(&row.point) == rest;
+    let rows: Vec<&TailRow> = source.results.tails.iter().filter(of).collect();
+    let series: Vec<PlotSeries> = source
+        .manifest
+        .schemes
+        .iter()
+        .enumerate()
+        .map(|(style, scheme)| {
+            let dot = |row: &&TailRow| {
+                let found = row.quantile(which);
+                let x = sweep.position(&row.point)?;
+                Some(Dot { x, y: found.value?, interval: found.ci95 })
+            };
+            let of_scheme = rows.iter().filter(|row| row.scheme == *scheme);
+            let mut points: Vec<Dot> = of_scheme.filter_map(dot).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let kind = if sweep.ordered { SeriesKind::Measured } else { SeriesKind::Dots };
+            PlotSeries { scheme: scheme.clone(), part: String::new(), style, kind, points }
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    let ends = series.iter().flat_map(|s| &s.points);
+    let values: Vec<f64> =
+        ends.flat_map(|p| std::iter::once(p.y).chain(p.interval.into_iter().flatten())).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let (label, column) = axis_label(set.metric);
+    let label = format!("{} {}", which.name(), label.to_lowercase());
+    Some(Panel {
+        title: set_title(set),
+        x: sweep.axis(),
+        y: Axis::fitting(&label, &format!("{}_{column}", which.name()), &values),
+        series,
+        guide_lines: Vec::new(),
+        shade: None,
+    })
+}

@@ -1,0 +1,131 @@
+//! Tables of tails: percentiles by size class at every point, and the ratios between schemes.
+
+use super::{HtmlTable, dash};
+use crate::naming::{point_text, title};
+use crate::plots::{PlotInput, Question};
+use crate::tails::{
+    Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, range, significant,
+};
+
+/// Returns a table per group and metric. Those of completion times are minor where the slowdown of
+/// size classes says more.
+pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
+    let rows = &source.results.tails;
+    let mut sets: Vec<(&str, TailMetric)> = Vec::new();
+    for row in rows {
+        if !sets.contains(&(&row.group, row.metric)) {
+            sets.push((&row.group, row.metric));
+        }
+    }
+    let mut out: Vec<HtmlTable> = sets
+        .into_iter()
+        .map(|(group, metric)| {
+            let of: Vec<&TailRow> =
+                rows.iter().filter(|r| r.group == group && r.metric == metric).collect();
+            table(source, group, metric, &of)
+        })
+        .collect();
+    out.extend(ratios(source));
+    out
+}
+
+fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRow]) -> HtmlTable {
+    let classed = rows.iter().any(|r| r.class.is_some());
+    let unit = match metric {
+        TailMetric::Slowdown => String::new(),
+        TailMetric::FctMs | TailMetric::QctMs => " (ms)".to_owned(),
+    };
+    let mut head: Vec<String> = point_keys(source);
+    head.extend(["Flow size", "Scheme", "Flows", "Unfinished", "Failed"].map(str::to_owned));
+    head.extend(Percentile::ALL.map(|p| p.name().to_owned()));
+    let cells = ordered(source, rows).into_iter().map(|row| {
+        let mut cells: Vec<String> = row.point.0.iter().map(|(_, v)| v.clone()).collect();
+        cells.extend([row.sizes(), row.scheme.clone(), row.flows.to_string(), cut_off(row)]);
+        cells.push(row.failed.to_string());
+        cells.extend(Percentile::ALL.map(|which| cell(row.quantile(which))));
+        cells
+    });
+    HtmlTable {
+        question: Question::ShortFlows,
+        minor: classed == (metric == TailMetric::FctMs),
+        title: format!("Tail of the {} of group {group}{unit}", metric.title()),
+        head,
+        rows: cells.collect(),
+    }
+}
+
+/// Returns the titles of the swept keys.
+fn point_keys(source: PlotInput<'_>) -> Vec<String> {
+    source.point().keys().map(title).collect()
+}
+
+/// Returns rows by point, then by size, then by scheme.
+fn ordered<'a>(source: PlotInput<'_>, rows: &[&'a TailRow]) -> Vec<&'a TailRow> {
+    let mut sizes: Vec<&Option<String>> = Vec::new();
+    for row in rows {
+        if !sizes.contains(&&row.class) {
+            sizes.push(&row.class);
+        }
+    }
+    let place = |row: &&TailRow| {
+        let point = source.manifest.points.iter().position(|p| *p == row.point);
+        (point, sizes.iter().position(|s| **s == row.class), source.style(&row.scheme))
+    };
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(place);
+    rows
+}
+
+/// Returns the number of unfinished flows with their reasons.
+fn cut_off(row: &TailRow) -> String {
+    let reasons: Vec<String> = row.blocked_on.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    if reasons.is_empty() {
+        row.unfinished.to_string()
+    } else {
+        format!("{} ({})", row.unfinished, reasons.join(", "))
+    }
+}
+
+/// Formats a value with its interval, or the reason of its absence.
+fn cell(of: &TailQuantile) -> String {
+    let Some(value) = of.value else { return of.note.clone().unwrap_or_else(dash) };
+    let value = significant(value);
+    match of.ci95 {
+        Some(ci95) => format!("{value} ({})", range(ci95)),
+        None if of.seed_independent => format!("{value} ="),
+        None => format!("{value} ({})", of.note.as_deref().unwrap_or("no interval")),
+    }
+}
+
+/// Returns the ratios of the shortest flows at every point.
+fn ratios(source: PlotInput<'_>) -> Option<HtmlTable> {
+    let ratios = source.results.shortest_ratios();
+    let first = ratios.first()?;
+    let of = match &first.class {
+        Some(class) => format!("{}, {class}", first.group),
+        None => first.group.clone(),
+    };
+    let row = |r: &&TailRatio| {
+        let verdict = match r.verdict {
+            TailVerdict::AShorter => r.a.clone(),
+            TailVerdict::BShorter => r.b.clone(),
+            TailVerdict::Same => "same".to_owned(),
+            TailVerdict::Undecided => "undecided".to_owned(),
+        };
+        let interval = r.ci95.map(range).or_else(|| r.note.clone()).unwrap_or_else(dash);
+        let point = if r.point.is_empty() { dash() } else { point_text(&r.point) };
+        vec![point, format!("{} / {}", r.b, r.a), significant(r.ratio), interval, verdict]
+    };
+    let head = ["Point", "Schemes", "Ratio", "95 % interval", "Shorter tail"].map(str::to_owned);
+    Some(HtmlTable {
+        question: Question::ShortFlows,
+        minor: false,
+        title: format!(
+            "Ratio of the {} {} of the shortest flows ({of}), paired by seed",
+            first.percentile.name(),
+            first.metric.title()
+        ),
+        head: head.into(),
+        rows: ratios.iter().map(row).collect(),
+    })
+}

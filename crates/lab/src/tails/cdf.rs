@@ -1,0 +1,48 @@
+//! Distributions of completion times and slowdown, as curves.
+
+use std::collections::BTreeMap;
+
+use lowtide_charts::csv;
+
+use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
+use crate::facts::RunFacts;
+use crate::times::CensoredSample;
+
+/// Limit on the points of a curve.
+const MAX_POINTS: usize = 100;
+
+/// Returns the distribution of flows of several runs together: values, each with the share of all
+/// flows that take at most as long. Censored flows count, so the curve may end below one.
+pub(crate) fn curve(runs: &[&RunFacts], set: FlowSet<'_>) -> Vec<(f64, f64)> {
+    let none = CensoredSample::default();
+    let pool = set.pool(runs, &none);
+    let (values, all) = (pool.values(), pool.count(&vec![1; runs.len()]) as f64);
+    let ranks = crate::plots::spread(values.len(), MAX_POINTS);
+    let scale = set.metric.scale() as f64;
+    ranks.into_iter().map(|i| (values[i] as f64 / scale, (i + 1) as f64 / all)).collect()
+}
+
+/// Returns the distributions of every scheme, point and size class as CSV.
+pub(crate) fn to_csv(runs: &[RunFacts]) -> String {
+    let cells = by_scheme_and_point(runs);
+    let classes: BTreeMap<String, Vec<String>> = all_classes(runs);
+    let keys: Vec<&str> = runs.first().map_or_else(Vec::new, |run| run.key.point.keys().collect());
+    let mut head = vec!["scheme"];
+    head.extend(&keys);
+    head.extend(["group", "class", "metric", "value", "share_of_flows"]);
+    let mut text = csv::line(head);
+    for seeds in &cells {
+        let key = &seeds[0].key;
+        for set in flow_sets(seeds, &classes) {
+            for (value, share) in curve(seeds, set) {
+                let (value, share) = (value.to_string(), share.to_string());
+                let mut line = vec![key.scheme.as_str()];
+                line.extend(keys.iter().map(|k| key.point.get(k).unwrap_or_default()));
+                line.extend([set.group, set.class.unwrap_or_default(), set.metric.key()]);
+                line.extend([value.as_str(), share.as_str()]);
+                text.push_str(&csv::line(line));
+            }
+        }
+    }
+    text
+}

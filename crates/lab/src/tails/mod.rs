@@ -1,0 +1,423 @@
+//! Tails: percentiles of completion times and slowdown over all seeds, by size class, at every
+//! point of a sweep; and their ratios between schemes.
+//!
+//! Contract: a percentile is one of all seeds' flows together, so it needs fewer flows a seed than
+//! the percentiles of single runs. Censored flows count: a percentile that they could change is
+//! absent. Every absent value has its reason. Terminal, report, JSON and CSV show these rows.
+
+mod cdf;
+mod estimate;
+mod ratio;
+mod table;
+
+use std::collections::BTreeMap;
+
+use lowtide_record::SweepPoint;
+use lowtide_units::Quantile;
+use serde::Serialize;
+
+use crate::facts::RunFacts;
+use crate::summary::class_names;
+use crate::times::{CensoredSample, PS_PER_MS, Pool, SLOWDOWN_SCALE};
+
+pub(crate) use cdf::{curve, to_csv as distributions_csv};
+pub use estimate::IntervalMethod;
+use estimate::{LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
+pub use ratio::{TailRatio, TailVerdict};
+pub(crate) use ratio::{common_percentile, ratios, shortest};
+pub(crate) use table::to_csv;
+pub use table::{range, significant};
+
+/// Percentiles of one metric of one scheme at one point.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TailRow {
+    /// The scheme.
+    pub scheme: String,
+    /// The point of the sweep.
+    pub point: SweepPoint,
+    /// The traffic group.
+    pub group: String,
+    /// The size class, as `10 kB-100 kB`; null for all flows of the group.
+    pub class: Option<String>,
+    /// The metric.
+    pub metric: TailMetric,
+    /// Its unit; empty for a ratio.
+    pub unit: &'static str,
+    /// Size of each flow, if all have the same.
+    pub size_bytes: Option<u64>,
+    /// Sizes are above this; zero without classes. Null without a size.
+    #[serde(skip)]
+    pub(crate) above_bytes: Option<u64>,
+    /// Seeds that were run.
+    pub seeds: usize,
+    /// Flows, or queries, of all seeds.
+    pub flows: usize,
+    /// Of these, right-censored by the end of their run.
+    pub unfinished: usize,
+    /// Right-censored flows by what they waited for.
+    pub blocked_on: BTreeMap<String, usize>,
+    /// Of these, failed.
+    pub failed: usize,
+    /// Of these, begun during the warm-up; they count.
+    pub in_warmup: usize,
+    /// The median.
+    pub p50: TailQuantile,
+    /// The 95th percentile.
+    pub p95: TailQuantile,
+    /// The 99th percentile.
+    pub p99: TailQuantile,
+    /// The 99.9th percentile.
+    pub p999: TailQuantile,
+}
+
+/// A metric with tails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TailMetric {
+    /// Completion time over the ideal time.
+    Slowdown,
+    /// Completion time of flows.
+    FctMs,
+    /// Completion time of queries.
+    QctMs,
+}
+
+/// One percentile of all seeds together.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TailQuantile {
+    /// The value.
+    pub value: Option<f64>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// Method of the interval.
+    pub interval: Option<IntervalMethod>,
+    /// Whether every seed has exactly this value.
+    pub seed_independent: bool,
+    /// Reason of an absent value or interval.
+    pub note: Option<String>,
+}
+
+/// Percentiles of a tail row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// The 95th.
+    P95,
+    /// The 99th.
+    P99,
+    /// The 99.9th.
+    P999,
+}
+
+impl Percentile {
+    /// All, in ascending order.
+    pub const ALL: [Self; 4] = [Self::P50, Self::P95, Self::P99, Self::P999];
+
+    /// Returns the name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+
+    /// Returns the number of flows that it needs.
+    pub const fn least_flows(self) -> usize {
+        match self {
+            Self::P50 => 2,
+            Self::P95 => 20,
+            Self::P99 => 100,
+            Self::P999 => 1000,
+        }
+    }
+
+    const fn quantile(self) -> Quantile {
+        match self {
+            Self::P50 => Quantile::P50,
+            Self::P95 => Quantile::P95,
+            Self::P99 => Quantile::P99,
+            Self::P999 => Quantile::P999,
+        }
+    }
+}
+
+impl TailMetric {
+    /// Returns the name in sentences.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Slowdown => "slowdown",
+            Self::FctMs => "completion time",
+            Self::QctMs => "query completion time",
+        }
+    }
+
+    /// Returns the name in JSON and CSV.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Slowdown => "slowdown",
+            Self::FctMs => "fct_ms",
+            Self::QctMs => "qct_ms",
+        }
+    }
+
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Slowdown => "",
+            Self::FctMs | Self::QctMs => "ms",
+        }
+    }
+
+    const fn scale(self) -> u64 {
+        match self {
+            Self::Slowdown => SLOWDOWN_SCALE,
+            Self::FctMs | Self::QctMs => PS_PER_MS,
+        }
+    }
+}
+
+impl TailQuantile {
+    /// A percentile without a value, for this reason.
+    pub(crate) fn absent(note: &str) -> Self {
+        Self {
+            value: None,
+            ci95: None,
+            interval: None,
+            seed_independent: false,
+            note: Some(note.to_owned()),
+        }
+    }
+}
+
+impl TailRow {
+    /// Returns one percentile.
+    pub const fn quantile(&self, which: Percentile) -> &TailQuantile {
+        match which {
+            Percentile::P50 => &self.p50,
+            Percentile::P95 => &self.p95,
+            Percentile::P99 => &self.p99,
+            Percentile::P999 => &self.p999,
+        }
+    }
+
+    /// Returns the size class, or the size of all flows, or nothing.
+    pub fn sizes(&self) -> String {
+        self.class.clone().unwrap_or_else(|| {
+            self.size_bytes.map_or_else(|| "all".to_owned(), crate::times::bytes)
+        })
+    }
+}
+
+/// Flows whose tails are wanted: of a group, or of one of its size classes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FlowSet<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) class: Option<&'a str>,
+    pub(crate) metric: TailMetric,
+}
+
+impl FlowSet<'_> {
+    /// Returns whether a row is about these flows.
+    pub(crate) fn has(self, row: &TailRow) -> bool {
+        row.group == self.group && row.class.as_deref() == self.class && row.metric == self.metric
+    }
+
+    /// Returns the sample of one run.
+    pub(crate) fn sample(self, run: &RunFacts) -> Option<&CensoredSample> {
+        if self.metric == TailMetric::QctMs {
+            return run.queries(self.group).map(|q| &*q.sample);
+        }
+        let group = run.group(self.group)?;
+        let samples = match self.class {
+            Some(class) => &group.class(class)?.samples,
+            None => &group.samples,
+        };
+        Some(match self.metric {
+            TailMetric::Slowdown => &samples.slowdown,
+            _ => &samples.fct,
+        })
+    }
+
+    /// Returns the samples of runs together; a run without such flows has an empty one.
+    pub(crate) fn pool<'r>(self, runs: &[&'r RunFacts], none: &'r CensoredSample) -> Pool<'r> {
+        Pool::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
+    }
+
+    /// Returns the lower end of the sizes, or the size of all flows; `None` for queries.
+    fn above_bytes(self, runs: &[&RunFacts]) -> Option<u64> {
+        let group = || runs.iter().filter_map(|run| run.group(self.group));
+        match self.class {
+            Some(class) => group().find_map(|g| g.class(class)).map(|c| c.above_bytes),
+            None => group().find_map(|g| g.size_bytes).filter(|_| self.metric != TailMetric::QctMs),
+        }
+    }
+
+    /// Counts flows, unfinished, failed and those in the warm-up, in all runs.
+    fn counts(self, runs: &[&RunFacts], row: &mut TailRow) {
+        for run in runs {
+            if self.metric == TailMetric::QctMs {
+                let Some(queries) = run.queries(self.group) else { continue };
+                row.flows += queries.queries;
+                row.unfinished += queries.unfinished;
+                row.failed += queries.failed;
+                continue;
+            }
+            let Some(group) = run.group(self.group) else { continue };
+            let (unfinished, failed, in_warmup, blocked_on) = match self.class {
+                Some(class) => {
+                    let Some(class) = group.class(class) else { continue };
+                    (class.unfinished, class.failed, class.in_warmup, &class.blocked_on)
+                }
+                None => (group.unfinished, group.failed, group.in_warmup, &group.blocked_on),
+            };
+            row.flows += self.sample(run).map_or(0, |s| s.count() as usize);
+            row.unfinished += unfinished;
+            row.failed += failed;
+            row.in_warmup += in_warmup;
+            for (reason, n) in blocked_on {
+                *row.blocked_on.entry(reason.clone()).or_default() += n;
+            }
+        }
+    }
+}
+
+/// Returns the runs of each scheme and point, in the order of the plan.
+pub(crate) fn by_scheme_and_point(runs: &[RunFacts]) -> Vec<Vec<&RunFacts>> {
+    let same =
+        |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
+    runs.chunk_by(same).map(|seeds| seeds.iter().collect()).collect()
+}
+
+/// Returns the flows of runs that have tails, classes after their group.
+pub(crate) fn flow_sets<'a>(
+    runs: &[&'a RunFacts],
+    classes: &'a BTreeMap<String, Vec<String>>,
+) -> Vec<FlowSet<'a>> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mut sets = Vec::new();
+    for group in &first.groups {
+        let group = group.name.as_str();
+        let classes = classes.get(group).into_iter().flatten().map(|c| Some(c.as_str()));
+        for class in std::iter::once(None).chain(classes) {
+            for metric in [TailMetric::Slowdown, TailMetric::FctMs] {
+                sets.push(FlowSet { group, class, metric });
+            }
+        }
+    }
+    sets.extend(first.queries.iter().map(|q| FlowSet {
+        group: &q.name,
+        class: None,
+        metric: TailMetric::QctMs,
+    }));
+    let some = |set: &FlowSet<'_>| {
+        runs.iter().any(|run| set.sample(run).is_some_and(|sample| sample.count() > 0))
+    };
+    sets.into_iter().filter(some).collect()
+}
+
+/// Returns the size classes of each group in any run.
+pub(crate) fn all_classes(runs: &[RunFacts]) -> BTreeMap<String, Vec<String>> {
+    let groups = runs.iter().flat_map(|run| &run.groups).map(|g| g.name.clone());
+    let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for group in groups {
+        if !classes.contains_key(&group) {
+            let names = class_names(runs, &group);
+            classes.insert(group, names);
+        }
+    }
+    classes
+}
+
+/// Returns the tails of all runs, which are in the order of the plan.
+pub(crate) fn tails(runs: &[RunFacts]) -> Vec<TailRow> {
+    let classes = all_classes(runs);
+    let mut rows = Vec::new();
+    for seeds in by_scheme_and_point(runs) {
+        let resamples = Resamples::new(seeds.len());
+        rows.extend(
+            flow_sets(&seeds, &classes).into_iter().map(|set| row(&seeds, set, &resamples)),
+        );
+    }
+    rows
+}
+
+fn row(seeds: &[&RunFacts], set: FlowSet<'_>, resamples: &Resamples) -> TailRow {
+    let (first, none) = (seeds[0], CensoredSample::default());
+    let pool = set.pool(seeds, &none);
+    let of = |which| quantile(&pool, set.metric, which, (seeds.len(), resamples));
+    let sizes = seeds.iter().map(|run| run.group(set.group).and_then(|g| g.size_bytes));
+    let size = sizes.clone().next().flatten();
+    let mut row = TailRow {
+        scheme: first.key.scheme.clone(),
+        point: first.key.point.clone(),
+        group: set.group.to_owned(),
+        class: set.class.map(str::to_owned),
+        metric: set.metric,
+        unit: set.metric.unit(),
+        size_bytes: size.filter(|size| sizes.clone().all(|s| s == Some(*size))),
+        above_bytes: set.above_bytes(seeds),
+        seeds: seeds.len(),
+        flows: 0,
+        unfinished: 0,
+        blocked_on: BTreeMap::new(),
+        failed: 0,
+        in_warmup: 0,
+        p50: of(Percentile::P50),
+        p95: of(Percentile::P95),
+        p99: of(Percentile::P99),
+        p999: of(Percentile::P999),
+    };
+    set.counts(seeds, &mut row);
+    row
+}
+
+fn quantile(
+    pool: &Pool<'_>,
+    metric: TailMetric,
+    which: Percentile,
+    (seeds, resamples): (usize, &Resamples),
+) -> TailQuantile {
+    let mut found = TailQuantile { note: None, ..TailQuantile::absent("") };
+    let (q, scale) = (which.quantile(), metric.scale() as f64);
+    let shown = |v: u64| v as f64 / scale;
+    let all = vec![1; seeds];
+    if pool.count(&all) < which.least_flows() as u64 {
+        found.note = Some(format!("needs {} flows", which.least_flows()));
+        return found;
+    }
+    let Some(value) = pool.quantile(q, &all).map(shown) else {
+        found.note = Some("unfinished flows could change it".to_owned());
+        return found;
+    };
+    found.value = Some(value);
+    let interval = resamples.interval(value, &|selection| match selection {
+        SeedSelection::Alone(weights) => pool.quantile(q, weights).map(shown),
+        SeedSelection::Resampled(weights) => pool.value_at_rank(q, weights).map(shown),
+    });
+    match interval {
+        SeedInterval::Known(ci95, method) => {
+            (found.ci95, found.interval) = (Some(ci95), Some(method));
+        }
+        SeedInterval::SeedIndependent => found.seed_independent = true,
+        other => found.note = missing_interval(&other, which),
+    }
+    found
+}
+
+/// Returns why an interval is absent.
+fn missing_interval(interval: &SeedInterval, which: Percentile) -> Option<String> {
+    let needs = which.least_flows();
+    match interval {
+        SeedInterval::OneSeed => Some("one seed has no interval".to_owned()),
+        SeedInterval::FewSeeds => {
+            Some(format!("its interval needs {LEAST_SEEDS} seeds, or {needs} flows in each"))
+        }
+        SeedInterval::Undefined => {
+            Some("unfinished or missing flows could change its interval".to_owned())
+        }
+        SeedInterval::Known(..) | SeedInterval::SeedIndependent => None,
+    }
+}
