@@ -15,8 +15,8 @@ use crate::srtt::Srtt;
 use crate::times::{
     CompletionTimes, FlowSamples, SizeClassFacts, Slowdown, blocked_on, by_size_class, in_warmup,
 };
-use crate::warmup::Transient;
 use crate::transports::TransportFacts;
+use crate::warmup::Transient;
 
 /// Facts of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -47,7 +47,10 @@ mod tests {
 
     #[test]
     fn keys_and_points_are_words() {
-        assert_eq!(axis_title("switch.mark.k", &["20 pkt", "65 pkt"]), "Marking threshold K (packets)");
+        assert_eq!(
+            axis_title("switch.mark.k", &["20 pkt", "65 pkt"]),
+            "Marking threshold K (packets)"
+        );
         assert_eq!(axis_title("traffic.short.size", &["10 kB", "1 MB"]), "Flow size, short");
         assert_eq!(axis_title("switch.unknown", &["1"]), "switch.unknown");
         let point = |pairs: &[(&str, &str)]| {

@@ -94,9 +94,8 @@ impl Results {
     /// Returns the ratios of the shortest flows, in the order of the points.
     pub fn shortest_ratios(&self) -> Vec<&TailRatio> {
         let Some((group, class, metric)) = shortest(&self.tails) else { return Vec::new() };
-        let of = |r: &&TailRatio| {
-            r.group == group && r.class.as_deref() == class && r.metric == metric
-        };
+        let of =
+            |r: &&TailRatio| r.group == group && r.class.as_deref() == class && r.metric == metric;
         self.ratios.iter().filter(of).collect()
     }
 

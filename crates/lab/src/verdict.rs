@@ -137,7 +137,10 @@ fn sentence(
     let points = |outcome| all.iter().filter(move |c| c.outcome == outcome);
     let longer: Vec<&TailComparison<'_>> = points(Outcome::Longer).collect();
     let mut text = match longer.as_slice() {
-        [] => format!("{best} is not better than {other} for {flows} at any of {} points", all.len()),
+        [] => format!(
+            "{best} is not better than {other} for {flows} at any of {} points, by the {tail} of {other} over its own",
+            all.len()
+        ),
         wins => {
             let by = |c: &&&TailComparison<'_>| c.times;
             let (least, most) = (
@@ -168,7 +171,7 @@ fn sentence(
         (Outcome::Undecided, "undecided".to_owned()),
     ] {
         let of: Vec<String> = points(outcome)
-            .map(|c| format!("{} ({})", point_text(&c.ratio.point), times(c)))
+            .map(|c| format!("{} ({})", point_text(&c.ratio.point), short_times(c)))
             .collect();
         if !of.is_empty() {
             let more = of.len().saturating_sub(MAX_POINTS);
@@ -190,13 +193,21 @@ fn times(of: &TailComparison<'_>) -> String {
     }
 }
 
+/// Formats a factor with its interval inside parentheses.
+fn short_times(of: &TailComparison<'_>) -> String {
+    let times = significant(of.times);
+    of.ci95
+        .map_or_else(|| format!("{times} times"), |ci95| format!("{times} times, {}", range(ci95)))
+}
+
 /// Returns the reason that the data give for a shorter tail: a shorter queue, or fewer timeouts;
 /// and its price for the throughput.
 fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Option<String> {
     let at = |scheme: &str, wanted: &dyn Fn(&SummaryRow) -> bool| {
-        let found = results.summary.iter().find(|r| {
-            r.subject.scheme == scheme && r.subject.point == *shown && wanted(r)
-        })?;
+        let found = results
+            .summary
+            .iter()
+            .find(|r| r.subject.scheme == scheme && r.subject.point == *shown && wanted(r))?;
         Some((found.mean?, found.ci95.unwrap_or([found.mean?; 2])))
     };
     let longest = results

@@ -13,4 +13,5 @@ mod pages;
 mod plan_compare_tasks;
 mod portability;
 mod runs;
+mod tails;
 mod unsafe_code;

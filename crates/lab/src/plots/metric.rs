@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 
+use crate::naming::point_text;
 use crate::plots::PlotInput;
 use crate::plots::longest_queue;
 use crate::plots::question::Question;
 use crate::plots::sweep::{Sweep, spread, sweeps};
-use crate::naming::point_text;
 use crate::summary::SummaryRow;
 use crate::times::CompletionTimes;
 
@@ -113,8 +113,9 @@ pub(crate) fn line_and_fairness(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     };
     let queue = longest_queue(source).map(|q| measure(q, true, "utilisation", "Utilisation"));
     let groups = source.at_point().next().map_or(&[][..], |run| &run.groups);
-    let several = groups.iter().filter(|g| g.jain.is_some());
-    let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain's index"));
+    // Rates of flows of different sizes are not meant to be equal.
+    let several = groups.iter().filter(|g| g.jain.is_some() && g.classes.is_empty());
+    let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain index"));
     queue.into_iter().chain(fairness.take(MAX_METRICS)).collect()
 }
 

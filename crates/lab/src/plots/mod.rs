@@ -24,6 +24,7 @@ pub(crate) use question::Question;
 pub(crate) use queue::longest_queue;
 pub(crate) use sweep::spread;
 pub use sweep::{Sweep, axis_position};
+pub(crate) use tails::classed_sets;
 
 /// Data source of the figures.
 #[derive(Clone, Copy)]
@@ -41,13 +42,12 @@ pub(crate) fn figures(
     let short = tails::over_sweep(source).into_iter().chain(tails::distributions(source));
     let mut out: Vec<(Question, Figure)> = short.map(of(Question::ShortFlows)).collect();
     out.extend(metric::figures(source));
+    out.extend(tails::by_size(source).into_iter().map(of(Question::Fairness)));
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
     if let Some(queue) = longest_queue(source) {
-        out.extend(
-            queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)),
-        );
+        out.extend(queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)));
         out.extend(queue::distribution(source, queue, &dir.levels(&all)?).map(of(Question::Queue)));
     }
     out.extend(window::window(source, &series.probes).map(of(Question::Senders)));

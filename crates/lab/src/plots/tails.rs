@@ -105,6 +105,61 @@ fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
     })
 }
 
+/// Returns the groups with size classes, each with the sets of its classes.
+pub(crate) fn classed_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+    shown_sets(sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
+}
+
+/// Returns the figures of the median over the flow size, one per group with size classes, at the
+/// point shown.
+pub(crate) fn by_size(source: PlotInput<'_>) -> Vec<Figure> {
+    let runs: Vec<&RunFacts> = source.at_point().collect();
+    let classes = all_classes(&source.results.runs);
+    let sets = flow_sets(&runs, &classes);
+    classed_sets(&sets).iter().map(|of_group| medians(source, of_group)).collect()
+}
+
+fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
+    let names: Vec<String> = sets.iter().map(|set| set_title(*set)).collect();
+    let (label, column) = axis_label(sets[0].metric);
+    let point = source.point();
+    let series = source.manifest.schemes.iter().enumerate().map(|(style, scheme)| {
+        let dot = |(x, set): (usize, &FlowSet<'_>)| {
+            let of = |row: &&TailRow| row.scheme == *scheme && row.point == point && set.has(row);
+            let found = &source.results.tails.iter().find(of)?.p50;
+            Some(Dot { x: x as f64, y: found.value?, interval: found.ci95 })
+        };
+        let points = sets.iter().enumerate().filter_map(dot).collect();
+        let (scheme, part) = (scheme.clone(), String::new());
+        PlotSeries { scheme, part, style, kind: SeriesKind::Measured, points }
+    });
+    let series: Vec<PlotSeries> = series.collect();
+    let values: Vec<f64> = series
+        .iter()
+        .flat_map(|s| &s.points)
+        .flat_map(|p| std::iter::once(p.y).chain(p.interval.into_iter().flatten()))
+        .collect();
+    let at = point_text(&point);
+    let at = if at.is_empty() { at } else { format!("At {at}. ") };
+    Figure {
+        id: format!("{}-by-size-{}", column.replace('_', "-"), file_name(sets[0].group)),
+        title: format!("Median {} of group {} by flow size", label.to_lowercase(), sets[0].group),
+        caption: format!(
+            "{at}A level curve shares the line by size; a rising one favours short flows, a falling one \
+             long flows. Bars are 95 % intervals over seeds."
+        ),
+        legend: source.legend(|_| true),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::categorical("Flow size", "flow_size", &names),
+            y: Axis::fitting(&format!("Median {}", label.to_lowercase()), column, &values),
+            series,
+            guide_lines: Vec::new(),
+            shade: None,
+        }],
+    }
+}
+
 /// Returns the figures of the tail over the swept key, one per group: a panel per size class. The
 /// other swept keys have the values of the point shown.
 pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {

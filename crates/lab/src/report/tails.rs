@@ -1,10 +1,12 @@
 //! Tables of tails: percentiles by size class at every point, and the ratios between schemes.
 
-use super::{HtmlTable, dash};
+use super::{HtmlTable, dash, grid};
+use crate::facts::RunFacts;
 use crate::naming::{point_text, title};
-use crate::plots::{PlotInput, Question};
+use crate::plots::{PlotInput, Question, classed_sets};
 use crate::tails::{
-    Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, range, significant,
+    FlowSet, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, all_classes,
+    flow_sets, range, significant,
 };
 
 /// Returns a table per group and metric. Those of completion times are minor where the slowdown of
@@ -26,7 +28,28 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
         })
         .collect();
     out.extend(ratios(source));
+    out.extend(medians(source));
     out
+}
+
+/// Returns a table per group with size classes: its medians by size, at the point shown.
+fn medians(source: PlotInput<'_>) -> Vec<HtmlTable> {
+    let runs: Vec<&RunFacts> = source.at_point().collect();
+    let classes = all_classes(&source.results.runs);
+    let groups = classed_sets(&flow_sets(&runs, &classes));
+    let point = source.point();
+    let table = |sets: &Vec<FlowSet<'_>>| {
+        let rows = sets.iter().map(|set| {
+            let cells = source.manifest.schemes.iter().map(|scheme| {
+                let of = |r: &&TailRow| r.scheme == *scheme && r.point == point && set.has(r);
+                source.results.tails.iter().find(of).map_or_else(dash, |row| cell(&row.p50))
+            });
+            std::iter::once(set.class.unwrap_or_default().to_owned()).chain(cells).collect()
+        });
+        let title = format!("Median {} of group {}", sets[0].metric.title(), sets[0].group);
+        grid(source, Question::Fairness, &title, rows.collect())
+    };
+    groups.iter().map(table).collect()
 }
 
 fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRow]) -> HtmlTable {

@@ -26,8 +26,7 @@ pub(crate) fn curve(runs: &[&RunFacts], set: FlowSet<'_>) -> Vec<(f64, f64)> {
 pub(crate) fn to_csv(runs: &[RunFacts]) -> String {
     let cells = by_scheme_and_point(runs);
     let classes: BTreeMap<String, Vec<String>> = all_classes(runs);
-    let keys: Vec<&str> =
-        runs.first().map_or_else(Vec::new, |run| run.key.point.keys().collect());
+    let keys: Vec<&str> = runs.first().map_or_else(Vec::new, |run| run.key.point.keys().collect());
     let mut head = vec!["scheme"];
     head.extend(&keys);
     head.extend(["group", "class", "metric", "value", "share_of_flows"]);

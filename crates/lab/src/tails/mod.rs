@@ -20,10 +20,10 @@ use crate::facts::RunFacts;
 use crate::summary::class_names;
 use crate::times::{CensoredSample, PS_PER_MS, Pool, SLOWDOWN_SCALE};
 
-pub use estimate::IntervalMethod;
-use estimate::{LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
-pub use ratio::{TailRatio, TailVerdict};
 pub(crate) use cdf::{curve, to_csv as distributions_csv};
+pub use estimate::IntervalMethod;
+use estimate::{LEAST_BEYOND, LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
+pub use ratio::{TailRatio, TailVerdict};
 pub(crate) use ratio::{common_percentile, ratios, shortest};
 pub(crate) use table::to_csv;
 pub use table::{range, significant};
@@ -133,6 +133,11 @@ impl Percentile {
             Self::P99 => 100,
             Self::P999 => 1000,
         }
+    }
+
+    /// Returns the number of `flows` beyond it.
+    pub(crate) const fn beyond(self, flows: u64) -> u64 {
+        flows / self.least_flows() as u64
     }
 
     const fn quantile(self) -> Quantile {
@@ -324,7 +329,9 @@ pub(crate) fn tails(runs: &[RunFacts]) -> Vec<TailRow> {
     let mut rows = Vec::new();
     for seeds in by_scheme_and_point(runs) {
         let resamples = Resamples::new(seeds.len());
-        rows.extend(flow_sets(&seeds, &classes).into_iter().map(|set| row(&seeds, set, &resamples)));
+        rows.extend(
+            flow_sets(&seeds, &classes).into_iter().map(|set| row(&seeds, set, &resamples)),
+        );
     }
     rows
 }
@@ -384,7 +391,8 @@ fn quantile(
         return found;
     };
     found.value = Some(value);
-    let interval = resamples.interval(value, &|selection| match selection {
+    let beyond = which.beyond(pool.count(&all));
+    let interval = resamples.interval(value, beyond, &|selection| match selection {
         SeedSelection::Alone(weights) => pool.quantile(q, weights).map(shown),
         SeedSelection::Resampled(weights) => pool.value_at_rank(q, weights).map(shown),
     });
@@ -403,12 +411,76 @@ fn missing_interval(interval: &SeedInterval, which: Percentile) -> Option<String
     let needs = which.least_flows();
     match interval {
         SeedInterval::OneSeed => Some("one seed has no interval".to_owned()),
-        SeedInterval::FewSeeds => Some(format!(
-            "its interval needs {LEAST_SEEDS} seeds, or {needs} flows in each"
+        SeedInterval::TooFew => Some(format!(
+            "its interval needs {needs} flows in each seed, or {LEAST_SEEDS} seeds with {} flows",
+            needs * LEAST_BEYOND as usize
         )),
         SeedInterval::Undefined => {
             Some("unfinished or missing flows could change its interval".to_owned())
         }
         SeedInterval::Known(..) | SeedInterval::SeedIndependent => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_rows::FlowStatus;
+
+    use super::*;
+    use crate::times::completion_sample;
+    use crate::times::tests::flow;
+
+    /// One run with flows of these times in milliseconds; `None` is cut off after 50 ms.
+    fn sample(times: impl IntoIterator<Item = Option<u64>>) -> CensoredSample {
+        let status = |t: Option<u64>| {
+            if t.is_some() { FlowStatus::Complete } else { FlowStatus::Unfinished }
+        };
+        let flows: Vec<_> = times.into_iter().map(|t| flow(0, t, status(t))).collect();
+        completion_sample(&flows.iter().collect::<Vec<_>>(), 50 * PS_PER_MS)
+    }
+
+    fn found(samples: &[CensoredSample], which: Percentile) -> TailQuantile {
+        let pool = Pool::new(samples.iter().collect());
+        let resamples = Resamples::new(samples.len());
+        quantile(&pool, TailMetric::FctMs, which, (samples.len(), &resamples))
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_all_seeds_together() {
+        let seeds = [sample((1..=10).map(Some)), sample((11..=20).map(Some))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, Some(19.0), "20 flows, 10 in each");
+        assert_eq!(p95.ci95, None);
+        let note = p95.note.unwrap();
+        assert_eq!(note, "its interval needs 20 flows in each seed, or 10 seeds with 60 flows");
+        let p50 = found(&seeds, Percentile::P50);
+        let [low, high] = p50.ci95.expect("each seed has a median");
+        assert!(low < 10.0 && high > 10.0 && p50.value == Some(10.0));
+        assert_eq!(found(&seeds, Percentile::P99).note.as_deref(), Some("needs 100 flows"));
+    }
+
+    #[test]
+    fn censored_flows_count() {
+        let seeds = [sample((1..=10).map(Some)), sample((11..=19).map(Some).chain([None]))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, Some(19.0), "the unfinished one took at least 50 ms");
+        let seeds = [sample((1..=10).map(Some)), sample((51..=59).map(Some).chain([None]))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, None, "it may take more or less than 59 ms");
+        assert_eq!(p95.note.as_deref(), Some("unfinished flows could change it"));
+        let cut = [sample([None, None, Some(1)]), sample([None, Some(2), None])];
+        assert_eq!(found(&cut, Percentile::P50).value, None);
+    }
+
+    #[test]
+    fn ten_seeds_of_few_flows_have_a_bootstrap() {
+        let seeds: Vec<CensoredSample> =
+            (0..10).map(|seed| sample((1..=6).map(|i| Some(i + seed)))).collect();
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.interval, Some(IntervalMethod::Bootstrap));
+        let ([low, high], value) = (p95.ci95.unwrap(), p95.value.unwrap());
+        assert!(low < value && value <= high, "{low} {value} {high}");
+        let same: Vec<CensoredSample> = (0..4).map(|_| sample((1..=6).map(Some))).collect();
+        assert!(found(&same, Percentile::P50).seed_independent);
     }
 }

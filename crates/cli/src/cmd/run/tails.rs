@@ -34,7 +34,8 @@ pub(super) fn show(
         let classes = of.iter().any(|r| r.class.is_some());
         if classes {
             for point in &plan.points {
-                let at: Vec<&TailRow> = of.iter().copied().filter(|r| r.point.0 == *point).collect();
+                let at: Vec<&TailRow> =
+                    of.iter().copied().filter(|r| r.point.0 == *point).collect();
                 let place = lowtide_lab::point_text(&SweepPoint(point.clone()));
                 let place = if place.is_empty() { place } else { format!(", {place}") };
                 let title = format!("{}{place}, by size", title(group, metric));
@@ -199,9 +200,7 @@ fn ratio_cell(ratio: &TailRatio, label: &dyn Fn(&str) -> String) -> String {
         TailVerdict::Undecided => "undecided".to_owned(),
     };
     let value = significant(ratio.ratio);
-    let interval = ratio.ci95.map_or_else(
-        || ratio.note.clone().unwrap_or_else(|| "every seed".to_owned()),
-        range,
-    );
+    let none = if ratio.note.is_some() { "no interval" } else { "every seed" };
+    let interval = ratio.ci95.map_or_else(|| none.to_owned(), range);
     format!("{value} ({interval}) {verdict}")
 }
