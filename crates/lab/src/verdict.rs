@@ -8,7 +8,7 @@ use lowtide_record::SweepPoint;
 use crate::naming::point_text;
 use crate::results::Results;
 use crate::summary::SummaryRow;
-use crate::tails::{TailMetric, TailRatio, TailVerdict, range, shortest, significant};
+use crate::tails::{Percentile, TailMetric, TailRatio, TailVerdict, range, shortest, significant};
 
 /// Limit on schemes that are compared with the best one.
 const MAX_OTHERS: usize = 2;
@@ -113,7 +113,11 @@ fn sentence(
     flows: &str,
 ) -> Option<String> {
     let first = all.first()?;
-    let tail = format!("{} {}", first.ratio.percentile.name(), metric.title());
+    let which = first.ratio.percentile;
+    let mut tail = format!("{} {}", which.name(), metric.title());
+    if which < Percentile::P95 {
+        tail.push_str(" (no higher percentile has an interval)");
+    }
     if let [only] = all {
         let times = times(only);
         let of = |scheme: &str| {
@@ -124,7 +128,7 @@ fn sentence(
         let (a, b) = (of(best), of(other));
         return Some(match only.outcome {
             Outcome::Longer | Outcome::Shorter => format!(
-                "{best} is better than {other} for {flows}: its {tail} is {a} against {b}, which is {times} as long."
+                "{best} is better than {other} for {flows}: its {tail} is {a} against {b}, which is {times} as large."
             ),
             Outcome::Same => {
                 format!("{best} and {other} are equal for {flows}: the {tail} of both is {a}.")
@@ -148,10 +152,10 @@ fn sentence(
                 wins.iter().max_by(|a, b| by(a).total_cmp(&by(b)))?,
             );
             let span = if wins.len() == 1 {
-                format!("{} as long at {}", times(least), point_text(&least.ratio.point))
+                format!("{} as large at {}", times(least), point_text(&least.ratio.point))
             } else {
                 format!(
-                    "{} as long at {} to {} at {}",
+                    "{} as large at {} to {} at {}",
                     times(least),
                     point_text(&least.ratio.point),
                     times(most),
@@ -226,18 +230,18 @@ fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Opt
         return None;
     }
     let mut text = format!(
-        "Its queue is shorter: {queue} holds {} packets on average with {best} and {} with {other}{place}",
+        "The queue is shorter with {best}: {queue} holds {} packets on average, with {other} {}{place}",
         significant(a.0),
         significant(b.0)
     );
     let used = |r: &SummaryRow| r.subject.is_queue_metric(queue, "utilisation");
     if let (Some(a), Some(b)) = (at(best, &used), at(other, &used)) {
         let word = if a.1[1] < b.1[0] {
-            "but it uses less of the line"
+            "but the line is less full"
         } else if a.1[0] > b.1[1] {
-            "and it uses more of the line"
+            "and the line is fuller"
         } else {
-            "and both use the line equally, within their intervals"
+            "and the use of the line is undecided"
         };
         text.push_str(&format!(
             ", {word}: {} and {} %",

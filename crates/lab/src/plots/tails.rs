@@ -9,19 +9,20 @@ use crate::plots::PlotInput;
 use crate::plots::metric::file_name;
 use crate::plots::sweep::{Sweep, sweeps};
 use crate::tails::{FlowSet, Percentile, TailMetric, TailRow, all_classes, common_percentile};
-use crate::tails::{curve, flow_sets};
+use crate::tails::{curve, flow_sets, shortest};
 
 /// Limit on panels of one figure.
 const MAX_PANELS: usize = 6;
 
 /// Returns the name of a set of flows in a figure.
 fn set_title(set: FlowSet<'_>) -> String {
-    set.class.map_or_else(|| "All sizes".to_owned(), str::to_owned)
+    set.class.unwrap_or_default().to_owned()
 }
 
 /// Returns the sets of flows that figures show, by group: the classes, or the whole group without
-/// classes; their slowdown, or their completion time without ideal times.
-fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+/// classes; their slowdown, or their completion time without ideal times. The group with the
+/// shortest flows is first.
+fn shown_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
     let mut groups: Vec<Vec<FlowSet<'a>>> = Vec::new();
     for set in sets {
         let of_group = |other: &&FlowSet<'_>| other.group == set.group;
@@ -39,6 +40,8 @@ fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
             None => groups.push(vec![*set]),
         }
     }
+    let first = shortest(rows).map(|(group, ..)| group);
+    groups.sort_by_key(|group| Some(group[0].group) != first);
     groups
 }
 
@@ -55,7 +58,10 @@ pub(crate) fn distributions(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&sets).iter().filter_map(|of_group| distribution(source, of_group)).collect()
+    shown_sets(&source.results.tails, &sets)
+        .iter()
+        .filter_map(|of_group| distribution(source, of_group))
+        .collect()
 }
 
 fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
@@ -106,8 +112,8 @@ fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
 }
 
 /// Returns the groups with size classes, each with the sets of its classes.
-pub(crate) fn classed_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
-    shown_sets(sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
+pub(crate) fn classed_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+    shown_sets(rows, sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
 }
 
 /// Returns the figures of the median over the flow size, one per group with size classes, at the
@@ -116,7 +122,10 @@ pub(crate) fn by_size(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    classed_sets(&sets).iter().map(|of_group| medians(source, of_group)).collect()
+    classed_sets(&source.results.tails, &sets)
+        .iter()
+        .map(|of_group| medians(source, of_group))
+        .collect()
 }
 
 fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
@@ -168,7 +177,10 @@ pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.results.runs.iter().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&sets).iter().filter_map(|of_group| knee(source, sweep, of_group)).collect()
+    shown_sets(&source.results.tails, &sets)
+        .iter()
+        .filter_map(|of_group| knee(source, sweep, of_group))
+        .collect()
 }
 
 fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Figure> {

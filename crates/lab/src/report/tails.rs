@@ -6,7 +6,7 @@ use crate::naming::{point_text, title};
 use crate::plots::{PlotInput, Question, classed_sets};
 use crate::tails::{
     FlowSet, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, all_classes,
-    flow_sets, range, significant,
+    flow_sets, range, shortest, significant,
 };
 
 /// Returns a table per group and metric. Those of completion times are minor where the slowdown of
@@ -19,6 +19,8 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             sets.push((&row.group, row.metric));
         }
     }
+    let first = shortest(rows).map(|(group, ..)| group);
+    sets.sort_by_key(|(group, _)| Some(*group) != first);
     let mut out: Vec<HtmlTable> = sets
         .into_iter()
         .map(|(group, metric)| {
@@ -36,7 +38,7 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
 fn medians(source: PlotInput<'_>) -> Vec<HtmlTable> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
-    let groups = classed_sets(&flow_sets(&runs, &classes));
+    let groups = classed_sets(&source.results.tails, &flow_sets(&runs, &classes));
     let point = source.point();
     let table = |sets: &Vec<FlowSet<'_>>| {
         let rows = sets.iter().map(|set| {
@@ -116,7 +118,7 @@ fn cell(of: &TailQuantile) -> String {
     match of.ci95 {
         Some(ci95) => format!("{value} ({})", range(ci95)),
         None if of.seed_independent => format!("{value} ="),
-        None => format!("{value} ({})", of.note.as_deref().unwrap_or("no interval")),
+        None => format!("{value} (no interval)"),
     }
 }
 
