@@ -3,6 +3,7 @@
 //! Contract: every sentence has numbers of the results. A difference whose interval contains zero
 //! is called undecided.
 
+use lowtide_charts::number;
 use lowtide_record::SweepPoint;
 
 use crate::naming::point_text;
@@ -18,7 +19,7 @@ const MAX_POINTS: usize = 3;
 /// One scheme's tail over that of the best, at one point.
 struct TailComparison<'a> {
     ratio: &'a TailRatio,
-    /// How many times the tail of the best scheme.
+    /// The ratio to the tail of the best scheme.
     times: f64,
     ci95: Option<[f64; 2]>,
     outcome: Outcome,
@@ -252,19 +253,26 @@ fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Opt
     Some(text + ".")
 }
 
-/// Returns the sentences about which flows the statistics count.
+/// Returns the sentence about which flows the statistics count.
 pub(crate) fn counted(results: &Results) -> String {
     let warmup = results.runs.iter().map(|run| run.warmup_ms).fold(0.0, f64::max);
     let groups = || results.runs.iter().flat_map(|run| &run.groups);
     let flows: u64 = groups().map(|g| g.samples.fct.count()).sum();
     let early: usize = groups().map(|g| g.in_warmup).sum();
+    let from = if warmup <= 0.0 {
+        "from the start, as no warm-up is stated".to_owned()
+    } else {
+        format!("after the warm-up of {} ms", number(warmup))
+    };
+    if flows == 0 {
+        return format!("No flow has a size; queues and goodput count {from}.");
+    }
     if warmup <= 0.0 {
         return format!(
             "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start."
         );
     }
     format!(
-        "All {flows} flows with a size count, also the {early} that began during the warm-up of {} ms; queries, queues and goodput count after it.",
-        significant(warmup)
+        "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
     )
 }

@@ -3,7 +3,7 @@
 use super::{HtmlTable, dash, grid};
 use crate::facts::RunFacts;
 use crate::naming::{point_text, title};
-use crate::plots::{PlotInput, Question, classed_sets};
+use crate::plots::{PlotInput, ReportSection, classed_sets};
 use crate::tails::{
     FlowSet, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, all_classes,
     flow_sets, range, shortest, significant,
@@ -49,7 +49,7 @@ fn medians(source: PlotInput<'_>) -> Vec<HtmlTable> {
             std::iter::once(set.class.unwrap_or_default().to_owned()).chain(cells).collect()
         });
         let title = format!("Median {} of group {}", sets[0].metric.title(), sets[0].group);
-        grid(source, Question::Fairness, &title, rows.collect())
+        grid(source, ReportSection::Fairness, &title, rows.collect())
     };
     groups.iter().map(table).collect()
 }
@@ -71,7 +71,7 @@ fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRo
         cells
     });
     HtmlTable {
-        question: Question::ShortFlows,
+        question: ReportSection::ShortFlows,
         minor: classed == (metric == TailMetric::FctMs),
         title: format!("Tail of the {} of group {group}{unit}", metric.title()),
         head,
@@ -143,7 +143,7 @@ fn ratios(source: PlotInput<'_>) -> Option<HtmlTable> {
     };
     let head = ["Point", "Schemes", "Ratio", "95 % interval", "Shorter tail"].map(str::to_owned);
     Some(HtmlTable {
-        question: Question::ShortFlows,
+        question: ReportSection::ShortFlows,
         minor: false,
         title: format!(
             "Ratio of the {} {} of the shortest flows ({of}), paired by seed",

@@ -3,10 +3,10 @@
 //! Contract: whole seeds are resampled or compared, because the flows of one run depend on each
 //! other. Two methods, on the logarithm of the value:
 //!
-//! - *Sections* (Asmussen and Glynn 2007, §III.5; Nakayama 2014), if every seed alone has the value:
-//!   Student's t over the deviations of the seeds' own values from the value of all together.
+//! - *Sections* (Asmussen and Glynn 2007, ch. III; Nakayama 2014), if each seed alone has the
+//!   value: Student's t over the deviations of the seeds' own values from the value of all together.
 //! - *Bootstrap over seeds* (Davison and Hinkley 1997, §3.8), if the value needs several seeds: the
-//!   percentile interval of resampled seeds, expanded for few seeds (Hesterberg 2015, §5.3). It
+//!   percentile interval of resampled seeds, expanded for few seeds (Hesterberg 2015). It
 //!   needs [`LEAST_SEEDS`], and [`LEAST_BEYOND`] flows beyond the percentile.
 //!
 //! The resamples are drawn from a fixed seed, so equal tables give equal intervals.

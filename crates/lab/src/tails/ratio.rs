@@ -30,7 +30,8 @@ pub struct TailRatio {
     pub class: Option<String>,
     /// The metric.
     pub metric: TailMetric,
-    /// The highest percentile, up to the 99th, that all schemes have at all points with an interval.
+    /// The highest percentile, up to the 99th, that all schemes have at all points with an
+    /// interval.
     pub percentile: Percentile,
     /// The scheme in the denominator.
     pub a: String,
@@ -56,9 +57,9 @@ pub struct TailRatio {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TailVerdict {
-    /// That of `a`.
+    /// The tail of `a`.
     AShorter,
-    /// That of `b`.
+    /// The tail of `b`.
     BShorter,
     /// Exactly equal for every seed.
     Same,

@@ -13,13 +13,16 @@ pub fn significant(value: f64) -> String {
 }
 
 fn digits(value: f64, significant: i32) -> String {
-    let size = value.abs();
-    if size == 0.0 || !value.is_finite() {
+    if value == 0.0 || !value.is_finite() {
         value.to_string()
-    } else if !(1e-4..1e5).contains(&size) {
-        format!("{value:.*e}", significant as usize - 1)
     } else {
-        let after = (significant - 1 - size.log10().floor() as i32).max(0) as usize;
+        // Rounding may add a digit before the point.
+        let rounded = format!("{value:.*e}", significant as usize - 1);
+        let exponent = rounded.rsplit_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+        if !(-4..5).contains(&exponent) {
+            return rounded;
+        }
+        let after = (significant - 1 - exponent).max(0) as usize;
         format!("{value:.after$}")
     }
 }
@@ -101,5 +104,6 @@ mod tests {
         assert_eq!(range([1.0, 1.234]), "1.00\u{2013}1.23");
         assert_eq!(range([0.0328, 0.0786]), "0.033\u{2013}0.079");
         assert_eq!(significant(2.5e6), "2.50e6");
+        assert_eq!(significant(99.97), "100");
     }
 }
