@@ -3,6 +3,8 @@
 //! Contract: every sentence has numbers of the results. A difference whose interval contains zero
 //! is called undecided.
 
+use std::fmt::Write as _;
+
 use lowtide_charts::number;
 use lowtide_record::SweepPoint;
 
@@ -87,7 +89,7 @@ fn compared<'a>(ratios: &[&'a TailRatio], best: &str, other: &str) -> Vec<TailCo
     let of = |r: &&'a TailRatio| -> Option<TailComparison<'a>> {
         let ratio = *r;
         let inverse = ratio.a == other && ratio.b == best;
-        if !inverse && !(ratio.a == best && ratio.b == other) {
+        if !(inverse || ratio.a == best && ratio.b == other) {
             return None;
         }
         let (times, ci95) = if inverse {
@@ -182,7 +184,8 @@ fn sentence(
             let more = of.len().saturating_sub(MAX_POINTS);
             let named = of.iter().take(MAX_POINTS).cloned().collect::<Vec<_>>().join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            text.push_str(&format!("; {word} at {named}{more}"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, "; {word} at {named}{more}");
         }
     }
     Some(text + ".")
@@ -244,11 +247,8 @@ fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Opt
         } else {
             "and the use of the line is undecided"
         };
-        text.push_str(&format!(
-            ", {word}: {} and {} %",
-            significant(a.0 * 100.0),
-            significant(b.0 * 100.0)
-        ));
+        let (a, b) = (significant(a.0 * 100.0), significant(b.0 * 100.0));
+        let _ = write!(text, ", {word}: {a} and {b} %");
     }
     Some(text + ".")
 }

@@ -60,7 +60,8 @@ fn from_json(text: &str) -> BTreeMap<Key, (Tail, Value)> {
         let point = row["point"]["switch.mark.k"].as_str().expect("a point").to_owned();
         for (key, name) in PERCENTILES {
             let of = &row[key];
-            let ci95 = of["ci95"].as_array().map(|ci| [0, 1].map(|i| ci[i].as_f64().unwrap()));
+            let ci95 =
+                of["ci95"].as_array().map(|ci| [0, 1].map(|i| ci[i].as_f64().expect("a number")));
             let note = of["note"].as_str().map(str::to_owned);
             let tail = Tail { value: number(&of["value"]), ci95, note };
             let key = [
@@ -101,7 +102,7 @@ fn shown(row: &Value) -> (Vec<String>, Vec<String>) {
     for (key, _) in PERCENTILES {
         values.extend(number(&row[key]["value"]).map(significant));
         let ci95 = row[key]["ci95"].as_array();
-        ranges.extend(ci95.map(|ci| range([0, 1].map(|i| ci[i].as_f64().unwrap()))));
+        ranges.extend(ci95.map(|ci| range([0, 1].map(|i| ci[i].as_f64().expect("a number")))));
     }
     (values, ranges)
 }
@@ -121,7 +122,7 @@ fn terminal_row(text: &str, row: &Value) -> (Vec<String>, Vec<String>) {
             && (queries || line.contains(&format!("K = {point}")))
     };
     let lines: Vec<&str> = text.lines().collect();
-    let first = lines.iter().position(|l| starts(&l)).unwrap_or_else(|| panic!("{group} {metric}"));
+    let first = lines.iter().position(|l| starts(l)).unwrap_or_else(|| panic!("{group} {metric}"));
     let class =
         if queries { point.to_owned() } else { row["class"].as_str().unwrap_or("all").to_owned() };
     let block = lines[first + 1..].iter().skip(2);

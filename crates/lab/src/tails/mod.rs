@@ -11,6 +11,7 @@ mod ratio;
 mod table;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use lowtide_record::SweepPoint;
 use lowtide_units::Quantile;
@@ -315,9 +316,9 @@ pub(crate) fn all_classes(runs: &[RunFacts]) -> BTreeMap<String, Vec<String>> {
     let groups = runs.iter().flat_map(|run| &run.groups).map(|g| g.name.clone());
     let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for group in groups {
-        if !classes.contains_key(&group) {
-            let names = class_names(runs, &group);
-            classes.insert(group, names);
+        if let Entry::Vacant(vacant) = classes.entry(group) {
+            let names = class_names(runs, vacant.key());
+            vacant.insert(names);
         }
     }
     classes
