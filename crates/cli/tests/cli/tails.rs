@@ -122,7 +122,7 @@ fn terminal_row(text: &str, row: &Value) -> (Vec<String>, Vec<String>) {
             && (queries || line.contains(&format!("K = {point}")))
     };
     let lines: Vec<&str> = text.lines().collect();
-    let first = lines.iter().position(|l| starts(l)).unwrap_or_else(|| panic!("{group} {metric}"));
+    let first = lines.iter().position(starts).unwrap_or_else(|| panic!("{group} {metric}"));
     let class =
         if queries { point.to_owned() } else { row["class"].as_str().unwrap_or("all").to_owned() };
     let block = lines[first + 1..].iter().skip(2);

@@ -4,7 +4,7 @@
 //! other. Two methods, on the logarithm of the value:
 //!
 //! - *Sections* (Asmussen and Glynn 2007, ch. III; Nakayama 2014), if each seed alone has the
-//!   value: Student's t over the deviations of the seeds' own values from the value of all together.
+//!   value: Student's t over the deviations of the seeds' own values from the value of all.
 //! - *Bootstrap over seeds* (Davison and Hinkley 1997, §3.8), if the value needs several seeds: the
 //!   percentile interval of resampled seeds, expanded for few seeds (Hesterberg 2015). It
 //!   needs [`LEAST_SEEDS`], and [`LEAST_BEYOND`] flows beyond the percentile.

@@ -13,8 +13,8 @@ use super::{
     FlowSet, IntervalMethod, Percentile, TailMetric, TailQuantile, TailRow, all_classes,
     by_scheme_and_point, flow_sets, missing_interval,
 };
+use crate::censored::CensoredSample;
 use crate::facts::RunFacts;
-use crate::times::CensoredSample;
 
 /// Percentiles that are compared, the highest first. The 99.9th is rarely known for every scheme.
 const COMPARED: [Percentile; 3] = [Percentile::P99, Percentile::P95, Percentile::P50];
