@@ -143,38 +143,18 @@ fn sentence(
     }
     let points = |outcome| all.iter().filter(move |c| c.outcome == outcome);
     let longer: Vec<&TailComparison<'_>> = points(Outcome::Longer).collect();
-    let mut text = match longer.as_slice() {
-        [] => format!(
-            "{best} is not better than {other} for {flows} at any of {} points, by the {tail} of {other} over its own",
-            all.len()
-        ),
-        wins => {
-            let by = |c: &&&TailComparison<'_>| c.times;
-            let (least, most) = (
-                wins.iter().min_by(|a, b| by(a).total_cmp(&by(b)))?,
-                wins.iter().max_by(|a, b| by(a).total_cmp(&by(b)))?,
-            );
-            let span = if wins.len() == 1 {
-                format!("{} as large at {}", times(least), point_text(&least.ratio.point))
-            } else {
-                format!(
-                    "{} as large at {} to {} at {}",
-                    times(least),
-                    point_text(&least.ratio.point),
-                    times(most),
-                    point_text(&most.ratio.point)
-                )
-            };
-            format!(
-                "{best} is better than {other} for {flows} at {} of {} points: the {tail} of {other} is {span}",
-                wins.len(),
-                all.len()
-            )
-        }
+    let mut text = if longer.is_empty() {
+        format!("{best} against {other} for {flows}: the {tail} of {other} over that of {best} is")
+    } else {
+        let (wins, all) = (longer.len(), all.len());
+        format!(
+            "{best} is better than {other} for {flows} at {wins} of {all} points: the {tail} of {other} is {};",
+            span(&longer)?
+        )
     };
     for (outcome, word) in [
-        (Outcome::Shorter, format!("{other} is better")),
-        (Outcome::Same, "they are equal".to_owned()),
+        (Outcome::Shorter, format!("smaller with {other}")),
+        (Outcome::Same, "equal".to_owned()),
         (Outcome::Undecided, "undecided".to_owned()),
     ] {
         let of: Vec<String> = points(outcome)
@@ -185,10 +165,22 @@ fn sentence(
             let named = of.iter().take(MAX_POINTS).cloned().collect::<Vec<_>>().join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             // Writing to a string cannot fail.
-            let _ = write!(text, "; {word} at {named}{more}");
+            let _ = write!(text, " {word} at {named}{more};");
         }
     }
-    Some(text + ".")
+    Some(format!("{}.", text.trim_end_matches(';')))
+}
+
+/// Returns the smallest and the largest factor of points, with their intervals.
+fn span(points: &[&TailComparison<'_>]) -> Option<String> {
+    let by = |a: &&&TailComparison<'_>, b: &&&TailComparison<'_>| a.times.total_cmp(&b.times);
+    let (least, most) = (points.iter().min_by(by)?, points.iter().max_by(by)?);
+    let at = |c: &TailComparison<'_>| point_text(&c.ratio.point);
+    let first = format!("{} as large at {}", times(least), at(least));
+    if points.len() == 1 {
+        return Some(first);
+    }
+    Some(format!("{first} to {} at {}", times(most), at(most)))
 }
 
 /// Formats a factor with its interval.
@@ -275,4 +267,62 @@ pub(crate) fn counted(results: &Results) -> String {
     format!(
         "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tails::IntervalMethod;
+
+    fn ratio(k: &str, ratio: f64, [low, high]: [f64; 2], verdict: TailVerdict) -> TailRatio {
+        let point = if k.is_empty() { vec![] } else { vec![("switch.mark.k".into(), k.into())] };
+        TailRatio {
+            point: SweepPoint(point),
+            group: "short".to_owned(),
+            class: None,
+            metric: TailMetric::FctMs,
+            percentile: Percentile::P99,
+            a: "dctcp".to_owned(),
+            b: "sack".to_owned(),
+            values: [2.0, 2.0 * ratio],
+            ratio,
+            ci95: Some([low, high]),
+            interval: Some(IntervalMethod::Sections),
+            pairs: 5,
+            verdict,
+            note: None,
+        }
+    }
+
+    fn said(best: &str, other: &str, ratios: &[TailRatio]) -> String {
+        let ratios: Vec<&TailRatio> = ratios.iter().collect();
+        let all = compared(&ratios, best, other);
+        sentence(best, other, &all, TailMetric::FctMs, "them").expect("a sentence")
+    }
+
+    #[test]
+    fn sentences_have_numbers_and_name_undecided_points() {
+        let one = [ratio("", 3.0, [2.0, 4.0], TailVerdict::AShorter)];
+        assert_eq!(
+            said("dctcp", "sack", &one),
+            "dctcp is better than sack for them: its p99 completion time is 2.00 ms against 6.00 ms, \
+             which is 3.00 times (95 % interval 2.00\u{2013}4.00) as large."
+        );
+        let open = [ratio("", 1.5, [0.5, 4.0], TailVerdict::Undecided)];
+        assert!(said("dctcp", "sack", &open).starts_with("dctcp against sack is undecided"));
+        let two = [
+            ratio("20 pkt", 3.0, [2.0, 4.0], TailVerdict::AShorter),
+            ratio("65 pkt", 1.5, [0.5, 4.0], TailVerdict::Undecided),
+        ];
+        let text = said("dctcp", "sack", &two);
+        assert!(text.contains("at 1 of 2 points"), "{text}");
+        assert!(
+            text.ends_with("; undecided at K = 65 pkt (1.50 times, 0.500\u{2013}4.00)."),
+            "{text}"
+        );
+        let text = said("sack", "dctcp", &two);
+        assert!(
+            text.contains("smaller with dctcp at K = 20 pkt (0.333 times, 0.250\u{2013}0.500)")
+        );
+    }
 }

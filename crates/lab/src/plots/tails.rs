@@ -75,7 +75,10 @@ fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
     let at = if at.is_empty() { at } else { format!("At {at}. ") };
     Some(Figure {
         id: format!("{}-cdf-{}", column.replace('_', "-"), file_name(first.group)),
-        title: format!("{label} of group {}: distribution by flow size", first.group),
+        title: match first.class {
+            Some(_) => format!("{label} of group {}: distribution by flow size", first.group),
+            None => format!("{label} of group {}: distribution", first.group),
+        },
         caption: format!(
             "{at}Share of the flows of all seeds that take at most as long. Unfinished flows count, so \
              a curve may end below one. The file cdf.csv has every point."
