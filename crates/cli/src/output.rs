@@ -127,7 +127,7 @@ impl Output {
     ) -> Result<(), CommandError> {
         let mut table = table(header, right, rows);
         for column in table.column_iter_mut() {
-            column.set_padding((1, 0));
+            column.set_padding((0, 0));
         }
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
         self.text(&table.trim_fmt())

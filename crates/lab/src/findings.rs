@@ -10,6 +10,7 @@ use lowtide_record::{RunKey, SweepPoint};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
+use crate::naming::point_text;
 use crate::queues::QueueFacts;
 use crate::warmup::Transient;
 
@@ -49,7 +50,7 @@ impl RunFinding {
     /// Returns the sentence with its scheme and point, and the number of seeds unless it is all.
     pub fn sentence(&self) -> String {
         let mut of = vec![self.scheme.clone()];
-        of.extend((!self.point.is_empty()).then(|| self.point.to_string()));
+        of.extend((!self.point.is_empty()).then(|| point_text(&self.point)));
         if self.seeds < self.of_seeds {
             of.push(format!("{} of {} seeds", self.seeds, self.of_seeds));
         }
@@ -85,15 +86,15 @@ fn short_warmup(seeds: &[RunFacts]) -> Vec<RunFinding> {
         let mut ends: Vec<f64> = late.iter().filter_map(|t| t.until_ms).collect();
         ends.sort_by(f64::total_cmp);
         let until = match ends.get(ends.len() / 2) {
-            Some(ms) if ends.len() * 2 > late.len() => format!("until {ms:.3} ms"),
-            _ => "beyond half of the flows".to_owned(),
+            Some(ms) if ends.len() * 2 > late.len() => format!("settles after {ms:.3} ms"),
+            _ => "has not settled in the second half of its flows".to_owned(),
         };
         let mut found = finding(SHORT_WARMUP, &first.key, seeds.len());
         found.seeds = late.len();
         found.count = seeds.iter().filter_map(|run| run.group(name)).map(|g| g.flows as u64).sum();
         found.says = format!(
-            "the slowdown of group {name} has a transient {until} (MSER-5), the stated warm-up ends at \
-             {} ms; statistics of flows count all {} flows",
+            "the slowdown of group {name} {until} (MSER-5), the stated warm-up ends at {} ms; its \
+             statistics count all {} flows",
             first.warmup_ms, found.count
         );
         found.group = Some(name.clone());

@@ -8,6 +8,7 @@ pub mod advice;
 mod backend;
 pub mod bench;
 mod budget;
+mod censored;
 pub mod compare;
 pub mod diff;
 mod error;

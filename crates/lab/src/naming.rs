@@ -30,15 +30,15 @@ pub fn point_text(point: &SweepPoint) -> String {
     point.0.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the title of an axis of a key: with the unit, if all values have the same.
-pub(crate) fn axis_title(key: &str, values: &[&str]) -> String {
+/// Returns the title of an axis of a key, and whether it has the unit that all values have.
+pub(crate) fn axis_title(key: &str, values: &[&str]) -> (String, bool) {
     let unit = |value: &&str| value.split_once(' ').map_or("", |(_, unit)| unit).to_owned();
     let first = values.first().map(unit).unwrap_or_default();
     if first.is_empty() || values.iter().any(|v| unit(v) != first) {
-        return title(key);
+        return (title(key), false);
     }
     let unit = if first == "pkt" { "packets" } else { &first };
-    format!("{} ({unit})", title(key))
+    (format!("{} ({unit})", title(key)), true)
 }
 
 #[cfg(test)]
@@ -47,12 +47,11 @@ mod tests {
 
     #[test]
     fn keys_and_points_are_words() {
-        assert_eq!(
-            axis_title("switch.mark.k", &["20 pkt", "65 pkt"]),
-            "Marking threshold K (packets)"
-        );
-        assert_eq!(axis_title("traffic.short.size", &["10 kB", "1 MB"]), "Flow size, short");
-        assert_eq!(axis_title("switch.unknown", &["1"]), "switch.unknown");
+        let shown = |key: &str, values: &[&str]| axis_title(key, values).0;
+        let k = shown("switch.mark.k", &["20 pkt", "65 pkt"]);
+        assert_eq!(k, "Marking threshold K (packets)");
+        assert_eq!(shown("traffic.short.size", &["10 kB", "1 MB"]), "Flow size, short");
+        assert_eq!(shown("switch.unknown", &["1"]), "switch.unknown");
         let point = |pairs: &[(&str, &str)]| {
             SweepPoint(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
         };

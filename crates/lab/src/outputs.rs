@@ -6,7 +6,7 @@ use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
 use crate::flow;
-use crate::plots::{self, PlotInput, Question};
+use crate::plots::{self, PlotInput, ReportSection};
 use crate::report;
 use crate::results::Results;
 use crate::tails;
@@ -40,7 +40,7 @@ pub(crate) fn write(
         figures.push((question, FigureFiles::of(&figure)?));
     }
     for stack in flow::recorded_plots(dir, PlotInput { manifest, results })? {
-        figures.push((Question::SingleFlows, FigureFiles::of_stack(&stack)?));
+        figures.push((ReportSection::SingleFlows, FigureFiles::of_stack(&stack)?));
     }
     for (_, figure) in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use lowtide_rows::{FlowStatus, QueryRow};
 use serde::Serialize;
 
-use crate::times::{CensoredSample, CensoredTime, CompletionTimes, sample_of};
+use crate::censored::{CensoredSample, CensoredTime};
+use crate::times::{CompletionTimes, sample_of};
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]

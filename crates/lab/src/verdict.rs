@@ -3,12 +3,15 @@
 //! Contract: every sentence has numbers of the results. A difference whose interval contains zero
 //! is called undecided.
 
+use std::fmt::Write as _;
+
+use lowtide_charts::number;
 use lowtide_record::SweepPoint;
 
 use crate::naming::point_text;
 use crate::results::Results;
 use crate::summary::SummaryRow;
-use crate::tails::{TailMetric, TailRatio, TailVerdict, range, shortest, significant};
+use crate::tails::{Percentile, TailMetric, TailRatio, TailVerdict, range, shortest, significant};
 
 /// Limit on schemes that are compared with the best one.
 const MAX_OTHERS: usize = 2;
@@ -18,7 +21,7 @@ const MAX_POINTS: usize = 3;
 /// One scheme's tail over that of the best, at one point.
 struct TailComparison<'a> {
     ratio: &'a TailRatio,
-    /// How many times the tail of the best scheme.
+    /// The ratio to the tail of the best scheme.
     times: f64,
     ci95: Option<[f64; 2]>,
     outcome: Outcome,
@@ -86,7 +89,7 @@ fn compared<'a>(ratios: &[&'a TailRatio], best: &str, other: &str) -> Vec<TailCo
     let of = |r: &&'a TailRatio| -> Option<TailComparison<'a>> {
         let ratio = *r;
         let inverse = ratio.a == other && ratio.b == best;
-        if !inverse && !(ratio.a == best && ratio.b == other) {
+        if !(inverse || ratio.a == best && ratio.b == other) {
             return None;
         }
         let (times, ci95) = if inverse {
@@ -113,7 +116,11 @@ fn sentence(
     flows: &str,
 ) -> Option<String> {
     let first = all.first()?;
-    let tail = format!("{} {}", first.ratio.percentile.name(), metric.title());
+    let which = first.ratio.percentile;
+    let mut tail = format!("{} {}", which.name(), metric.title());
+    if which < Percentile::P95 {
+        tail.push_str(" (no higher percentile has an interval)");
+    }
     if let [only] = all {
         let times = times(only);
         let of = |scheme: &str| {
@@ -124,7 +131,7 @@ fn sentence(
         let (a, b) = (of(best), of(other));
         return Some(match only.outcome {
             Outcome::Longer | Outcome::Shorter => format!(
-                "{best} is better than {other} for {flows}: its {tail} is {a} against {b}, which is {times} as long."
+                "{best} is better than {other} for {flows}: its {tail} is {a} against {b}, which is {times} as large."
             ),
             Outcome::Same => {
                 format!("{best} and {other} are equal for {flows}: the {tail} of both is {a}.")
@@ -136,50 +143,44 @@ fn sentence(
     }
     let points = |outcome| all.iter().filter(move |c| c.outcome == outcome);
     let longer: Vec<&TailComparison<'_>> = points(Outcome::Longer).collect();
-    let mut text = match longer.as_slice() {
-        [] => {
-            format!("{best} is not better than {other} for {flows} at any of {} points", all.len())
-        }
-        wins => {
-            let by = |c: &&&TailComparison<'_>| c.times;
-            let (least, most) = (
-                wins.iter().min_by(|a, b| by(a).total_cmp(&by(b)))?,
-                wins.iter().max_by(|a, b| by(a).total_cmp(&by(b)))?,
-            );
-            let span = if wins.len() == 1 {
-                format!("{} as long at {}", times(least), point_text(&least.ratio.point))
-            } else {
-                format!(
-                    "{} as long at {} to {} at {}",
-                    times(least),
-                    point_text(&least.ratio.point),
-                    times(most),
-                    point_text(&most.ratio.point)
-                )
-            };
-            format!(
-                "{best} is better than {other} for {flows} at {} of {} points: the {tail} of {other} is {span}",
-                wins.len(),
-                all.len()
-            )
-        }
+    let mut text = if longer.is_empty() {
+        format!("{best} against {other} for {flows}: the {tail} of {other} over that of {best} is")
+    } else {
+        let (wins, all) = (longer.len(), all.len());
+        format!(
+            "{best} is better than {other} for {flows} at {wins} of {all} points: the {tail} of {other} is {};",
+            span(&longer)?
+        )
     };
     for (outcome, word) in [
-        (Outcome::Shorter, format!("{other} is better")),
-        (Outcome::Same, "they are equal".to_owned()),
+        (Outcome::Shorter, format!("smaller with {other}")),
+        (Outcome::Same, "equal".to_owned()),
         (Outcome::Undecided, "undecided".to_owned()),
     ] {
         let of: Vec<String> = points(outcome)
-            .map(|c| format!("{} ({})", point_text(&c.ratio.point), times(c)))
+            .map(|c| format!("{} ({})", point_text(&c.ratio.point), short_times(c)))
             .collect();
         if !of.is_empty() {
             let more = of.len().saturating_sub(MAX_POINTS);
             let named = of.iter().take(MAX_POINTS).cloned().collect::<Vec<_>>().join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            text.push_str(&format!("; {word} at {named}{more}"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, " {word} at {named}{more};");
         }
     }
-    Some(text + ".")
+    Some(format!("{}.", text.trim_end_matches(';')))
+}
+
+/// Returns the smallest and the largest factor of points, with their intervals.
+fn span(points: &[&TailComparison<'_>]) -> Option<String> {
+    let by = |a: &&&TailComparison<'_>, b: &&&TailComparison<'_>| a.times.total_cmp(&b.times);
+    let (least, most) = (points.iter().min_by(by)?, points.iter().max_by(by)?);
+    let at = |c: &TailComparison<'_>| point_text(&c.ratio.point);
+    let first = format!("{} as large at {}", times(least), at(least));
+    if points.len() == 1 {
+        return Some(first);
+    }
+    Some(format!("{first} to {} at {}", times(most), at(most)))
 }
 
 /// Formats a factor with its interval.
@@ -190,6 +191,13 @@ fn times(of: &TailComparison<'_>) -> String {
         None if of.outcome == Outcome::Undecided => format!("{times} times (no interval)"),
         None => format!("{times} times (for every seed)"),
     }
+}
+
+/// Formats a factor with its interval inside parentheses.
+fn short_times(of: &TailComparison<'_>) -> String {
+    let times = significant(of.times);
+    of.ci95
+        .map_or_else(|| format!("{times} times"), |ci95| format!("{times} times, {}", range(ci95)))
 }
 
 /// Returns the reason that the data give for a shorter tail: a shorter queue, or fewer timeouts;
@@ -218,41 +226,103 @@ fn reason(results: &Results, best: &str, other: &str, shown: &SweepPoint) -> Opt
         return None;
     }
     let mut text = format!(
-        "Its queue is shorter: {queue} holds {} packets on average with {best} and {} with {other}{place}",
+        "The queue is shorter with {best}: {queue} holds {} packets on average, with {other} {}{place}",
         significant(a.0),
         significant(b.0)
     );
     let used = |r: &SummaryRow| r.subject.is_queue_metric(queue, "utilisation");
     if let (Some(a), Some(b)) = (at(best, &used), at(other, &used)) {
         let word = if a.1[1] < b.1[0] {
-            "but it uses less of the line"
+            "but the line is less full"
         } else if a.1[0] > b.1[1] {
-            "and it uses more of the line"
+            "and the line is fuller"
         } else {
-            "and both use the line equally, within their intervals"
+            "and the use of the line is undecided"
         };
-        text.push_str(&format!(
-            ", {word}: {} and {} %",
-            significant(a.0 * 100.0),
-            significant(b.0 * 100.0)
-        ));
+        let (a, b) = (significant(a.0 * 100.0), significant(b.0 * 100.0));
+        let _ = write!(text, ", {word}: {a} and {b} %");
     }
     Some(text + ".")
 }
 
-/// Returns the sentences about which flows the statistics count.
+/// Returns the sentence about which flows the statistics count.
 pub(crate) fn counted(results: &Results) -> String {
     let warmup = results.runs.iter().map(|run| run.warmup_ms).fold(0.0, f64::max);
     let groups = || results.runs.iter().flat_map(|run| &run.groups);
     let flows: u64 = groups().map(|g| g.samples.fct.count()).sum();
     let early: usize = groups().map(|g| g.in_warmup).sum();
+    let from = if warmup <= 0.0 {
+        "from the start, as no warm-up is stated".to_owned()
+    } else {
+        format!("after the warm-up of {} ms", number(warmup))
+    };
+    if flows == 0 {
+        return format!("No flow has a size; queues and goodput count {from}.");
+    }
     if warmup <= 0.0 {
         return format!(
             "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start."
         );
     }
     format!(
-        "All {flows} flows with a size count, also the {early} that began during the warm-up of {} ms; queries, queues and goodput count after it.",
-        significant(warmup)
+        "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tails::IntervalMethod;
+
+    fn ratio(k: &str, ratio: f64, [low, high]: [f64; 2], verdict: TailVerdict) -> TailRatio {
+        let point = if k.is_empty() { vec![] } else { vec![("switch.mark.k".into(), k.into())] };
+        TailRatio {
+            point: SweepPoint(point),
+            group: "short".to_owned(),
+            class: None,
+            metric: TailMetric::FctMs,
+            percentile: Percentile::P99,
+            a: "dctcp".to_owned(),
+            b: "sack".to_owned(),
+            values: [2.0, 2.0 * ratio],
+            ratio,
+            ci95: Some([low, high]),
+            interval: Some(IntervalMethod::Sections),
+            pairs: 5,
+            verdict,
+            note: None,
+        }
+    }
+
+    fn said(best: &str, other: &str, ratios: &[TailRatio]) -> String {
+        let ratios: Vec<&TailRatio> = ratios.iter().collect();
+        let all = compared(&ratios, best, other);
+        sentence(best, other, &all, TailMetric::FctMs, "them").expect("a sentence")
+    }
+
+    #[test]
+    fn sentences_have_numbers_and_name_undecided_points() {
+        let one = [ratio("", 3.0, [2.0, 4.0], TailVerdict::AShorter)];
+        assert_eq!(
+            said("dctcp", "sack", &one),
+            "dctcp is better than sack for them: its p99 completion time is 2.00 ms against 6.00 ms, \
+             which is 3.00 times (95 % interval 2.00\u{2013}4.00) as large."
+        );
+        let open = [ratio("", 1.5, [0.5, 4.0], TailVerdict::Undecided)];
+        assert!(said("dctcp", "sack", &open).starts_with("dctcp against sack is undecided"));
+        let two = [
+            ratio("20 pkt", 3.0, [2.0, 4.0], TailVerdict::AShorter),
+            ratio("65 pkt", 1.5, [0.5, 4.0], TailVerdict::Undecided),
+        ];
+        let text = said("dctcp", "sack", &two);
+        assert!(text.contains("at 1 of 2 points"), "{text}");
+        assert!(
+            text.ends_with("; undecided at K = 65 pkt (1.50 times, 0.500\u{2013}4.00)."),
+            "{text}"
+        );
+        let text = said("sack", "dctcp", &two);
+        assert!(
+            text.contains("smaller with dctcp at K = 20 pkt (0.333 times, 0.250\u{2013}0.500)")
+        );
+    }
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::compare::{CompareOptions, ComparedMetric, Comparison, compare as differences};
-use lowtide_lab::{CompletedExperiment, Mismatch, Transports, execute, load};
-use lowtide_record::renamed_column;
+use lowtide_lab::{
+    CompletedExperiment, MetricSubject, Mismatch, Transports, execute, load, point_text,
+};
+use lowtide_record::{SweepPoint, renamed_column};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
@@ -162,32 +164,34 @@ fn show(
     for (side, transports) in [("A", &of_a), ("B", &of_b)] {
         print_mismatches(side, transports, out)?;
     }
-    let rows = found.rows.iter().map(|r| {
+    let label = |about: &MetricSubject| {
+        let scheme = &about.scheme;
+        let named = wanted.schemes.iter().find(|(of_a, _)| of_a == scheme);
+        let of_b = of_b.label(named.map_or(scheme, |(_, of_b)| of_b));
+        labels([of_a.label(scheme), of_b])
+    };
+    let row = |r: &ComparedMetric| {
         let about = &r.subject;
         let of = about.group.as_ref().or(about.queue.as_ref()).or(about.buffer_pool.as_ref());
         let of = of.map_or("the run", String::as_str);
         vec![
-            {
-                let scheme = &r.subject.scheme;
-                let named = wanted.schemes.iter().find(|(of_a, _)| of_a == scheme);
-                let of_b = of_b.label(named.map_or(scheme, |(_, of_b)| of_b));
-                labels([of_a.label(scheme), of_b])
-            },
-            if r.subject.point.is_empty() { "–".to_owned() } else { r.subject.point.to_string() },
-            r.subject
-                .class
-                .as_ref()
-                .map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
-            r.subject.metric.to_owned(),
+            about.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
+            about.metric.to_owned(),
             number(r.a),
             number(r.b),
             difference(r),
             relative(r),
             format!("{}{}", r.verdict.name(), if r.fails { ", fails" } else { "" }),
         ]
-    });
-    let head = ["scheme", "point", "of", "metric", "A", "B", "B - A", "relative", "verdict"];
-    out.table(&head, &[4, 5, 6, 7], &rows.collect::<Vec<_>>())?;
+    };
+    let head = ["of", "metric", "A", "B", "B - A", "relative", "verdict"];
+    let place = |r: &ComparedMetric| (r.subject.scheme.clone(), r.subject.point.clone());
+    for of_place in found.rows.chunk_by(|a, b| place(a) == place(b)) {
+        let Some(first) = of_place.first() else { continue };
+        out.text(&heading(&label(&first.subject), &first.subject.point))?;
+        let rows: Vec<Vec<String>> = of_place.iter().map(row).collect();
+        out.narrow_table(&head, &[2, 3, 4, 5], &rows)?;
+    }
     out.text(&format!(
         "{} pairs of runs, {} of them identical packet by packet",
         found.pairs, found.identical
@@ -203,6 +207,11 @@ fn show(
         print_unpaired(side, alone, out)?;
     }
     Ok(())
+}
+
+/// Returns the line above the rows of a scheme and point.
+fn heading(label: &str, point: &SweepPoint) -> String {
+    if point.is_empty() { label.to_owned() } else { format!("{label}, {}", point_text(point)) }
 }
 
 /// Prints the mismatches of one side.

@@ -17,4 +17,5 @@ mod process;
 mod runs;
 mod small_commands;
 mod switch_config;
+mod tails;
 mod unsafe_code;

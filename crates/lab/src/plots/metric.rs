@@ -7,7 +7,7 @@ use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 use crate::naming::point_text;
 use crate::plots::PlotInput;
 use crate::plots::longest_queue;
-use crate::plots::question::Question;
+use crate::plots::report_section::ReportSection;
 use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
 use crate::times::CompletionTimes;
@@ -20,7 +20,7 @@ pub(crate) struct PlottedMetric {
     /// Whether it is a queue's.
     pub(crate) of_queue: bool,
     /// The question that it answers.
-    pub(crate) question: Question,
+    pub(crate) question: ReportSection,
     /// Name of the metric in the summary.
     pub(crate) metric: &'static str,
     /// Name in sentences.
@@ -62,7 +62,11 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
         let measure = |metric, title, unit, over| PlottedMetric {
             group: group.to_owned(),
             of_queue: false,
-            question: if metric == "goodput_mbps" { Question::Line } else { Question::ShortFlows },
+            question: if metric == "goodput_mbps" {
+                ReportSection::Line
+            } else {
+                ReportSection::ShortFlows
+            },
             metric,
             title,
             unit,
@@ -91,7 +95,7 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
 
 /// Returns the figures of each traffic group: the schemes over the key with the most values. With
 /// several swept keys there is one more figure per key, with a curve per value of the others.
-pub(crate) fn figures(source: PlotInput<'_>) -> Vec<(Question, Figure)> {
+pub(crate) fn figures(source: PlotInput<'_>) -> Vec<(ReportSection, Figure)> {
     let mut measures = plotted_metrics(source);
     measures.truncate(MAX_METRICS);
     measures.extend(line_and_fairness(source));
@@ -105,7 +109,7 @@ pub(crate) fn line_and_fairness(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     let measure = |group: &str, of_queue, metric, title| PlottedMetric {
         group: group.to_owned(),
         of_queue,
-        question: if of_queue { Question::Line } else { Question::Fairness },
+        question: if of_queue { ReportSection::Line } else { ReportSection::Fairness },
         metric,
         title,
         unit: "",
@@ -113,8 +117,9 @@ pub(crate) fn line_and_fairness(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     };
     let queue = longest_queue(source).map(|q| measure(q, true, "utilisation", "Utilisation"));
     let groups = source.at_point().next().map_or(&[][..], |run| &run.groups);
-    let several = groups.iter().filter(|g| g.jain.is_some());
-    let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain's index"));
+    // Rates of flows of different sizes are not meant to be equal.
+    let several = groups.iter().filter(|g| g.jain.is_some() && g.classes.is_empty());
+    let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain index"));
     queue.into_iter().chain(fairness.take(MAX_METRICS)).collect()
 }
 

@@ -4,8 +4,8 @@
 //! last point of the sweep, and say so. Only schemes and queues with data are drawn.
 
 mod metric;
-mod question;
 mod queue;
+mod report_section;
 mod sweep;
 mod tails;
 mod window;
@@ -20,10 +20,11 @@ use crate::naming::point_text;
 use crate::results::Results;
 
 pub(crate) use metric::{line_and_fairness, plotted_metrics};
-pub(crate) use question::Question;
 pub(crate) use queue::longest_queue;
+pub(crate) use report_section::ReportSection;
 pub(crate) use sweep::spread;
 pub use sweep::{Sweep, axis_position};
+pub(crate) use tails::classed_sets;
 
 /// Data source of the figures.
 #[derive(Clone, Copy)]
@@ -36,20 +37,25 @@ pub(crate) struct PlotInput<'a> {
 pub(crate) fn figures(
     dir: &RunDir,
     source: PlotInput<'_>,
-) -> Result<Vec<(Question, Figure)>, LabError> {
+) -> Result<Vec<(ReportSection, Figure)>, LabError> {
     let of = |question| move |figure| (question, figure);
     let short = tails::over_sweep(source).into_iter().chain(tails::distributions(source));
-    let mut out: Vec<(Question, Figure)> = short.map(of(Question::ShortFlows)).collect();
+    let mut out: Vec<(ReportSection, Figure)> = short.map(of(ReportSection::ShortFlows)).collect();
     out.extend(metric::figures(source));
+    out.extend(tails::by_size(source).into_iter().map(of(ReportSection::Fairness)));
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
     if let Some(queue) = longest_queue(source) {
-        out.extend(queue::over_time(source, queue, &series.queue_samples).map(of(Question::Queue)));
-        out.extend(queue::distribution(source, queue, &dir.levels(&all)?).map(of(Question::Queue)));
+        out.extend(
+            queue::over_time(source, queue, &series.queue_samples).map(of(ReportSection::Queue)),
+        );
+        out.extend(
+            queue::distribution(source, queue, &dir.levels(&all)?).map(of(ReportSection::Queue)),
+        );
     }
-    out.extend(window::window(source, &series.probes).map(of(Question::Senders)));
-    out.extend(window::alpha(source, &series.probes).map(of(Question::Senders)));
+    out.extend(window::window(source, &series.probes).map(of(ReportSection::Senders)));
+    out.extend(window::alpha(source, &series.probes).map(of(ReportSection::Senders)));
     Ok(out)
 }
 

@@ -62,7 +62,12 @@ impl Sweep {
     /// Returns the axis of the key.
     pub fn axis(&self) -> Axis {
         let values: Vec<&str> = self.values.iter().map(|(_, v)| v.as_str()).collect();
-        Axis::named(&naming::axis_title(&self.key, &values), &self.key, self.values.clone())
+        let (title, has_unit) = naming::axis_title(&self.key, &values);
+        let tick = |(at, value): &(f64, String)| {
+            let short = value.split_once(' ').filter(|_| has_unit).map(|(number, _)| number);
+            (*at, short.unwrap_or(value).to_owned())
+        };
+        Axis::named(&title, &self.key, self.values.iter().map(tick).collect())
     }
 
     /// Returns the position of a point on the axis.

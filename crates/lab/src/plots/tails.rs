@@ -9,19 +9,20 @@ use crate::plots::PlotInput;
 use crate::plots::metric::file_name;
 use crate::plots::sweep::{Sweep, sweeps};
 use crate::tails::{FlowSet, Percentile, TailMetric, TailRow, all_classes, common_percentile};
-use crate::tails::{curve, flow_sets};
+use crate::tails::{curve, flow_sets, shortest};
 
 /// Limit on panels of one figure.
 const MAX_PANELS: usize = 6;
 
 /// Returns the name of a set of flows in a figure.
 fn set_title(set: FlowSet<'_>) -> String {
-    set.class.map_or_else(|| "All sizes".to_owned(), str::to_owned)
+    set.class.unwrap_or_default().to_owned()
 }
 
 /// Returns the sets of flows that figures show, by group: the classes, or the whole group without
-/// classes; their slowdown, or their completion time without ideal times.
-fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+/// classes; their slowdown, or their completion time without ideal times. The group with the
+/// shortest flows is first.
+fn shown_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
     let mut groups: Vec<Vec<FlowSet<'a>>> = Vec::new();
     for set in sets {
         let of_group = |other: &&FlowSet<'_>| other.group == set.group;
@@ -39,6 +40,8 @@ fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
             None => groups.push(vec![*set]),
         }
     }
+    let first = shortest(rows).map(|(group, ..)| group);
+    groups.sort_by_key(|group| Some(group[0].group) != first);
     groups
 }
 
@@ -55,7 +58,10 @@ pub(crate) fn distributions(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&sets).iter().filter_map(|of_group| distribution(source, of_group)).collect()
+    shown_sets(&source.results.tails, &sets)
+        .iter()
+        .filter_map(|of_group| distribution(source, of_group))
+        .collect()
 }
 
 fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
@@ -69,7 +75,10 @@ fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
     let at = if at.is_empty() { at } else { format!("At {at}. ") };
     Some(Figure {
         id: format!("{}-cdf-{}", column.replace('_', "-"), file_name(first.group)),
-        title: format!("{label} of group {}: distribution by flow size", first.group),
+        title: match first.class {
+            Some(_) => format!("{label} of group {}: distribution by flow size", first.group),
+            None => format!("{label} of group {}: distribution", first.group),
+        },
         caption: format!(
             "{at}Share of the flows of all seeds that take at most as long. Unfinished flows count, so \
              a curve may end below one. The file cdf.csv has every point."
@@ -105,6 +114,64 @@ fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
     })
 }
 
+/// Returns the groups with size classes, each with the sets of its classes.
+pub(crate) fn classed_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+    shown_sets(rows, sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
+}
+
+/// Returns the figures of the median over the flow size, one per group with size classes, at the
+/// point shown.
+pub(crate) fn by_size(source: PlotInput<'_>) -> Vec<Figure> {
+    let runs: Vec<&RunFacts> = source.at_point().collect();
+    let classes = all_classes(&source.results.runs);
+    let sets = flow_sets(&runs, &classes);
+    classed_sets(&source.results.tails, &sets)
+        .iter()
+        .map(|of_group| medians(source, of_group))
+        .collect()
+}
+
+fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
+    let names: Vec<String> = sets.iter().map(|set| set_title(*set)).collect();
+    let (label, column) = axis_label(sets[0].metric);
+    let point = source.point();
+    let series = source.manifest.schemes.iter().enumerate().map(|(style, scheme)| {
+        let dot = |(x, set): (usize, &FlowSet<'_>)| {
+            let of = |row: &&TailRow| row.scheme == *scheme && row.point == point && set.has(row);
+            let found = &source.results.tails.iter().find(of)?.p50;
+            Some(Dot { x: x as f64, y: found.value?, interval: found.ci95 })
+        };
+        let points = sets.iter().enumerate().filter_map(dot).collect();
+        let (scheme, part) = (scheme.clone(), String::new());
+        PlotSeries { scheme, part, style, kind: SeriesKind::Measured, points }
+    });
+    let series: Vec<PlotSeries> = series.collect();
+    let values: Vec<f64> = series
+        .iter()
+        .flat_map(|s| &s.points)
+        .flat_map(|p| std::iter::once(p.y).chain(p.interval.into_iter().flatten()))
+        .collect();
+    let at = point_text(&point);
+    let at = if at.is_empty() { at } else { format!("At {at}. ") };
+    Figure {
+        id: format!("{}-by-size-{}", column.replace('_', "-"), file_name(sets[0].group)),
+        title: format!("Median {} of group {} by flow size", label.to_lowercase(), sets[0].group),
+        caption: format!(
+            "{at}A level curve shares the line by size; a rising one favours short flows, a falling one \
+             long flows. Bars are 95 % intervals over seeds."
+        ),
+        legend: source.legend(|_| true),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::categorical("Flow size", "flow_size", &names),
+            y: Axis::fitting(&format!("Median {}", label.to_lowercase()), column, &values),
+            series,
+            guide_lines: Vec::new(),
+            shade: None,
+        }],
+    }
+}
+
 /// Returns the figures of the tail over the swept key, one per group: a panel per size class. The
 /// other swept keys have the values of the point shown.
 pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
@@ -113,7 +180,10 @@ pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.results.runs.iter().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&sets).iter().filter_map(|of_group| knee(source, sweep, of_group)).collect()
+    shown_sets(&source.results.tails, &sets)
+        .iter()
+        .filter_map(|of_group| knee(source, sweep, of_group))
+        .collect()
 }
 
 fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Figure> {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::findings::RunFinding;
 use crate::naming::{point_text, title};
-use crate::plots::{PlotInput, Question, line_and_fairness, plotted_metrics};
+use crate::plots::{PlotInput, ReportSection, line_and_fairness, plotted_metrics};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
@@ -27,7 +27,7 @@ use crate::verdict::{counted, verdict};
 #[derive(Serialize)]
 struct HtmlTable {
     #[serde(skip)]
-    question: Question,
+    question: ReportSection,
     /// Whether it is collapsed.
     minor: bool,
     title: String,
@@ -72,7 +72,7 @@ fn shown_findings(source: PlotInput<'_>) -> Vec<String> {
 pub(crate) fn render(
     source: PlotInput<'_>,
     transports: &Transports,
-    figures: &[(Question, FigureFiles)],
+    figures: &[(ReportSection, FigureFiles)],
 ) -> Result<String, LabError> {
     let m = source.manifest;
     let shown = source.point();
@@ -96,9 +96,9 @@ pub(crate) fn render(
 }
 
 /// Returns the questions with their figures and tables; those without any are left out.
-fn sections(source: PlotInput<'_>, figures: &[(Question, FigureFiles)]) -> Vec<Value> {
+fn sections(source: PlotInput<'_>, figures: &[(ReportSection, FigureFiles)]) -> Vec<Value> {
     let tables = tables(source);
-    let section = |question: Question| {
+    let section = |question: ReportSection| {
         let figures: Vec<Value> = figures
             .iter()
             .filter(|(of, _)| *of == question)
@@ -124,7 +124,7 @@ fn sections(source: PlotInput<'_>, figures: &[(Question, FigureFiles)]) -> Vec<V
             }
         })
     };
-    Question::ALL.into_iter().filter_map(section).collect()
+    ReportSection::ALL.into_iter().filter_map(section).collect()
 }
 
 /// Returns the differences between real packets and the scenario, each once.
@@ -169,7 +169,7 @@ fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
     for m in plotted_metrics(source) {
         let of = |what: &str, metric: &str| HtmlTable {
             question: m.question,
-            minor: m.question == Question::ShortFlows,
+            minor: m.question == ReportSection::ShortFlows,
             title: format!("{what} of group {}{}", m.group, m.in_unit()),
             head: head(source),
             rows: by_point(source, |r| r.subject.is_group_metric(&m.group, metric)),
@@ -229,7 +229,7 @@ fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
             })
         });
         let title = format!("Queries of group {}", group.name);
-        HtmlTable { minor: true, ..grid(source, Question::ShortFlows, &title, rows.collect()) }
+        HtmlTable { minor: true, ..grid(source, ReportSection::ShortFlows, &title, rows.collect()) }
     };
     groups.iter().map(table).collect()
 }
@@ -237,7 +237,7 @@ fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
 /// Returns a table with a column per scheme, at the point shown.
 fn grid(
     source: PlotInput<'_>,
-    question: Question,
+    question: ReportSection,
     title: &str,
     rows: Vec<Vec<String>>,
 ) -> HtmlTable {

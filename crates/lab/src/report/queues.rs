@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use lowtide_charts::number;
 
 use super::{HtmlTable, at_point, dash, grid};
-use crate::plots::{PlotInput, Question, longest_queue};
+use crate::plots::{PlotInput, ReportSection, longest_queue};
 use crate::queues::QueueFacts;
 use crate::summary::SummaryRow;
 
@@ -53,7 +53,12 @@ fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
         let of = |r: &SummaryRow| r.subject.is_queue_metric(queue, metric);
         at_point(source, (*name).to_owned(), &of)
     });
-    grid(source, Question::Queue, &format!("Queue at {queue}, packets over time"), rows.collect())
+    grid(
+        source,
+        ReportSection::Queue,
+        &format!("Queue at {queue}, packets over time"),
+        rows.collect(),
+    )
 }
 
 /// Returns a table of the queue's classes, if it has any.
@@ -80,7 +85,7 @@ fn classes(source: PlotInput<'_>, queue: &str) -> Option<HtmlTable> {
         })
         .collect();
     let title = format!("Classes of the queue at {queue}, packets");
-    (!rows.is_empty()).then(|| grid(source, Question::Queue, &title, rows))
+    (!rows.is_empty()).then(|| grid(source, ReportSection::Queue, &title, rows))
 }
 
 /// Returns a table of the queues with the longest means over seeds and schemes, if there are
@@ -118,7 +123,7 @@ fn longest_queues(source: PlotInput<'_>) -> Option<HtmlTable> {
     } else {
         format!("Queues at switches ({what})")
     };
-    Some(grid(source, Question::Queue, &title, rows.collect()))
+    Some(grid(source, ReportSection::Queue, &title, rows.collect()))
 }
 
 /// Formats the metrics of one queue, as means over the seeds.
@@ -169,7 +174,7 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
     } else {
         "Memories that queues share, most bytes held".to_owned()
     };
-    (!rows.is_empty()).then(|| grid(source, Question::Queue, &title, rows))
+    (!rows.is_empty()).then(|| grid(source, ReportSection::Queue, &title, rows))
 }
 
 /// Returns a table of packets lost to link failures, if there are any.
@@ -183,5 +188,7 @@ fn link_failures(source: PlotInput<'_>) -> Option<HtmlTable> {
     let rows = METRICS.iter().map(|(metric, name)| {
         at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))
     });
-    some.then(|| grid(source, Question::Queue, "Packets lost to link failures", rows.collect()))
+    some.then(|| {
+        grid(source, ReportSection::Queue, "Packets lost to link failures", rows.collect())
+    })
 }

@@ -1,10 +1,12 @@
 //! Tables of tails: percentiles by size class at every point, and the ratios between schemes.
 
-use super::{HtmlTable, dash};
+use super::{HtmlTable, dash, grid};
+use crate::facts::RunFacts;
 use crate::naming::{point_text, title};
-use crate::plots::{PlotInput, Question};
+use crate::plots::{PlotInput, ReportSection, classed_sets};
 use crate::tails::{
-    Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, range, significant,
+    FlowSet, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, all_classes,
+    flow_sets, range, shortest, significant,
 };
 
 /// Returns a table per group and metric. Those of completion times are minor where the slowdown of
@@ -17,6 +19,8 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             sets.push((&row.group, row.metric));
         }
     }
+    let first = shortest(rows).map(|(group, ..)| group);
+    sets.sort_by_key(|(group, _)| Some(*group) != first);
     let mut out: Vec<HtmlTable> = sets
         .into_iter()
         .map(|(group, metric)| {
@@ -26,7 +30,28 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
         })
         .collect();
     out.extend(ratios(source));
+    out.extend(medians(source));
     out
+}
+
+/// Returns a table per group with size classes: its medians by size, at the point shown.
+fn medians(source: PlotInput<'_>) -> Vec<HtmlTable> {
+    let runs: Vec<&RunFacts> = source.at_point().collect();
+    let classes = all_classes(&source.results.runs);
+    let groups = classed_sets(&source.results.tails, &flow_sets(&runs, &classes));
+    let point = source.point();
+    let table = |sets: &Vec<FlowSet<'_>>| {
+        let rows = sets.iter().map(|set| {
+            let cells = source.manifest.schemes.iter().map(|scheme| {
+                let of = |r: &&TailRow| r.scheme == *scheme && r.point == point && set.has(r);
+                source.results.tails.iter().find(of).map_or_else(dash, |row| cell(&row.p50))
+            });
+            std::iter::once(set.class.unwrap_or_default().to_owned()).chain(cells).collect()
+        });
+        let title = format!("Median {} of group {}", sets[0].metric.title(), sets[0].group);
+        grid(source, ReportSection::Fairness, &title, rows.collect())
+    };
+    groups.iter().map(table).collect()
 }
 
 fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRow]) -> HtmlTable {
@@ -46,7 +71,7 @@ fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRo
         cells
     });
     HtmlTable {
-        question: Question::ShortFlows,
+        question: ReportSection::ShortFlows,
         minor: classed == (metric == TailMetric::FctMs),
         title: format!("Tail of the {} of group {group}{unit}", metric.title()),
         head,
@@ -93,7 +118,7 @@ fn cell(of: &TailQuantile) -> String {
     match of.ci95 {
         Some(ci95) => format!("{value} ({})", range(ci95)),
         None if of.seed_independent => format!("{value} ="),
-        None => format!("{value} ({})", of.note.as_deref().unwrap_or("no interval")),
+        None => format!("{value} (no interval)"),
     }
 }
 
@@ -118,7 +143,7 @@ fn ratios(source: PlotInput<'_>) -> Option<HtmlTable> {
     };
     let head = ["Point", "Schemes", "Ratio", "95 % interval", "Shorter tail"].map(str::to_owned);
     Some(HtmlTable {
-        question: Question::ShortFlows,
+        question: ReportSection::ShortFlows,
         minor: false,
         title: format!(
             "Ratio of the {} {} of the shortest flows ({of}), paired by seed",

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lowtide_charts::csv;
 
 use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
+use crate::censored::CensoredSample;
 use crate::facts::RunFacts;
-use crate::times::CensoredSample;
 
 /// Limit on the points of a curve.
 const MAX_POINTS: usize = 100;

@@ -7,6 +7,7 @@
 
 mod cdf;
 mod estimate;
+mod flow_set;
 mod ratio;
 mod table;
 
@@ -16,13 +17,14 @@ use lowtide_record::SweepPoint;
 use lowtide_units::Quantile;
 use serde::Serialize;
 
+use crate::censored::{CensoredSample, Pool};
 use crate::facts::RunFacts;
-use crate::summary::class_names;
-use crate::times::{CensoredSample, PS_PER_MS, Pool, SLOWDOWN_SCALE};
+use crate::times::{PS_PER_MS, SLOWDOWN_SCALE};
 
 pub(crate) use cdf::{curve, to_csv as distributions_csv};
 pub use estimate::IntervalMethod;
-use estimate::{LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
+use estimate::{LEAST_BEYOND, LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
+pub(crate) use flow_set::{FlowSet, all_classes, flow_sets};
 pub use ratio::{TailRatio, TailVerdict};
 pub(crate) use ratio::{common_percentile, ratios, shortest};
 pub(crate) use table::to_csv;
@@ -135,6 +137,11 @@ impl Percentile {
         }
     }
 
+    /// Returns the number of `flows` beyond it.
+    pub(crate) const fn beyond(self, flows: u64) -> u64 {
+        flows / self.least_flows() as u64
+    }
+
     const fn quantile(self) -> Quantile {
         match self {
             Self::P50 => Quantile::P50,
@@ -211,124 +218,11 @@ impl TailRow {
     }
 }
 
-/// Flows whose tails are wanted: of a group, or of one of its size classes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FlowSet<'a> {
-    pub(crate) group: &'a str,
-    pub(crate) class: Option<&'a str>,
-    pub(crate) metric: TailMetric,
-}
-
-impl FlowSet<'_> {
-    /// Returns whether a row is about these flows.
-    pub(crate) fn has(self, row: &TailRow) -> bool {
-        row.group == self.group && row.class.as_deref() == self.class && row.metric == self.metric
-    }
-
-    /// Returns the sample of one run.
-    pub(crate) fn sample(self, run: &RunFacts) -> Option<&CensoredSample> {
-        if self.metric == TailMetric::QctMs {
-            return run.queries(self.group).map(|q| &*q.sample);
-        }
-        let group = run.group(self.group)?;
-        let samples = match self.class {
-            Some(class) => &group.class(class)?.samples,
-            None => &group.samples,
-        };
-        Some(match self.metric {
-            TailMetric::Slowdown => &samples.slowdown,
-            _ => &samples.fct,
-        })
-    }
-
-    /// Returns the samples of runs together; a run without such flows has an empty one.
-    pub(crate) fn pool<'r>(self, runs: &[&'r RunFacts], none: &'r CensoredSample) -> Pool<'r> {
-        Pool::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
-    }
-
-    /// Returns the lower end of the sizes, or the size of all flows; `None` for queries.
-    fn above_bytes(self, runs: &[&RunFacts]) -> Option<u64> {
-        let group = || runs.iter().filter_map(|run| run.group(self.group));
-        match self.class {
-            Some(class) => group().find_map(|g| g.class(class)).map(|c| c.above_bytes),
-            None => group().find_map(|g| g.size_bytes).filter(|_| self.metric != TailMetric::QctMs),
-        }
-    }
-
-    /// Counts flows, unfinished, failed and those in the warm-up, in all runs.
-    fn counts(self, runs: &[&RunFacts], row: &mut TailRow) {
-        for run in runs {
-            if self.metric == TailMetric::QctMs {
-                let Some(queries) = run.queries(self.group) else { continue };
-                row.flows += queries.queries;
-                row.unfinished += queries.unfinished;
-                row.failed += queries.failed;
-                continue;
-            }
-            let Some(group) = run.group(self.group) else { continue };
-            let (unfinished, failed, in_warmup, blocked_on) = match self.class {
-                Some(class) => {
-                    let Some(class) = group.class(class) else { continue };
-                    (class.unfinished, class.failed, class.in_warmup, &class.blocked_on)
-                }
-                None => (group.unfinished, group.failed, group.in_warmup, &group.blocked_on),
-            };
-            row.flows += self.sample(run).map_or(0, |s| s.count() as usize);
-            row.unfinished += unfinished;
-            row.failed += failed;
-            row.in_warmup += in_warmup;
-            for (reason, n) in blocked_on {
-                *row.blocked_on.entry(reason.clone()).or_default() += n;
-            }
-        }
-    }
-}
-
 /// Returns the runs of each scheme and point, in the order of the plan.
 pub(crate) fn by_scheme_and_point(runs: &[RunFacts]) -> Vec<Vec<&RunFacts>> {
     let same =
         |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
     runs.chunk_by(same).map(|seeds| seeds.iter().collect()).collect()
-}
-
-/// Returns the flows of runs that have tails, classes after their group.
-pub(crate) fn flow_sets<'a>(
-    runs: &[&'a RunFacts],
-    classes: &'a BTreeMap<String, Vec<String>>,
-) -> Vec<FlowSet<'a>> {
-    let Some(first) = runs.first() else { return Vec::new() };
-    let mut sets = Vec::new();
-    for group in &first.groups {
-        let group = group.name.as_str();
-        let classes = classes.get(group).into_iter().flatten().map(|c| Some(c.as_str()));
-        for class in std::iter::once(None).chain(classes) {
-            for metric in [TailMetric::Slowdown, TailMetric::FctMs] {
-                sets.push(FlowSet { group, class, metric });
-            }
-        }
-    }
-    sets.extend(first.queries.iter().map(|q| FlowSet {
-        group: &q.name,
-        class: None,
-        metric: TailMetric::QctMs,
-    }));
-    let some = |set: &FlowSet<'_>| {
-        runs.iter().any(|run| set.sample(run).is_some_and(|sample| sample.count() > 0))
-    };
-    sets.into_iter().filter(some).collect()
-}
-
-/// Returns the size classes of each group in any run.
-pub(crate) fn all_classes(runs: &[RunFacts]) -> BTreeMap<String, Vec<String>> {
-    let groups = runs.iter().flat_map(|run| &run.groups).map(|g| g.name.clone());
-    let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for group in groups {
-        if !classes.contains_key(&group) {
-            let names = class_names(runs, &group);
-            classes.insert(group, names);
-        }
-    }
-    classes
 }
 
 /// Returns the tails of all runs, which are in the order of the plan.
@@ -393,7 +287,8 @@ fn quantile(
         return found;
     };
     found.value = Some(value);
-    let interval = resamples.interval(value, &|selection| match selection {
+    let beyond = which.beyond(pool.count(&all));
+    let interval = resamples.interval(value, beyond, &|selection| match selection {
         SeedSelection::Alone(weights) => pool.quantile(q, weights).map(shown),
         SeedSelection::Resampled(weights) => pool.value_at_rank(q, weights).map(shown),
     });
@@ -412,12 +307,76 @@ fn missing_interval(interval: &SeedInterval, which: Percentile) -> Option<String
     let needs = which.least_flows();
     match interval {
         SeedInterval::OneSeed => Some("one seed has no interval".to_owned()),
-        SeedInterval::FewSeeds => {
-            Some(format!("its interval needs {LEAST_SEEDS} seeds, or {needs} flows in each"))
-        }
+        SeedInterval::TooFew => Some(format!(
+            "its interval needs {needs} flows in each seed, or {LEAST_SEEDS} seeds with {} flows",
+            needs * LEAST_BEYOND as usize
+        )),
         SeedInterval::Undefined => {
             Some("unfinished or missing flows could change its interval".to_owned())
         }
         SeedInterval::Known(..) | SeedInterval::SeedIndependent => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_rows::FlowStatus;
+
+    use super::*;
+    use crate::times::completion_sample;
+    use crate::times::tests::flow;
+
+    /// One run with flows of these times in milliseconds; `None` is cut off after 50 ms.
+    fn sample(times: impl IntoIterator<Item = Option<u64>>) -> CensoredSample {
+        let status = |t: Option<u64>| {
+            if t.is_some() { FlowStatus::Complete } else { FlowStatus::Unfinished }
+        };
+        let flows: Vec<_> = times.into_iter().map(|t| flow(0, t, status(t))).collect();
+        completion_sample(&flows.iter().collect::<Vec<_>>(), 50 * PS_PER_MS)
+    }
+
+    fn found(samples: &[CensoredSample], which: Percentile) -> TailQuantile {
+        let pool = Pool::new(samples.iter().collect());
+        let resamples = Resamples::new(samples.len());
+        quantile(&pool, TailMetric::FctMs, which, (samples.len(), &resamples))
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_all_seeds_together() {
+        let seeds = [sample((1..=10).map(Some)), sample((11..=20).map(Some))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, Some(19.0), "20 flows, 10 in each");
+        assert_eq!(p95.ci95, None);
+        let note = p95.note.unwrap();
+        assert_eq!(note, "its interval needs 20 flows in each seed, or 10 seeds with 60 flows");
+        let p50 = found(&seeds, Percentile::P50);
+        let [low, high] = p50.ci95.expect("each seed has a median");
+        assert!(low < 10.0 && high > 10.0 && p50.value == Some(10.0));
+        assert_eq!(found(&seeds, Percentile::P99).note.as_deref(), Some("needs 100 flows"));
+    }
+
+    #[test]
+    fn censored_flows_count() {
+        let seeds = [sample((1..=10).map(Some)), sample((11..=19).map(Some).chain([None]))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, Some(19.0), "the unfinished one took at least 50 ms");
+        let seeds = [sample((1..=10).map(Some)), sample((51..=59).map(Some).chain([None]))];
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.value, None, "it may take more or less than 59 ms");
+        assert_eq!(p95.note.as_deref(), Some("unfinished flows could change it"));
+        let cut = [sample([None, None, Some(1)]), sample([None, Some(2), None])];
+        assert_eq!(found(&cut, Percentile::P50).value, None);
+    }
+
+    #[test]
+    fn ten_seeds_of_few_flows_have_a_bootstrap() {
+        let seeds: Vec<CensoredSample> =
+            (0..10).map(|seed| sample((1..=6).map(|i| Some(i + seed)))).collect();
+        let p95 = found(&seeds, Percentile::P95);
+        assert_eq!(p95.interval, Some(IntervalMethod::Bootstrap));
+        let ([low, high], value) = (p95.ci95.unwrap(), p95.value.unwrap());
+        assert!(low < value && value <= high, "{low} {value} {high}");
+        let same: Vec<CensoredSample> = (0..4).map(|_| sample((1..=6).map(Some))).collect();
+        assert!(found(&same, Percentile::P50).seed_independent);
     }
 }

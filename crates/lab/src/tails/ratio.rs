@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::estimate::{Resamples, SeedInterval, SeedSelection};
 use super::{
-    FlowSet, IntervalMethod, Percentile, TailMetric, TailRow, all_classes, by_scheme_and_point,
-    flow_sets, missing_interval,
+    FlowSet, IntervalMethod, Percentile, TailMetric, TailQuantile, TailRow, all_classes,
+    by_scheme_and_point, flow_sets, missing_interval,
 };
+use crate::censored::CensoredSample;
 use crate::facts::RunFacts;
-use crate::times::CensoredSample;
 
 /// Percentiles that are compared, the highest first. The 99.9th is rarely known for every scheme.
 const COMPARED: [Percentile; 3] = [Percentile::P99, Percentile::P95, Percentile::P50];
@@ -30,7 +30,8 @@ pub struct TailRatio {
     pub class: Option<String>,
     /// The metric.
     pub metric: TailMetric,
-    /// The highest percentile, up to the 99th, that all schemes have at all points.
+    /// The highest percentile, up to the 99th, that all schemes have at all points with an
+    /// interval.
     pub percentile: Percentile,
     /// The scheme in the denominator.
     pub a: String,
@@ -56,9 +57,9 @@ pub struct TailRatio {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TailVerdict {
-    /// That of `a`.
+    /// The tail of `a`.
     AShorter,
-    /// That of `b`.
+    /// The tail of `b`.
     BShorter,
     /// Exactly equal for every seed.
     Same,
@@ -93,12 +94,16 @@ fn paired<'a>(a: &[&'a RunFacts], b: &[&'a RunFacts]) -> (Vec<&'a RunFacts>, Vec
     a.iter().filter_map(partner).unzip()
 }
 
-/// Returns the highest percentile that every row of these flows has; the median if there is none.
+/// Returns the highest percentile that every row of these flows has with an interval; without any,
+/// the highest that every row has; else the median.
 pub(crate) fn common_percentile(rows: &[TailRow], set: FlowSet<'_>) -> Percentile {
     let of = |row: &&TailRow| set.has(row);
-    let known =
-        |which: &Percentile| rows.iter().filter(of).all(|row| row.quantile(*which).value.is_some());
-    COMPARED.into_iter().find(known).unwrap_or(Percentile::P50)
+    let all = |is: &dyn Fn(&TailQuantile) -> bool| {
+        COMPARED.into_iter().find(|which| rows.iter().filter(of).all(|r| is(r.quantile(*which))))
+    };
+    all(&|q| q.ci95.is_some() || q.seed_independent)
+        .or_else(|| all(&|q| q.value.is_some()))
+        .unwrap_or(Percentile::P50)
 }
 
 fn ratio(
@@ -116,7 +121,8 @@ fn ratio(
     let all = vec![1; a.len()];
     let values = [of_a.quantile(q, &all)?, of_b.quantile(q, &all)?];
     let ratio = over(Some(values[0]), Some(values[1]))?;
-    let interval = resamples.interval(ratio, &|selection| match selection {
+    let beyond = percentile.beyond(of_a.count(&all).min(of_b.count(&all)));
+    let interval = resamples.interval(ratio, beyond, &|selection| match selection {
         SeedSelection::Alone(w) => over(of_a.quantile(q, w), of_b.quantile(q, w)),
         SeedSelection::Resampled(w) => over(of_a.value_at_rank(q, w), of_b.value_at_rank(q, w)),
     });

@@ -4,18 +4,34 @@ use lowtide_charts::csv;
 
 use super::{Percentile, TailRow};
 
+/// Characters of an interval with three digits; a longer one has two.
+const LONG: usize = 12;
+
 /// Formats a positive value with three significant digits.
 pub fn significant(value: f64) -> String {
+    digits(value, 3)
+}
+
+fn digits(value: f64, significant: i32) -> String {
     if value == 0.0 || !value.is_finite() {
-        return value.to_string();
+        value.to_string()
+    } else {
+        // Rounding may add a digit before the point.
+        let rounded = format!("{value:.*e}", significant as usize - 1);
+        let exponent = rounded.rsplit_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+        if !(-4..5).contains(&exponent) {
+            return rounded;
+        }
+        let after = (significant - 1 - exponent).max(0) as usize;
+        format!("{value:.after$}")
     }
-    let digits = (2 - value.abs().log10().floor() as i32).max(0) as usize;
-    format!("{value:.digits$}")
 }
 
 /// Formats an interval, as `1.02–1.19`.
 pub fn range([low, high]: [f64; 2]) -> String {
-    format!("{}\u{2013}{}", significant(low), significant(high))
+    let text = |n| format!("{}\u{2013}{}", digits(low, n), digits(high, n));
+    let three = text(3);
+    if three.chars().count() > LONG { text(2) } else { three }
 }
 
 /// Returns the rows as CSV: a line per scheme, point, group, class, metric and percentile.
@@ -86,5 +102,8 @@ mod tests {
         let shown = [1.0216, 68.475, 178.1, 2621.0, 0.012_34, 0.0].map(significant);
         assert_eq!(shown, ["1.02", "68.5", "178", "2621", "0.0123", "0"]);
         assert_eq!(range([1.0, 1.234]), "1.00\u{2013}1.23");
+        assert_eq!(range([0.0328, 0.0786]), "0.033\u{2013}0.079");
+        assert_eq!(significant(2.5e6), "2.50e6");
+        assert_eq!(significant(99.97), "100");
     }
 }

@@ -62,7 +62,8 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
         "The 12 longest of 64 queues at switches",
         "52 are left out",
         "Memories that queues share",
-        "100 kB-, flows",
+        "Tail of the slowdown of group background",
+        "<td>100 kB-</td>",
     ] {
         assert!(report.contains(said), "{said}");
     }

@@ -144,7 +144,9 @@ fn the_envelope_has_the_documented_shape() {
             "mismatches",
             "runs",
             "summary",
-            "findings"
+            "findings",
+            "tails",
+            "ratios"
         ]
     );
     assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran under its own name");

@@ -10,7 +10,7 @@ use lowtide_lab::{Backend, CompletedExperiment, Mismatch, Transports, Unsupporte
 use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
-use super::{digits, labels, print_mismatches, results};
+use super::{digits, heading, labels, print_mismatches, results};
 use crate::args::{BackendArg, CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::run::PlanRunner;
@@ -176,12 +176,18 @@ fn show(
         out.text(&format!("{name}: {}", finished.dir.display()))?;
         print_mismatches(name, transports, out)?;
     }
-    let mut head = vec!["scheme", "point", "of", "metric"];
+    let mut head = vec!["of", "metric"];
     head.extend(&names);
-    let rows: Vec<Vec<String>> = found.lines.iter().map(|line| row(line, &transports)).collect();
-    let right: Vec<usize> = (4..head.len()).collect();
-    out.table(&head, &right, &rows)?;
-    out.text(&format!(
+    let right: Vec<usize> = (2..head.len()).collect();
+    let place = |line: &MetricRow| (line.subject.scheme.clone(), line.subject.point.clone());
+    for of_place in found.lines.chunk_by(|a, b| place(a) == place(b)) {
+        let Some(first) = of_place.first() else { continue };
+        let label = labels(transports.iter().map(|t| t.label(&first.subject.scheme)));
+        out.text(&heading(&label, &first.subject.point))?;
+        let rows: Vec<Vec<String>> = of_place.iter().map(row).collect();
+        out.narrow_table(&head, &right, &rows)?;
+    }
+    out.paragraph(&format!(
         "In parentheses: difference from `{}` in per cent ± half of its 95 % interval; `*`: the interval \
          excludes zero.",
         names.first().copied().unwrap_or_default()
@@ -193,12 +199,10 @@ fn show(
     Ok(())
 }
 
-fn row(line: &MetricRow, transports: &[Transports]) -> Vec<String> {
+fn row(line: &MetricRow) -> Vec<String> {
     let about = &line.subject;
     let of = about.group.as_ref().or(about.queue.as_ref()).or(about.buffer_pool.as_ref());
     let mut cells = vec![
-        labels(transports.iter().map(|t| t.label(&about.scheme))),
-        if about.point.is_empty() { "–".to_owned() } else { about.point.to_string() },
         of.map_or("the run", String::as_str).to_owned(),
         about.metric.to_owned(),
         line.first.map_or_else(|| "–".to_owned(), digits),

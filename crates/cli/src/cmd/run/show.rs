@@ -30,7 +30,7 @@ pub(super) fn show(
     queues(plan, rows, &labels, out)?;
     let ran: Vec<String> =
         transports.ran().map(|(scheme, ran)| format!("{scheme}: {ran}")).collect();
-    out.text(&format!("ran {}", ran.join("; ")))?;
+    out.paragraph(&format!("ran {}", ran.join("; ")))?;
     for mismatch in &transports.mismatches {
         out.text(&format!("note: {}", mismatch.text))?;
     }

@@ -179,7 +179,7 @@ fn ratios(
     let rows: Vec<Vec<String>> = rows.collect();
     let class = first.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));
     out.text(&format!(
-        "{}{class}: paired ratio of {} {}, 95 % interval, shorter tail",
+        "{}{class}: paired ratio of {} {}, shorter tail, interval",
         first.group,
         first.percentile.name(),
         first.metric.title()
@@ -200,8 +200,7 @@ fn ratio_cell(ratio: &TailRatio, label: &dyn Fn(&str) -> String) -> String {
         TailVerdict::Undecided => "undecided".to_owned(),
     };
     let value = significant(ratio.ratio);
-    let interval = ratio
-        .ci95
-        .map_or_else(|| ratio.note.clone().unwrap_or_else(|| "every seed".to_owned()), range);
-    format!("{value} ({interval}) {verdict}")
+    let none = if ratio.note.is_some() { "no interval" } else { "every seed" };
+    let interval = ratio.ci95.map_or_else(|| none.to_owned(), range);
+    format!("{value} {verdict}\n{interval}")
 }

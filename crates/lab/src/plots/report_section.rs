@@ -2,7 +2,7 @@
 
 /// A question of the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Question {
+pub(crate) enum ReportSection {
     /// Completion times and slowdown.
     ShortFlows,
     /// Goodput and utilisation.
@@ -17,7 +17,7 @@ pub(crate) enum Question {
     SingleFlows,
 }
 
-impl Question {
+impl ReportSection {
     /// All, in the order of the report.
     pub(crate) const ALL: [Self; 6] = [
         Self::ShortFlows,
