@@ -47,10 +47,6 @@ impl Effect {
     }
 }
 
-/// All effects, in the order of the sentence.
-const EFFECTS: [Effect; 5] =
-    [Effect::Harmful, Effect::Better, Effect::Safe, Effect::Undecided, Effect::NoValue];
-
 /// The shares at which a pair of classes is harmed or safe.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PairEffect {
@@ -87,72 +83,71 @@ impl PairEffect {
 
 /// Returns the sentence that says who pays, who gains, and from which share on.
 pub(super) fn sentence(result: &RolloutResult) -> String {
-    let rows = || result.rows.iter().filter(|r| r.sizes == ALL_SIZES);
-    let moved = |pair: &&str| rows().any(|r| r.pair == *pair && r.effect.is_some());
-    let pairs: Vec<&str> = ClassPair::ALL.map(ClassPair::name).into_iter().filter(moved).collect();
-    let of = |pair: &str, effect| {
-        rows().filter(|r| r.pair == pair && r.effect == Some(effect)).collect::<Vec<_>>()
+    let clause = |effect: Effect| {
+        let of_pair = |pair: ClassPair| {
+            let rows: Vec<&RolloutRow> = result
+                .rows
+                .iter()
+                .filter(|r| r.sizes == ALL_SIZES && r.pair == pair.name() && r.effect.is_some())
+                .collect();
+            let chosen: Vec<&RolloutRow> =
+                rows.iter().copied().filter(|r| r.effect == Some(effect)).collect();
+            let shares = shares(&chosen, &rows)?;
+            let numbers = match effect {
+                Effect::Harmful | Effect::Better => farthest(&chosen).unwrap_or_default(),
+                _ => String::new(),
+            };
+            Some(format!("{} {shares}{numbers}", pair.name()))
+        };
+        let pairs: Vec<String> = ClassPair::ALL.into_iter().filter_map(of_pair).collect();
+        (!pairs.is_empty()).then(|| pairs.join(", "))
     };
-    let with = |effect: Effect| {
-        let names = pairs.iter().filter(|pair| !of(pair, effect).is_empty());
-        names.map(|p| (*p).to_owned()).collect::<Vec<_>>()
-    };
-    let (payers, winners) = (with(Effect::Harmful), with(Effect::Better));
-    let who = |names: &[String], verb: [&str; 2], none: &str| match names {
-        [] => none.to_owned(),
-        [one] => format!("{one} {}", verb[0]),
-        many => format!("{} {}", listed(many), verb[1]),
-    };
-    let details: Vec<String> = pairs
-        .iter()
-        .map(|pair| {
-            let parts = EFFECTS.iter().filter_map(|effect| part(*effect, &of(pair, *effect)));
-            let safe = result.pairs.iter().find(|p| p.pair == *pair && p.sizes == ALL_SIZES);
-            let safe = safe.and_then(|p| p.safe_from_percent);
-            let from = safe.map(|share| format!("not harmful from {} on", percent(share)));
-            let parts: Vec<String> = parts.chain(from).collect();
-            format!("{pair} is {}", parts.join(", "))
-        })
-        .collect();
+    let named = |effect, name: &str| clause(effect).map(|pairs| format!("{name}: {pairs}"));
+    let pays = named(Effect::Harmful, "these pay").unwrap_or_else(|| "none is shown to pay".into());
+    let gains =
+        named(Effect::Better, "these gain").unwrap_or_else(|| "none is shown to gain".into());
+    let rest = [
+        named(Effect::Safe, "safe"),
+        named(Effect::Undecided, "undecided"),
+        named(Effect::NoValue, "too few flows"),
+    ];
+    let all: Vec<String> = [pays, gains].into_iter().chain(rest.into_iter().flatten()).collect();
     let ends = match result.moves {
         MovedEnds::Both => "hosts",
         MovedEnds::Senders => "senders",
         MovedEnds::Receivers => "receivers",
     };
     format!(
-        "{}, and {}, when {ends} move from {} to {}, by the 99th percentile of the slowdown over \
-         that of the same flows before the move: {}.",
-        who(&payers, ["pays", "pay"], "no pair is shown to pay"),
-        who(&winners, ["gains", "gain"], "no pair is shown to gain"),
+        "Of the pairs of classes (sender>receiver), when {ends} move from {} to {}, {}; by the \
+         99th percentile of the slowdown over that of the same flows before the move.",
         result.from,
         result.to,
-        details.join("; ")
+        all.join("; ")
     )
 }
 
-/// Returns the shares of one effect, and the ratio that is farthest from 1.
-fn part(effect: Effect, rows: &[&RolloutRow]) -> Option<String> {
-    let distance =
-        |r: &&&RolloutRow| r.ratio.and_then(|r| r.p99).map_or(0.0, |e| e.value.ln().abs());
-    let most = rows.iter().max_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    let shares: Vec<String> = rows.iter().map(|r| percent(r.share_percent)).collect();
-    let value = most.ratio.and_then(|r| r.p99).map_or_else(String::new, |e| {
-        let place = if rows.len() > 1 {
-            format!("at {} ", percent(most.share_percent))
-        } else {
-            String::new()
-        };
-        let interval = e.ci95.map_or_else(
-            || ", no interval".to_owned(),
-            |[low, high]| format!(", 95 % interval {} to {}", number(low), number(high)),
-        );
-        format!(" ({place}{} times{interval})", number(e.value))
-    });
-    let name = match effect {
-        Effect::NoValue => "without a value",
-        other => other.name(),
-    };
-    Some(format!("{name} at {}{value}", listed(&shares)))
+/// Names the shares of `chosen`, which are some of `rows`.
+fn shares(chosen: &[&RolloutRow], rows: &[&RolloutRow]) -> Option<String> {
+    let first = percent(chosen.first()?.share_percent);
+    if chosen.len() == rows.len() && rows.len() > 1 {
+        return Some("at every share".to_owned());
+    }
+    if chosen.len() > 1 && rows.ends_with(chosen) {
+        return Some(format!("from {first} on"));
+    }
+    let all: Vec<String> = chosen.iter().map(|r| percent(r.share_percent)).collect();
+    Some(format!("at {}", listed(&all)))
+}
+
+/// Returns the ratio that is farthest from 1, with its interval.
+fn farthest(rows: &[&RolloutRow]) -> Option<String> {
+    let ratio = |row: &RolloutRow| row.ratio.and_then(|r| r.p99);
+    let known = rows.iter().filter_map(|row| Some((row.share_percent, ratio(row)?)));
+    let (share, e) =
+        known.max_by(|(_, a), (_, b)| a.value.ln().abs().total_cmp(&b.value.ln().abs()))?;
+    let [low, high] = e.ci95?.map(number);
+    let place = if rows.len() > 1 { format!(" at {}", percent(share)) } else { String::new() };
+    Some(format!(" ({} times{place}, 95 % interval {low} to {high})", number(e.value)))
 }
 
 /// Joins names with commas and `and`.

@@ -42,7 +42,7 @@ pub(crate) struct SizedFlow {
     /// Numbers of its hosts.
     hosts: [u32; 2],
     pub(crate) size: u64,
-    /// Its slowdown; `None` if its ideal time is unknown and it did not fail.
+    /// Its slowdown.
     pub(crate) slowdown: Bounded,
     pub(crate) status: FlowStatus,
 }

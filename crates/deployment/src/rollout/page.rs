@@ -68,7 +68,7 @@ fn method(result: &RolloutResult) -> String {
     let interval = if result.seeds < super::statistics::LEAST_SEEDS {
         "Fewer than five seeds give no interval."
     } else {
-        "Intervals: 95 %, by a bootstrap over seeds."
+        "Intervals: 95 %, over seeds."
     };
     format!(
         "Percentiles of all seeds' flows together. The same flows before the move: those between \

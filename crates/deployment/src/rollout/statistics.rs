@@ -2,20 +2,26 @@
 //!
 //! Contract: a percentile is one of the flows of all seeds together. Flows that did not complete
 //! count as at least their age; a percentile that they could change is absent. Intervals are at
-//! 95 %, on the logarithm: Student's t with the standard error of a bootstrap over seeds (Davison
-//! and Hinkley 1997, §3.8), because flows of one run depend on each other. The resamples are equal
-//! for all samples, so a ratio is paired by seed. They come from a fixed generator.
+//! 95 %, over whole seeds, because flows of one run depend on each other:
+//!
+//! - If every seed alone has the value: Student's t over the logarithms of the seeds' own values,
+//!   around the value of all (Asmussen and Glynn 2007, §III.5).
+//! - Otherwise a bootstrap over seeds (Davison and Hinkley 1997, §3.8): its percentile interval,
+//!   expanded for few seeds (Hesterberg 2015, §5.3).
+//!
+//! The resamples are equal for all samples, so a ratio is paired by seed. They come from a fixed
+//! generator.
 
 use lowtide_sim::Seed;
 use lowtide_units::Quantile;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Seeds that an interval needs.
 pub(crate) const LEAST_SEEDS: usize = 5;
 
 /// Resamples of the bootstrap.
-const RESAMPLES: usize = 400;
+const RESAMPLES: usize = 1000;
 
 /// Units of a value per 1.0.
 pub(crate) const SCALE: u64 = 1_000_000;
@@ -65,19 +71,27 @@ impl Resamples {
         Self { seeds, weights }
     }
 
-    /// Returns the interval of `value` from the values of the resamples.
-    fn interval(&self, value: f64, resampled: &[Option<f64>]) -> Option<[f64; 2]> {
-        let logs: Vec<f64> = resampled.iter().map(|v| v.map(f64::ln)).collect::<Option<_>>()?;
-        let count = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / count;
-        let variance = logs.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (count - 1.0);
+    /// Returns the interval of `value` from the values of single seeds, or else of the resamples.
+    fn interval(
+        &self,
+        value: f64,
+        alone: &[Option<f64>],
+        resampled: &[Option<f64>],
+    ) -> Option<[f64; 2]> {
         let n = self.seeds as f64;
-        // The variance of resampled means is (n - 1) / n of the variance of means.
-        let error = (variance * n / (n - 1.0)).sqrt();
         let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.975);
-        let factor = (t * error).exp();
-        let known = logs.len() > 1 && factor.is_finite() && error > 0.0;
-        known.then_some([value / factor, value * factor])
+        let alone: Option<Vec<f64>> = alone.iter().copied().collect();
+        if let Some(alone) = alone.filter(|_| !self.weights.is_empty()) {
+            let squares: f64 = alone.iter().map(|v| (v / value).ln().powi(2)).sum();
+            let factor = (t * (squares / (n * (n - 1.0))).sqrt()).exp();
+            return (factor.is_finite() && factor > 1.0).then(|| [value / factor, value * factor]);
+        }
+        let mut values: Vec<f64> = resampled.iter().copied().collect::<Option<_>>()?;
+        values.sort_unstable_by(f64::total_cmp);
+        let level = Normal::standard().cdf(-(n / (n - 1.0)).sqrt() * t);
+        let outside = (level * values.len() as f64).floor() as usize;
+        let (low, high) = (values.get(outside)?, values.iter().rev().nth(outside)?);
+        (low < high).then_some([*low, *high])
     }
 }
 
@@ -107,23 +121,15 @@ impl Sample {
         Self { least: sorted(|v| v.least), most: sorted(|v| v.most) }
     }
 
-    /// Returns the quantiles of all values, if they are defined and certain.
-    fn whole(&self, seeds: usize) -> [Option<f64>; 4] {
-        let n = self.least.len() as u64;
-        let all = self.weighted(&vec![1; seeds]);
-        let mut i = 0;
-        all.map(|value| {
-            i += 1;
-            value.filter(|_| QUANTILES[i - 1].is_defined_for(n))
-        })
-    }
-
-    /// Returns the quantiles with weighted seeds, if they are certain.
-    fn weighted(&self, weights: &[u64]) -> [Option<f64>; 4] {
-        let (low, high) = (ranked(&self.least, weights), ranked(&self.most, weights));
+    /// Returns the quantiles of some seeds, if they are certain; `strict` if each needs enough
+    /// values.
+    fn quantiles(&self, weights: &[u64], strict: bool) -> [Option<f64>; 4] {
+        let (low, n) = ranked(&self.least, weights);
+        let (high, _) = ranked(&self.most, weights);
         let mut out = [None; 4];
-        for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
-            let certain = low.filter(|v| Some(*v) == high && *v != u64::MAX && *v > 0);
+        for (i, out) in out.iter_mut().enumerate() {
+            let defined = !strict || QUANTILES[i].is_defined_for(n);
+            let certain = low[i].filter(|v| defined && low[i] == high[i] && *v != u64::MAX);
             *out = certain.map(|v| v as f64 / SCALE as f64);
         }
         out
@@ -131,39 +137,43 @@ impl Sample {
 
     /// Returns the percentiles with their intervals.
     pub(crate) fn percentiles(&self, resamples: &Resamples) -> Percentiles {
-        let resampled: Vec<_> = resamples.weights.iter().map(|w| self.weighted(w)).collect();
-        Percentiles::of(self.whole(resamples.seeds), &resampled, resamples)
+        resamples.estimate(&|weights, strict| self.quantiles(weights, strict))
     }
 
     /// Returns the percentiles over those of `before`, paired by seed.
     pub(crate) fn ratios(&self, before: &Self, resamples: &Resamples) -> Percentiles {
-        let over = |a: [Option<f64>; 4], b: [Option<f64>; 4]| {
-            let mut out = [None; 4];
-            for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-                *out = a.zip(b).map(|(a, b)| a / b);
+        resamples.estimate(&|weights, strict| {
+            let (mut out, before) =
+                (self.quantiles(weights, strict), before.quantiles(weights, strict));
+            for (out, before) in out.iter_mut().zip(before) {
+                *out = out.zip(before).map(|(after, before)| after / before);
             }
             out
-        };
-        let resampled = |w: &Vec<u64>| over(self.weighted(w), before.weighted(w));
-        let resampled: Vec<_> = resamples.weights.iter().map(resampled).collect();
-        let whole = over(self.whole(resamples.seeds), before.whole(resamples.seeds));
-        Percentiles::of(whole, &resampled, resamples)
+        })
     }
 }
 
-impl Percentiles {
-    fn of(whole: [Option<f64>; 4], resampled: &[[Option<f64>; 4]], resamples: &Resamples) -> Self {
-        let estimate = |i: usize| {
+impl Resamples {
+    /// Computes four values of all seeds with their intervals; `of` computes them for weighted
+    /// seeds, with enough values only if its second argument is set.
+    fn estimate(&self, of: &dyn Fn(&[u64], bool) -> [Option<f64>; 4]) -> Percentiles {
+        let whole = of(&vec![1; self.seeds], true);
+        let single = |i: usize| (0..self.seeds).map(|s| u64::from(s == i)).collect::<Vec<u64>>();
+        let alone: Vec<_> = (0..self.seeds).map(|i| of(&single(i), true)).collect();
+        let resampled: Vec<_> = self.weights.iter().map(|weights| of(weights, false)).collect();
+        let [p50, p95, p99, p999] = [0, 1, 2, 3].map(|i: usize| {
+            let column = |all: &[[Option<f64>; 4]]| all.iter().map(|v| v[i]).collect::<Vec<_>>();
             let value = whole[i]?;
-            let of: Vec<Option<f64>> = resampled.iter().map(|r| r[i]).collect();
-            Some(Estimate { value, ci95: resamples.interval(value, &of) })
-        };
-        Self { p50: estimate(0), p95: estimate(1), p99: estimate(2), p999: estimate(3) }
+            let ci95 = self.interval(value, &column(&alone), &column(&resampled));
+            Some(Estimate { value, ci95 })
+        });
+        Percentiles { p50, p95, p99, p999 }
     }
 }
 
-/// Returns the values of the ranks of [`QUANTILES`] in sorted values with weights by seed.
-fn ranked(sorted: &[(u64, u32)], weights: &[u64]) -> [Option<u64>; 4] {
+/// Returns the values of the ranks of [`QUANTILES`] in sorted values with weights by seed, and their
+/// number.
+fn ranked(sorted: &[(u64, u32)], weights: &[u64]) -> ([Option<u64>; 4], u64) {
     let weight = |seed: u32| weights.get(seed as usize).copied().unwrap_or(0);
     let total: u64 = sorted.iter().map(|(_, seed)| weight(*seed)).sum();
     let ranks = QUANTILES.map(|q| q.rank(total));
@@ -176,7 +186,7 @@ fn ranked(sorted: &[(u64, u32)], weights: &[u64]) -> [Option<u64>; 4] {
             next += 1;
         }
     }
-    out
+    (out, total)
 }
 
 #[cfg(test)]
@@ -195,8 +205,12 @@ mod tests {
         let value = |e: Option<Estimate>| e.map(|e| e.value);
         assert_eq!((value(found.p50), value(found.p99)), (Some(50.0), Some(99.0)));
         assert_eq!((value(found.p95), value(found.p999)), (Some(95.0), None));
+        // Every tenth value is of one seed, whose own median is within 5 of that of all.
         let [low, high] = found.p50.unwrap().ci95.unwrap();
-        assert!(low < 50.0 && 50.0 < high && high < 60.0, "{low} {high}");
+        assert!(45.0 < low && low < 50.0 && 50.0 < high && high < 55.0, "{low} {high}");
+        // No seed has 100 values: a bootstrap, whose values occurred.
+        let [low, high] = found.p99.unwrap().ci95.unwrap();
+        assert!((90.0..=99.0).contains(&low) && (99.0..=100.0).contains(&high), "{low} {high}");
         let few = Sample::new(&values[..99]).percentiles(&Resamples::new(10));
         assert!(few.p99.is_none() && few.p95.is_some());
         assert!(Sample::default().percentiles(&Resamples::new(10)).p50.is_none());

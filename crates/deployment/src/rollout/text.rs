@@ -119,6 +119,12 @@ fn by_size(result: &RolloutResult) -> TextTable {
     sizes.sort_by_key(|name| {
         result.pairs.iter().position(|p| p.sizes == **name).unwrap_or(usize::MAX)
     });
+    // `10 kB-100 kB` has the head `to 100 kB`, so that the table fits.
+    let head = |name: &str| match name.split_once('-') {
+        Some((from, "")) => format!("> {from}"),
+        Some((_, to)) => format!("to {to}"),
+        None => name.to_owned(),
+    };
     let row = |r: &RolloutRow| {
         let of_size = |sizes: &str| {
             let found = result.rows.iter().find(|o| {
@@ -134,11 +140,7 @@ fn by_size(result: &RolloutResult) -> TextTable {
     };
     TextTable {
         title: "99th percentile of the slowdown by flow size".to_owned(),
-        head: ["moved", "pair"]
-            .into_iter()
-            .chain(sizes.iter().copied())
-            .map(str::to_owned)
-            .collect(),
+        head: texts(&["moved", "pair"]).into_iter().chain(sizes.iter().map(|s| head(s))).collect(),
         names: 2,
         rows: all_sizes(result).map(row).collect(),
     }
