@@ -103,23 +103,25 @@ pub(super) fn sentence(result: &RolloutResult) -> String {
         (!pairs.is_empty()).then(|| pairs.join(", "))
     };
     let named = |effect, name: &str| clause(effect).map(|pairs| format!("{name}: {pairs}"));
-    let pays = named(Effect::Harmful, "these pay").unwrap_or_else(|| "none is shown to pay".into());
-    let gains =
-        named(Effect::Better, "these gain").unwrap_or_else(|| "none is shown to gain".into());
-    let rest = [
+    let pays = named(Effect::Harmful, "these pay");
+    let gains = named(Effect::Better, "these gain");
+    let all = [
+        Some(pays.unwrap_or_else(|| "no pair is shown to pay".to_owned())),
+        Some(gains.unwrap_or_else(|| "no pair is shown to gain".to_owned())),
         named(Effect::Safe, "safe"),
         named(Effect::Undecided, "undecided"),
         named(Effect::NoValue, "too few flows"),
     ];
-    let all: Vec<String> = [pays, gains].into_iter().chain(rest.into_iter().flatten()).collect();
+    let all: Vec<String> = all.into_iter().flatten().collect();
     let ends = match result.moves {
         MovedEnds::Both => "hosts",
         MovedEnds::Senders => "senders",
         MovedEnds::Receivers => "receivers",
     };
     format!(
-        "Of the pairs of classes (sender>receiver), when {ends} move from {} to {}, {}; by the \
-         99th percentile of the slowdown over that of the same flows before the move.",
+        "When {ends} move from {} to {}, {} (pairs are sender>receiver; times are the 99th \
+         percentile of the slowdown over that of the same flows before the move, with 95 % \
+         intervals).",
         result.from,
         result.to,
         all.join("; ")
@@ -147,7 +149,7 @@ fn farthest(rows: &[&RolloutRow]) -> Option<String> {
         known.max_by(|(_, a), (_, b)| a.value.ln().abs().total_cmp(&b.value.ln().abs()))?;
     let [low, high] = e.ci95?.map(number);
     let place = if rows.len() > 1 { format!(" at {}", percent(share)) } else { String::new() };
-    Some(format!(" ({} times{place}, 95 % interval {low} to {high})", number(e.value)))
+    Some(format!(" ({} times{place}, {low} to {high})", number(e.value)))
 }
 
 /// Joins names with commas and `and`.

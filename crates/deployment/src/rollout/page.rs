@@ -137,11 +137,12 @@ fn all_figures(result: &RolloutResult) -> Vec<Figure> {
             (format!("p99-size{i}"), format!("flows of {size}"))
         };
         let title = format!("99th percentile of the slowdown of {of}");
-        out.extend(figure(result, size, [&id, &title, "slowdown_p99"], 0.0, |r| r.slowdown.p99));
+        let names = [&id, &title, "Slowdown, 99th percentile", "slowdown_p99"];
+        out.extend(figure(result, size, names, 0.0, |r| r.slowdown.p99));
         if size == ALL_SIZES {
-            let title = "99th percentile of the slowdown over that before the move";
-            let read = |r: &RolloutRow| r.ratio.and_then(|q| q.p99);
-            out.extend(figure(result, size, ["ratio", title, "ratio_p99"], 1.0, read));
+            let title = "The same over that of the same flows before the move";
+            let names = ["ratio", title, "Ratio to before the move", "ratio_p99"];
+            out.extend(figure(result, size, names, 1.0, |r| r.ratio.and_then(|q| q.p99)));
         }
     }
     out
@@ -151,7 +152,7 @@ fn all_figures(result: &RolloutResult) -> Vec<Figure> {
 fn figure(
     result: &RolloutResult,
     size: &str,
-    [id, label, column]: [&str; 3],
+    [id, title, label, column]: [&str; 4],
     guide: f64,
     read: impl Fn(&RolloutRow) -> Option<Estimate>,
 ) -> Option<Figure> {
@@ -182,10 +183,10 @@ fn figure(
     }
     let mut x = Axis::linear("Moved share of the hosts (%)", "share_percent", 0.0, 100.0);
     (x.low, x.high) = (-3.0, 103.0);
-    let line = GuideLine { label: "before the move".to_owned(), at: guide, vertical: false };
+    let line = GuideLine { label: "before".to_owned(), at: guide, vertical: false };
     Some(Figure {
         id: id.to_owned(),
-        title: format!("{label}, {} to {}", result.from, result.to),
+        title: format!("{title}, {} to {}", result.from, result.to),
         caption: "One line per pair: class of the sender > class of the receiver. All seeds \
                   together; bars are 95 % intervals. A missing point has too few flows, or \
                   unfinished ones that could change it."

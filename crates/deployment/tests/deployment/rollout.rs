@@ -98,7 +98,7 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
     assert!(
         all_sizes(&result).all(|r| !matches!(r.effect, Some(Effect::Harmful | Effect::Better)))
     );
-    assert!(result.verdict.contains("none is shown to pay"), "{}", result.verdict);
+    assert!(result.verdict.contains("no pair is shown to pay"), "{}", result.verdict);
     for table in tables(&result) {
         assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
     }
