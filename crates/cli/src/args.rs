@@ -444,7 +444,7 @@ pub(crate) struct MatrixArgs {
 /// Units in which the moved hosts are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum DrawArg {
-    /// Each host by itself.
+    /// Single hosts.
     Random,
     /// Whole racks.
     Rack,

@@ -76,7 +76,7 @@ impl MovedEnds {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostDraw {
-    /// Each host by itself.
+    /// Single hosts.
     Random,
     /// Whole racks.
     Rack,

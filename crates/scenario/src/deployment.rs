@@ -20,8 +20,8 @@ const WHOLE: u128 = 1_000_000_000;
 /// in percent with four decimals.
 const ROUNDING: u128 = 1_000;
 
-/// An error with its location and help.
-type Refusal = (SourceSpan, String, String);
+/// Location, message and help.
+type SpannedError = (SourceSpan, String, String);
 
 /// Returns the class of every host; `None` without a deployment.
 pub(crate) fn classes(
@@ -45,7 +45,7 @@ pub(crate) fn classes(
 }
 
 /// Checks that the share is a whole number of hosts or racks.
-pub(crate) fn check(model: &ScenarioModel, network: &Blueprint) -> Result<(), Refusal> {
+pub(crate) fn check(model: &ScenarioModel, network: &Blueprint) -> Result<(), SpannedError> {
     let Some(table) = &model.deployment else { return Ok(()) };
     let units = units(table, network);
     let sizes = || units.iter().map(Vec::len);

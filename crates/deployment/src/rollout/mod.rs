@@ -13,7 +13,7 @@ mod text;
 
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError};
 use lowtide_rows::DeploymentClass;
-use lowtide_scenario::{PlanPart, RunPlan, Scenario};
+use lowtide_scenario::{PlanPart, RunPlan, RunSpec, Scenario};
 
 use crate::endpoint_stack::EndpointStack;
 use crate::request::{MatrixRequest, RolloutRequest};
@@ -65,7 +65,7 @@ pub struct RolloutOptions<'a> {
 }
 
 impl Rollout {
-    /// Prepares a rollout on the hosts of the table `[deployment]` of the scenario, or on all hosts.
+    /// Prepares a rollout on the hosts of the scenario's table `[deployment]`, or on all hosts.
     pub fn new(scenario: Scenario, options: &RolloutOptions<'_>) -> Result<Self, LabError> {
         let [from, to] = options.schemes;
         let ends = [EndpointStack::parse(from, &scenario)?, EndpointStack::parse(to, &scenario)?];
@@ -79,7 +79,7 @@ impl Rollout {
         }
         let whole = scenario.clone().with_override(SHARE_KEY, "100 %")?;
         let plan = single_point_plan(&whole)?;
-        let setup = plan.runs.first().map(|run| run.setup()).transpose()?;
+        let setup = plan.runs.first().map(RunSpec::setup).transpose()?;
         let Some(setup) = setup else { return Err(no_flows(&scenario)) };
         if setup.flows.iter().all(|flow| flow.size.is_none()) {
             return Err(no_flows(&scenario));

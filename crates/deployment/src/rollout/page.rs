@@ -81,8 +81,11 @@ fn page_table(table: TextTable) -> PageTable {
     PageTable { title, head, names, rows, folded: false }
 }
 
+/// Reads one percentile.
+type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
+
 /// Names and readers of the percentiles.
-const PERCENTILES: [(&str, fn(&Percentiles) -> Option<Estimate>); 4] =
+const PERCENTILES: [(&str, ReadPercentile); 4] =
     [("p50", |p| p.p50), ("p95", |p| p.p95), ("p99", |p| p.p99), ("p999", |p| p.p999)];
 
 fn to_csv(result: &RolloutResult) -> String {

@@ -73,7 +73,7 @@ pub struct RolloutRow {
     pub failed: usize,
     /// Completion time over the ideal time.
     pub slowdown: Percentiles,
-    /// That of the same flows with no host moved; null at a share of 0.
+    /// Slowdown of the same flows with no host moved; null at a share of 0.
     pub before: Option<Percentiles>,
     /// `slowdown` over `before`, paired by seed; null at a share of 0.
     pub ratio: Option<Percentiles>,

@@ -153,10 +153,12 @@ impl Sample {
     }
 }
 
+/// Computes four values of weighted seeds; if the flag is set, only those with enough flows.
+type OfSeeds<'a> = dyn Fn(&[u64], bool) -> [Option<f64>; 4] + 'a;
+
 impl Resamples {
-    /// Computes four values of all seeds with their intervals; `of` computes them for weighted
-    /// seeds, with enough values only if its second argument is set.
-    fn estimate(&self, of: &dyn Fn(&[u64], bool) -> [Option<f64>; 4]) -> Percentiles {
+    /// Computes four values of all seeds with their intervals.
+    fn estimate(&self, of: &OfSeeds<'_>) -> Percentiles {
         let whole = of(&vec![1; self.seeds], true);
         let single = |i: usize| (0..self.seeds).map(|s| u64::from(s == i)).collect::<Vec<u64>>();
         let alone: Vec<_> = (0..self.seeds).map(|i| of(&single(i), true)).collect();
@@ -171,8 +173,8 @@ impl Resamples {
     }
 }
 
-/// Returns the values of the ranks of [`QUANTILES`] in sorted values with weights by seed, and their
-/// number.
+/// Returns the values of the ranks of [`QUANTILES`] in sorted values with weights by seed, and the
+/// number of values.
 fn ranked(sorted: &[(u64, u32)], weights: &[u64]) -> ([Option<u64>; 4], u64) {
     let weight = |seed: u32| weights.get(seed as usize).copied().unwrap_or(0);
     let total: u64 = sorted.iter().map(|(_, seed)| weight(*seed)).sum();

@@ -127,9 +127,10 @@ fn by_size(result: &RolloutResult) -> TextTable {
     };
     let row = |r: &RolloutRow| {
         let of_size = |sizes: &str| {
-            let found = result.rows.iter().find(|o| {
-                o.sizes == sizes && o.pair == r.pair && o.share_percent == r.share_percent
-            });
+            let found = result
+                .rows
+                .iter()
+                .find(|o| o.sizes == sizes && o.pair == r.pair && o.moved_hosts == r.moved_hosts);
             found.map_or_else(
                 || "no flows".to_owned(),
                 |o| value(o.slowdown.p99, o.flows, P99_FLOWS),

@@ -18,10 +18,10 @@ use crate::common;
 
 /// `leaf-spine` with fewer flows.
 fn scenario() -> Scenario {
-    let set = |s: Scenario, (key, value)| s.with_override(key, value).unwrap();
+    let set = |s: Scenario, (key, value)| s.with_override(key, value).expect("a key");
     [("traffic.background.flows", "60"), ("traffic.queries.queries", "1")]
         .into_iter()
-        .fold(Scenario::load("leaf-spine").unwrap(), set)
+        .fold(Scenario::load("leaf-spine").expect("embedded"), set)
 }
 
 fn options<'a>(schemes: [&'a str; 2], points: &'a [String]) -> RolloutOptions<'a> {

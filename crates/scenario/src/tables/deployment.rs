@@ -60,7 +60,7 @@ pub(crate) static DEPLOYMENT: TableSpec = TableSpec {
             "draw",
             KeyType::Name(NameSet::Fixed(&["random", "rack"])),
             Is("random"),
-            "`random`: each host is drawn by itself; `rack`: whole racks are drawn.",
+            "`random`: single hosts are drawn; `rack`: whole racks are drawn.",
         ),
     ],
     tables: &[],

@@ -9,9 +9,10 @@ use lowtide_tcp::EcnNegotiation;
 
 /// `leaf-spine`, 4 racks of 8 hosts, with `sack` at all hosts and `dctcp` at the moved ones.
 fn scenario(keys: &[(&str, &str)]) -> Scenario {
-    let scenario = Scenario::load("leaf-spine").unwrap().without("compare");
+    let scenario = Scenario::load("leaf-spine").expect("embedded").without("compare");
     let all = [("transport.scheme", "sack"), ("deployment.to", "dctcp")];
-    let set = |s: Scenario, (key, value): &(&str, &str)| s.with_override(key, value).unwrap();
+    let set =
+        |s: Scenario, (key, value): &(&str, &str)| s.with_override(key, value).expect("a key");
     all.iter().chain(keys).fold(scenario, set)
 }
 
@@ -20,7 +21,7 @@ fn runs(keys: &[(&str, &str)]) -> Vec<RunSpec> {
 }
 
 fn setup(keys: &[(&str, &str)]) -> Setup {
-    runs(keys)[0].setup().unwrap()
+    runs(keys)[0].setup().expect("a setup")
 }
 
 /// Numbers of the moved hosts.
