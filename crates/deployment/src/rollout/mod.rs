@@ -17,7 +17,7 @@ use lowtide_scenario::{PlanPart, RunPlan, RunSpec, Scenario};
 
 use crate::endpoint_stack::EndpointStack;
 use crate::request::{MatrixRequest, RolloutRequest};
-use crate::run::{run_and_report, single_point_plan};
+use crate::run::run_and_report;
 use crate::thresholds::RolloutThresholds;
 
 pub use crate::request::{HostDraw, MovedEnds};
@@ -78,7 +78,7 @@ impl Rollout {
             scenario = scenario.with_override(&format!("deployment.{key}"), value)?;
         }
         let whole = scenario.clone().with_override(SHARE_KEY, "100 %")?;
-        let plan = single_point_plan(&whole)?;
+        let plan = single_share(&whole)?;
         let setup = plan.runs.first().map(RunSpec::setup).transpose()?;
         let Some(setup) = setup else { return Err(no_flows(&scenario)) };
         if setup.flows.iter().all(|flow| flow.size.is_none()) {
@@ -119,7 +119,7 @@ impl Rollout {
         let mut parts: Vec<PlanPart> = Vec::new();
         for share in &self.shares {
             let scenario = self.scenario.clone().with_flag("--points", SHARE_KEY, share)?;
-            let plan = single_point_plan(&scenario)?;
+            let plan = single_share(&scenario)?;
             let point = vec![(SHARE_KEY.to_owned(), share.clone())];
             parts.push(PlanPart { scheme: format!("{from} to {to}"), point, plan });
         }
@@ -127,6 +127,25 @@ impl Rollout {
         let title = format!("{title}: hosts move from {from} to {to}");
         Ok(RunPlan::concat(self.scenario.name(), &title, parts))
     }
+}
+
+/// Returns the plan of one share, which must be a single point because the share is the sweep.
+fn single_share(scenario: &Scenario) -> Result<RunPlan, LabError> {
+    let plan = scenario.expand()?;
+    let Some(first) = plan.points.first().filter(|_| plan.points.len() > 1) else {
+        return Ok(plan);
+    };
+    let keys: Vec<String> = first.iter().map(|(key, _)| format!("`{key}`")).collect();
+    let values: Vec<String> =
+        first.iter().map(|(key, value)| format!("-s '{key}={value}'")).collect();
+    Err(LabError::InvalidRequest {
+        message: format!(
+            "`{}` sweeps {}, but here only the share is swept",
+            scenario.name(),
+            keys.join(" and ")
+        ),
+        help: Some(format!("give one value, for instance {}", values.join(" "))),
+    })
 }
 
 fn no_flows(scenario: &Scenario) -> LabError {

@@ -151,6 +151,9 @@ fn wrong_requests_are_refused_in_one_sentence() {
     let absent = scenario().with_override("deployment.hosts", "clients").unwrap();
     let shown = error(absent, known, &["50"], HostDraw::Random);
     assert!(shown.contains("no host group `clients`"), "{shown}");
+    let swept = scenario().with_sweep("switch.mark.k", &["20 pkt".into(), "65 pkt".into()]);
+    let shown = error(swept.unwrap(), known, &["50"], HostDraw::Random);
+    assert!(shown.contains("`leaf-spine` sweeps `switch.mark.k`"), "{shown}");
     let endless = Scenario::load("two-flows-1g").unwrap();
     let shown = error(endless, known, &["50"], HostDraw::Random);
     assert!(shown.contains("no flows with a size"), "{shown}");
