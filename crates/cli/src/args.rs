@@ -34,6 +34,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lowtide_deployment::rollout;
 use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use advise::AdviseArgs;
@@ -387,13 +388,14 @@ Examples:
   lowtide matrix --senders dctcp,sack --receivers dctcp,ecn
   lowtide matrix --senders dctcp+cwr=never --receivers ecn --neighbours none
   lowtide matrix --share sack,dctcp --hosts 10          0 to 10 of 10 hosts moved to dctcp
+  lowtide matrix --on leaf-spine --share sack,dctcp     tails when 0 to 100 % of its hosts move
   lowtide matrix --print setup > my.toml; lowtide matrix my.toml -s switch.mark.k='40 pkt'
   lowtide matrix --json | jq '.pairs[] | select(.verdict != \"healthy\")'";
 
 #[derive(Debug, Args)]
 pub(crate) struct MatrixArgs {
     /// Scenario file, or name of an embedded scenario; default: `matrix`, with --share `share`
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "on")]
     pub(crate) scenario: Option<String>,
     /// Stacks that send; default: all registered schemes that differ as senders
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
@@ -406,10 +408,20 @@ pub(crate) struct MatrixArgs {
     pub(crate) neighbours: Option<Vec<String>>,
     /// Instead of pairs: move k of n hosts from A to B, for k from 0 to n
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1,
-          conflicts_with_all = ["senders", "receivers", "neighbours", "thresholds"])]
+          conflicts_with_all = ["senders", "receivers", "neighbours"])]
     pub(crate) share: Option<Vec<String>>,
+    /// With --share: move the hosts of this scenario, a file or a name, instead of the setup's
+    #[arg(long, value_name = "SCENARIO", requires = "share")]
+    pub(crate) on: Option<String>,
+    /// With --on: moved shares of the hosts in percent; 0 is added
+    #[arg(long, value_name = "P,Q,...", value_delimiter = ',', requires = "on",
+          default_values = rollout::DEFAULT_POINTS)]
+    pub(crate) points: Vec<String>,
+    /// With --on: draw the moved hosts one by one, or by rack; the seed draws
+    #[arg(long, value_enum, default_value_t = DrawArg::Random, requires = "on")]
+    pub(crate) draw: DrawArg,
     /// With --share: number of hosts n
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "share",
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "share", conflicts_with = "on",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) hosts: u32,
     /// With --share: ends of a host pair that move
@@ -424,7 +436,7 @@ pub(crate) struct MatrixArgs {
     /// Set a key of the setup
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Number of seeds; default: that of the setup
+    /// Number of seeds; default: that of the setup; with --on 10 if the scenario has fewer than 5
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
     /// Parallel runs; default: one per CPU
@@ -438,6 +450,15 @@ pub(crate) struct MatrixArgs {
     /// Discard finished runs in the output directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+}
+
+/// Units in which the moved hosts are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum DrawArg {
+    /// Single hosts.
+    Random,
+    /// Whole racks.
+    Rack,
 }
 
 /// Ends of a host pair that move.

@@ -135,6 +135,44 @@ impl EndpointStack {
         }
         Ok(out)
     }
+
+    /// Rejects a bundle that sets keys besides the transport: it would do so only when compared.
+    pub(crate) fn refuse_bundle_keys(&self, scenario: &Scenario) -> Result<(), LabError> {
+        let file: Option<toml::Table> = scenario.text().parse().ok();
+        let bundles = file.as_ref().and_then(|t| t.get("compare")?.get("bundles"));
+        let Some(name) = &self.scheme else { return Ok(()) };
+        if bundles.and_then(|b| b.get(name)?.get("set")).is_none() {
+            return Ok(());
+        }
+        Err(LabError::InvalidRequest {
+            message: format!(
+                "the bundle `{name}` sets other keys of the scenario, which some hosts cannot \
+                 have alone"
+            ),
+            help: Some("set these keys with -s, and remove its table `set`".to_owned()),
+        })
+    }
+
+    /// Moves the hosts of the deployment of `scenario` to this stack.
+    pub(crate) fn deploy(&self, scenario: Scenario) -> Result<Scenario, LabError> {
+        if let Some(profile) = &self.profile {
+            return Err(LabError::InvalidRequest {
+                message: format!(
+                    "`{}` names the profile `{profile}`, but moved hosts keep their profile",
+                    self.name
+                ),
+                help: Some("name a scheme with switches, as `dctcp+delack-segments=1`".to_owned()),
+            });
+        }
+        let mut out = scenario;
+        if let Some(scheme) = &self.scheme {
+            out = out.with_override("deployment.to", scheme)?;
+        }
+        for (side, switch, value) in &self.settings {
+            out = out.with_override(&format!("deployment.{side}.{switch}"), value)?;
+        }
+        Ok(out)
+    }
 }
 
 fn unknown(name: &str) -> LabError {

@@ -8,7 +8,7 @@ use lowtide_record::{Manifest, RunDir};
 use serde::{Deserialize, Serialize};
 
 use super::endpoint_stack::EquivalentScheme;
-use super::thresholds::Thresholds;
+use super::thresholds::{RolloutThresholds, Thresholds};
 
 /// The value of `neighbour` in a run without one.
 pub(crate) const ALONE: &str = "none";
@@ -29,6 +29,8 @@ pub(crate) enum MatrixRequest {
     Pairs(PairsRequest),
     /// k of n hosts moved.
     Share(ShareRequest),
+    /// Shares of the hosts of any scenario moved.
+    Rollout(RolloutRequest),
 }
 
 /// Parameters of a matrix.
@@ -59,6 +61,37 @@ pub enum MovedEnds {
     Receivers,
 }
 
+impl MovedEnds {
+    /// Returns the name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Senders => "senders",
+            Self::Receivers => "receivers",
+        }
+    }
+}
+
+/// Units in which hosts are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostDraw {
+    /// Single hosts.
+    Random,
+    /// Whole racks.
+    Rack,
+}
+
+impl HostDraw {
+    /// Returns the name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Rack => "rack",
+        }
+    }
+}
+
 /// Parameters of a result by share.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShareRequest {
@@ -66,6 +99,19 @@ pub(crate) struct ShareRequest {
     pub(crate) moved: String,
     pub(crate) hosts: u32,
     pub(crate) moves: MovedEnds,
+}
+
+/// Parameters of a result by share on any scenario.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct RolloutRequest {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// Hosts from which the moved ones are drawn.
+    pub(crate) hosts: u32,
+    pub(crate) moves: MovedEnds,
+    pub(crate) draw: HostDraw,
+    pub(crate) thresholds: RolloutThresholds,
 }
 
 impl MatrixRequest {

@@ -7,7 +7,7 @@ use lowtide_record::{Manifest, RunDir};
 
 use super::page;
 use super::request::{MatrixRequest, read_request};
-use super::share;
+use super::{rollout, share};
 
 /// Writes all outputs of a complete run directory of any kind that follow from its tables again:
 /// `summary.json`, figures, report.
@@ -26,6 +26,7 @@ fn rerender(dir: &RunDir, manifest: &Manifest) -> Result<Option<CompletedExperim
         let files = match &request {
             MatrixRequest::Pairs(pairs) => page::write_outputs(pairs, dir, manifest, results)?.0,
             MatrixRequest::Share(share) => share::write_outputs(share, dir, manifest, results)?.0,
+            MatrixRequest::Rollout(of) => rollout::write_outputs(of, dir, manifest, results)?.0,
         };
         request.write(dir, files)
     };

@@ -28,6 +28,9 @@ pub struct Thresholds {
     pub starves_neighbour: StarvationThresholds,
     /// Thresholds of the mechanisms.
     pub mechanism: MechanismThresholds,
+    /// Ratios of a 99th percentile to that before the move.
+    #[serde(default)]
+    pub rollout: RolloutThresholds,
 }
 
 /// Table `[collapsed-window]`.
@@ -55,6 +58,22 @@ pub struct BlindnessThresholds {
 pub struct StarvationThresholds {
     /// Fraction of the fair share of all goodput.
     pub share: f64,
+}
+
+/// Table `[rollout]`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RolloutThresholds {
+    /// Harmful from this ratio on.
+    pub harm: f64,
+    /// Better up to this ratio.
+    pub benefit: f64,
+}
+
+impl Default for RolloutThresholds {
+    /// The built-in values, for requests of the version before.
+    fn default() -> Self {
+        Self { harm: 1.1, benefit: 0.9 }
+    }
 }
 
 /// Table `[mechanism]`.
@@ -165,6 +184,7 @@ mod tests {
         let collapsed = CollapseThresholds { window: 3.0, ..all.collapsed_window };
         assert_eq!(part, Thresholds { collapsed_window: collapsed, ..all });
         assert_eq!(Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap(), all);
+        assert_eq!(all.rollout, RolloutThresholds::default());
         assert!(all.starves_neighbour.share < 1.0 && all.mechanism.marked_ratio > 1.0);
     }
 

@@ -1,6 +1,7 @@
 //! One fully resolved run: the input of [`crate::run`].
 
 use lowtide_net::Blueprint;
+use lowtide_rows::DeploymentClass;
 use lowtide_sim::Seed;
 use lowtide_tcp::Config;
 use lowtide_traffic::{Flow, QueryClientSpec};
@@ -48,6 +49,11 @@ impl Setup {
         name.unwrap_or_else(|| format!("host {host}"))
     }
 
+    /// Returns the class of a host in the deployment; `None` without a deployment.
+    pub fn deployment_class(&self, host: u32) -> Option<DeploymentClass> {
+        self.hosts.get(host as usize)?.deployment
+    }
+
     /// Returns the start of the flow with that number, jitter included; `None` if there is no such
     /// flow.
     pub fn flow_start(&self, number: u32) -> Option<Instant> {
@@ -88,6 +94,8 @@ pub struct HostSetup {
     /// The class of its packets ([`lowtide_net::Packet::class`]), unless their traffic group has
     /// one ([`Setup::traffic_classes`]).
     pub class: u8,
+    /// Its class in the deployment; it affects only the table of flows.
+    pub deployment: Option<DeploymentClass>,
 }
 
 /// One run.

@@ -255,6 +255,8 @@ pub(crate) mod tests {
             role: Role::Flow,
             src: String::new(),
             dst: String::new(),
+            src_deployment: None,
+            dst_deployment: None,
             sport: 0,
             dport: 0,
             size_bytes: Some(1_000_000),

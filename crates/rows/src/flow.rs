@@ -42,6 +42,15 @@ names! {
     Answers = "answers";
 }
 
+names! {
+    /// Class of a host in a mixed deployment.
+    DeploymentClass:
+    /// A host that was not moved.
+    Old = "old";
+    /// A host that was moved to the deployed stack.
+    New = "new";
+}
+
 group! {
     /// Counters of TCP at the ends of a flow over the whole run. Values that an end did not count
     /// are null, as the kernel reports less than the simulator.
@@ -104,6 +113,8 @@ table! {
     role: Role, "", "The sending end: flow for the client that opened the connection, answers for the server of a query.";
     src: String, "", "Sending host.";
     dst: String, "", "Receiving host.";
+    src_deployment: Option<DeploymentClass>, "", "Class of the sending host in the scenario's deployment, old or new; null without a deployment.";
+    dst_deployment: Option<DeploymentClass>, "", "Class of the receiving host in the scenario's deployment, old or new; null without a deployment.";
     sport: u16, "", "Port of the sender.";
     dport: u16, "", "Port of the receiver.";
     size_bytes: Option<u64>, "bytes", "Requested bytes; null for an unlimited flow and for a connection that stays open between queries.";

@@ -16,7 +16,7 @@ mod table;
 mod trace;
 
 pub use catalogue::{CATALOGUE, table_columns};
-pub use flow::{EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
+pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
 pub use level::{Level, LevelWeight};
 pub use probe::{DelayRow, ProbeRow};
 pub use query::QueryRow;

@@ -43,13 +43,14 @@ mod tests {
         "quantum",
     ];
 
-    /// A pipe that changes everything a pipe can, a failing link, and a switch with overrides.
+    /// A pipe that changes everything a pipe can, a failing link, a switch with overrides, and a
+    /// deployment.
     const MORE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
         delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
         [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
         [failure.cut]\nlink = \"bottleneck\"\ndown = \"1 s\"\nup = \"2 s\"\n\
         [switch.at.switch1]\nbuffer = \"dynamic\"\nmemory = \"4 MB\"\nreserved = \"3 kB\"\n\
-        ports-per-memory = 8\n";
+        ports-per-memory = 8\n[deployment]\nto = \"dctcp\"\nshare = \"100 %\"\n";
 
     /// Classes beside a dynamic buffer.
     const CLASSES: &str = "[switch.class.fast]\nservice = \"strict\"\nbuffer = \"dynamic\"\n\

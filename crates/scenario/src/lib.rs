@@ -7,6 +7,7 @@
 
 mod bundle_overrides;
 mod check;
+mod deployment;
 mod diagnostics;
 mod embedded;
 mod emit;

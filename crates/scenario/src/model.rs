@@ -202,6 +202,39 @@ pub(crate) struct HostGroup {
     pub(crate) class: u8,
 }
 
+/// Sides of a connection that the deployed stack replaces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MovedSides {
+    Both,
+    Senders,
+    Receivers,
+}
+
+/// Units of hosts that are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DrawUnit {
+    Rack,
+    Host,
+}
+
+/// The table `[deployment]`.
+#[derive(Clone, Debug)]
+pub(crate) struct DeploymentTable {
+    /// Its hosts as written.
+    pub(crate) names: Vec<String>,
+    /// Its hosts, in the order of `names`.
+    pub(crate) hosts: Vec<u32>,
+    /// The deployed scheme; without one the settings alone.
+    pub(crate) to: Option<SpannedName>,
+    /// Further settings of moved hosts.
+    pub(crate) settings: Vec<SwitchSetting>,
+    pub(crate) moves: MovedSides,
+    pub(crate) share: Fraction,
+    pub(crate) share_at: SourceSpan,
+    pub(crate) draw: DrawUnit,
+    pub(crate) at: SourceSpan,
+}
+
 /// One table `[traffic.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficGroup {
@@ -264,6 +297,7 @@ pub(crate) struct ScenarioModel {
     pub(crate) pipes: Vec<PipeTable>,
     pub(crate) transport: TransportTable,
     pub(crate) hosts: Vec<HostGroup>,
+    pub(crate) deployment: Option<DeploymentTable>,
     pub(crate) traffic: Vec<TrafficGroup>,
     pub(crate) disturbance: Disturbance,
     pub(crate) probes: ProbesTable,

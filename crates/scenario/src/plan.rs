@@ -17,7 +17,7 @@ use crate::run_config::RunConfig;
 use crate::sweep;
 use crate::tables;
 use crate::toml_tree::{SourceText, TomlNode};
-use crate::transport_config;
+use crate::transport_config::HostConfigs;
 
 /// All runs of a scenario.
 #[derive(Clone, Debug)]
@@ -152,7 +152,13 @@ pub(crate) fn expand(
                 Some(Some(own)) => own,
                 Some(None) => continue,
             };
-            let Some(configs) = configs(model, named.as_ref(), &mut diagnostics) else { continue };
+            let configs = match HostConfigs::new(model, named.as_ref()) {
+                Ok(configs) => configs,
+                Err((at, message)) => {
+                    diagnostics.add(at, message, None);
+                    continue;
+                }
+            };
             check::check(model, &configs, &mut diagnostics);
             let run_config = RunConfig { model: model.clone(), configs, scheme: label.clone() };
             if diagnostics.is_empty() {
@@ -222,22 +228,4 @@ fn compared(model: Option<&ScenarioModel>) -> Vec<(String, Option<SpannedName>)>
     let transport = &model.transport;
     let label = transport.scheme.as_ref().or(transport.profile.as_ref());
     vec![(label.map_or_else(String::new, |n| n.name.clone()), None)]
-}
-
-fn configs(
-    model: &ScenarioModel,
-    compared: Option<&SpannedName>,
-    diagnostics: &mut Diagnostics<'_>,
-) -> Option<Vec<lowtide_tcp::Config>> {
-    let mut out = Vec::new();
-    for group in &model.hosts {
-        match transport_config::tcp_config(model, group, compared) {
-            Ok(config) => out.push(config),
-            Err((at, message)) => {
-                diagnostics.add(at, message, None);
-                return None;
-            }
-        }
-    }
-    Some(out)
 }

@@ -56,7 +56,7 @@ pub(crate) fn of(
     let expected: Vec<Option<Config>> = model
         .hosts
         .iter()
-        .zip(&run_config.configs)
+        .zip(&run_config.configs.groups)
         .map(|(group, config)| scheme_config(model, group, compared, config))
         .collect();
     let value = |config: &Config, switch| switches::get_text(config, switch).unwrap_or_default();
@@ -67,7 +67,8 @@ pub(crate) fn of(
         if axes.iter().flat_map(|axis| &axis.paths).any(swept) {
             continue;
         }
-        let groups = || model.hosts.iter().zip(&run_config.configs).zip(&expected).enumerate();
+        let groups =
+            || model.hosts.iter().zip(&run_config.configs.groups).zip(&expected).enumerate();
         let differs = |config: &Config, expected: &Option<Config>| {
             expected.as_ref().is_some_and(|e| value(e, switch) != value(config, switch))
         };

@@ -2,20 +2,20 @@
 
 use lowtide_host::{EndCondition, HostSetup, ProbePlan, Setup};
 use lowtide_net::Blueprint;
-use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
+use crate::deployment;
 use crate::flows;
 use crate::model::ScenarioModel;
 use crate::network;
+use crate::transport_config::HostConfigs;
 
 /// Configuration common to all seeds of a scheme at a point.
 #[derive(Debug)]
 pub(crate) struct RunConfig {
     pub(crate) model: ScenarioModel,
-    /// One per host group.
-    pub(crate) configs: Vec<Config>,
+    pub(crate) configs: HostConfigs,
     /// The label of the scheme.
     pub(crate) scheme: String,
 }
@@ -28,13 +28,15 @@ impl RunConfig {
 
     pub(crate) fn setup(&self, seed: u64) -> Setup {
         let model = &self.model;
+        let network = self.network();
+        let classes = deployment::classes(model, &network, seed);
         let hosts = (0..model.host_count()).filter_map(|host| {
             let (group, hosts) = model.group_of(host)?;
-            let config = self.configs[usize::from(group)].clone();
+            let deployment = classes.as_ref().map(|of| of[host as usize]);
+            let config = self.configs.of_host(group, deployment).clone();
             let (clock, nic, class) = (hosts.clock, hosts.nic, hosts.class);
-            Some(HostSetup { group, config, clock, nic, class })
+            Some(HostSetup { group, config, clock, nic, class, deployment })
         });
-        let network = self.network();
         let end = Instant::ZERO + model.run.duration;
         let ctx = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
         let made: Vec<Traffic> =

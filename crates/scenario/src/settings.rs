@@ -150,30 +150,28 @@ pub(crate) fn switch_help(path: &str, name: &str) -> Option<String> {
 }
 
 /// Writes the three tables below the dotted `path`: all switches, and the parameters of chosen
-/// files.
-pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config) {
-    let chosen = chosen(config);
+/// files. Parameters of further files that the hosts choose when they are `moved` are written too.
+pub(crate) fn write(out: &mut TomlWriter, path: &str, config: &Config, moved: Option<&Config>) {
+    let own = owners(config);
+    let further = moved.map(|moved| (moved, owners(moved)));
+    let value = |setting: &switches::Setting| match setting {
+        switches::Setting::Param { owner, .. } if own.iter().all(|(name, _)| name != owner) => {
+            let (moved, owners) = further.as_ref()?;
+            owners.iter().any(|(name, _)| name == owner).then(|| setting.get(moved))?
+        }
+        _ => setting.get(config),
+    };
+    let all = switches::all();
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         out.table(&format!("{path}.{name}"));
-        for setting in chosen.iter().filter(|s| s.side() == side) {
-            let Some(value) = setting.get(config) else { continue };
+        for setting in all.iter().filter(|s| s.side() == side) {
+            let Some(value) = value(setting) else { continue };
             match value {
                 Value::Bool(_) | Value::Count(_) => out.bare(&setting.name(), value),
                 _ => out.text(&setting.name(), value),
             }
         }
     }
-}
-
-/// Returns all switches, and the parameters of chosen files.
-fn chosen(config: &Config) -> Vec<switches::Setting> {
-    let owners = owners(config);
-    let mut all = switches::all();
-    all.retain(|s| match s {
-        switches::Setting::Switch(_) => true,
-        switches::Setting::Param { owner, .. } => owners.iter().any(|(name, _)| name == owner),
-    });
-    all
 }
 
 /// Returns the registered files that a configuration chooses, with their parameters.

@@ -147,6 +147,8 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         role: Role::Flow,
         src: setup.host_name(flow.src),
         dst: setup.host_name(flow.dst),
+        src_deployment: setup.deployment_class(flow.src),
+        dst_deployment: setup.deployment_class(flow.dst),
         sport: client.port,
         dport: PORT,
         size_bytes: flow.size.map(Bytes::as_u64),

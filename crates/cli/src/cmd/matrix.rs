@@ -1,5 +1,6 @@
 //! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
 
+use lowtide_deployment::rollout::{self, HostDraw, Rollout, RolloutOptions, TextTable};
 use lowtide_deployment::share::{self, MovedEnds, PartialDeployment, ShareResult};
 use lowtide_deployment::{
     self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, Thresholds,
@@ -7,7 +8,7 @@ use lowtide_deployment::{
 use lowtide_lab::CompletedExperiment;
 use lowtide_scenario::Scenario;
 
-use crate::args::{MatrixArgs, MoveArg, PrintArg, ThreadCount};
+use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg, ThreadCount};
 use crate::cmd::run::{PlanRunner, check_failed_flows};
 use crate::cmd::set;
 use crate::error::CommandError;
@@ -17,13 +18,20 @@ use crate::output::Output;
 const SETUP: &str = "matrix";
 const SHARE_SETUP: &str = "share";
 
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
 pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
     if let Some(file) = args.print {
         return print(file);
     }
+    if args.share.is_some() && args.on.is_none() && args.thresholds.is_some() {
+        let message = "--thresholds has no effect on --share without --on".to_owned();
+        return Err(CommandError::Usage(message, None));
+    }
     let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
-    let scenario = Scenario::load(args.scenario.as_deref().unwrap_or(name))?;
-    let mut scenario = set(scenario, &args.set)?;
+    let name = args.on.as_deref().or(args.scenario.as_deref()).unwrap_or(name);
+    let mut scenario = set(Scenario::load(name)?, &args.set)?;
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
@@ -36,6 +44,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         memory: args.memory,
     };
     let finished = match &args.share {
+        Some(names) if args.on.is_some() => roll_out(args, names, scenario, &runner, out)?,
         Some(names) => by_share(args, names, scenario, &runner, out)?,
         None => pairs(args, scenario, &runner, out)?,
     };
@@ -99,20 +108,8 @@ fn by_share(
     runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
-    let [from, to] = names else {
-        let message = format!("--share takes two schemes, not {}", names.len());
-        return Err(CommandError::Usage(
-            message,
-            Some("for instance `--share sack,dctcp`".to_owned()),
-        ));
-    };
-    let which = match args.moves {
-        MoveArg::Both => MovedEnds::Both,
-        MoveArg::Senders => MovedEnds::Senders,
-        MoveArg::Receivers => MovedEnds::Receivers,
-    };
     let experiment =
-        PartialDeployment::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
+        PartialDeployment::new(scenario, two_schemes(names)?, args.hosts, moved_ends(args.moves))?;
     let plan = experiment.plan()?;
     let (finished, answer) =
         runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
@@ -122,6 +119,65 @@ fn by_share(
         out.json(&answer)?;
     } else {
         show_share(&answer, out)?;
+        foot(&answer.digest, &finished, out)?;
+    }
+    Ok(finished)
+}
+
+fn two_schemes(names: &[String]) -> Result<[&str; 2], CommandError> {
+    match names {
+        [from, to] => Ok([from, to]),
+        _ => Err(CommandError::Usage(
+            format!("--share takes two schemes, not {}", names.len()),
+            Some("for instance `--share sack,dctcp`".to_owned()),
+        )),
+    }
+}
+
+const fn moved_ends(moves: MoveArg) -> MovedEnds {
+    match moves {
+        MoveArg::Both => MovedEnds::Both,
+        MoveArg::Senders => MovedEnds::Senders,
+        MoveArg::Receivers => MovedEnds::Receivers,
+    }
+}
+
+fn roll_out(
+    args: &MatrixArgs,
+    names: &[String],
+    scenario: Scenario,
+    runner: &PlanRunner<'_>,
+    out: Output,
+) -> Result<CompletedExperiment, CommandError> {
+    let options = RolloutOptions {
+        schemes: two_schemes(names)?,
+        moves: moved_ends(args.moves),
+        draw: match args.draw {
+            DrawArg::Random => HostDraw::Random,
+            DrawArg::Rack => HostDraw::Rack,
+        },
+        points: &args.points,
+        thresholds: thresholds(args)?.rollout,
+        seeds: args.seeds,
+    };
+    let experiment = Rollout::new(scenario, &options)?;
+    let plan = experiment.plan()?;
+    let (finished, answer) =
+        runner.run_plan(&plan, experiment.scenario().text(), out, &|options| {
+            rollout::execute(&experiment, &plan, options)
+        })?;
+    if out.json {
+        out.json(&answer)?;
+    } else {
+        out.text(&textwrap::fill(&answer.verdict, WIDTH))?;
+        out.text(&textwrap::fill(&rollout::describe(&answer), WIDTH))?;
+        for TextTable { title, head, names, rows } in rollout::tables(&answer) {
+            let right: Vec<usize> = (names..head.len()).collect();
+            let head: Vec<&str> = head.iter().map(String::as_str).collect();
+            out.text(&format!("\n{title}"))?;
+            out.table(&head, &right, &rows)?;
+        }
+        out.text("")?;
         foot(&answer.digest, &finished, out)?;
     }
     Ok(finished)

@@ -65,6 +65,38 @@ fn by_share_prints_a_line_for_every_number_of_hosts() {
 }
 
 #[test]
+fn a_deployment_on_a_scenario_is_a_sentence_and_tables_of_80_columns() {
+    let out = folder("matrix-on").join("out").display().to_string();
+    let args = ["matrix", "--on", "leaf-spine", "--share", "sack,dctcp", "--points", "50,100"];
+    let sets = ["-s", "traffic.background.flows=100", "-s", "traffic.queries.queries=1"];
+    let rest = ["--seeds", "2", "--draw", "rack", "-o", &out];
+    let args = [&args[..], &sets, &rest].concat();
+    let output = lowtide(&args);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(shown.starts_with("When hosts move from sack to dctcp"), "{shown}");
+    for wanted in ["32 hosts, drawn by rack", "before", "instead of dctcp", "needs 100", "10 kB"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    for line in shown.lines().filter(|line| !line.starts_with("report ")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    // Without another run, as JSON.
+    let output = lowtide(&[&args[..], &["--json"]].concat());
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (&answer["schema"], &answer["draw"]),
+        (&"lowtide.deployment/1".into(), &"rack".into())
+    );
+    let rows = answer["rows"].as_array().expect("rows");
+    let whole = |r: &&Value| r["sizes"] == "all";
+    assert_eq!(rows.iter().filter(whole).map(|r| r["flows"].as_u64().unwrap()).sum::<u64>(), 600);
+    assert!(
+        rows.iter().filter(whole).all(|r| r["before"].is_null() == (r["share_percent"] == 0.0))
+    );
+}
+
+#[test]
 fn invalid_requests_are_status_2_with_help() {
     let dir = folder("matrix-bad");
     let bad = dir.join("bad.toml");
@@ -84,6 +116,20 @@ fn invalid_requests_are_status_2_with_help() {
     refused(&["--share", "sack"], "--share takes two schemes");
     refused(&["--hosts", "3"], "--share");
     refused(&["--share", "sack,dctcp", "--hosts", "0"], "1..=1000");
+    let on = |more: &[&'static str], wanted: &str| {
+        refused(&[&["--on", "leaf-spine", "--share", "sack,dctcp"], more].concat(), wanted);
+    };
+    on(&["--points", "30"], "28.125 % (9 hosts) and 31.25 % (10 hosts)");
+    on(&["--points", "0,130"], "130 % is not a share");
+    on(&["-s", "deployment.hosts=clients"], "no host group `clients`");
+    on(&["--hosts", "3"], "--hosts");
+    refused(&["--on", "leaf-spine"], "--share");
+    refused(&["--on", "leaf-spin", "--share", "sack,dctcp"], "leaf-spine");
+    refused(
+        &["--on", "leaf-spine", "--share", "sack,dctpc"],
+        "there is no scheme or profile `dctpc`",
+    );
+    refused(&["--share", "sack,dctcp", "--thresholds", &bad], "--on");
     refused(&["first-light"], "first-light");
     refused(&["-s", "switch.mark.kk=3"], "`k`");
 }

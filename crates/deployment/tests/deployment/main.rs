@@ -4,4 +4,5 @@
 #[expect(dead_code, reason = "the tests of `lab` use all of it")]
 mod common;
 mod matrix;
+mod rollout;
 mod share;

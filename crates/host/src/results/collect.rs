@@ -115,6 +115,8 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         role: if progress.server_sends { Role::Answers } else { Role::Flow },
         src: world.setup.host_name(src),
         dst: world.setup.host_name(dst),
+        src_deployment: world.setup.deployment_class(src),
+        dst_deployment: world.setup.deployment_class(dst),
         sport: src_port,
         dport: dst_port,
         size_bytes: progress.size.map(Bytes::as_u64),

@@ -10,6 +10,7 @@ use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
+use crate::deployment;
 use crate::diagnostics::Diagnostics;
 use crate::files::error_span;
 use crate::flows;
@@ -17,15 +18,25 @@ use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
 use crate::network;
 use crate::settings::SwitchSetting;
 use crate::toml_tree::{SourceSpan, SourceText};
+use crate::transport_config::HostConfigs;
 
-/// Checks one point under one scheme; `configs` has one configuration per host group.
-pub(crate) fn check(model: &ScenarioModel, configs: &[Config], diagnostics: &mut Diagnostics<'_>) {
+/// Checks one point under one scheme.
+pub(crate) fn check(
+    model: &ScenarioModel,
+    host_configs: &HostConfigs,
+    diagnostics: &mut Diagnostics<'_>,
+) {
+    let configs = &host_configs.groups[..];
     sides(model, diagnostics);
     packets(model, configs, diagnostics);
+    packets(model, &host_configs.moved, diagnostics);
     let plan = match network::blueprint(model) {
         Ok(plan) => plan,
         Err(wrong) => return diagnostics.add(wrong.at, wrong.message, wrong.help),
     };
+    if let Err((at, message, help)) = deployment::check(model, &plan) {
+        diagnostics.add(at, message, Some(help));
+    }
     let full = configs.iter().map(|c| u64::from(c.mtu)).max().unwrap_or(0);
     let before = diagnostics.len();
     queues::queues(model, &plan, full, diagnostics);
@@ -40,6 +51,7 @@ pub(crate) fn check(model: &ScenarioModel, configs: &[Config], diagnostics: &mut
     let made = generate_traffic(model, &ctx, diagnostics);
     times(model, &made, diagnostics);
     traced(model, &made, diagnostics);
+    // Pairs with moved hosts are the subject of a deployment, so they are not checked.
     if !model.run.allow_mismatch {
         peers::peers(model, &made, configs, diagnostics);
     }

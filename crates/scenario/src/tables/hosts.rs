@@ -198,7 +198,7 @@ fn assign_rest(
 pub(super) fn write(
     out: &mut TomlWriter,
     group: &HostGroup,
-    config: &Config,
+    [config, moved]: [Option<&Config>; 2],
     model: &ScenarioModel,
 ) {
     out.table(&format!("hosts.{}", group.name));
@@ -212,5 +212,7 @@ pub(super) fn write(
     out.optional("class", class.map(|class| &class.name));
     clock::write(out, &group.name, &group.clock);
     nic::write(out, &group.name, &group.nic);
-    settings::write(out, &format!("hosts.{}", group.name), config);
+    if let Some(config) = config {
+        settings::write(out, &format!("hosts.{}", group.name), config, moved);
+    }
 }

@@ -9,6 +9,7 @@ mod buffer;
 mod class;
 mod clock;
 mod compare;
+mod deployment;
 mod disturbance;
 mod files;
 mod graph;
@@ -26,8 +27,6 @@ mod topology;
 mod traffic;
 mod transport;
 
-use lowtide_tcp::Config;
-
 use crate::diagnostics::Diagnostics;
 use crate::files::FileCache;
 use crate::keys::key;
@@ -36,6 +35,7 @@ use crate::model::ScenarioModel;
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_tree::TomlNode;
 use crate::toml_writer::TomlWriter;
+use crate::transport_config::HostConfigs;
 use crate::value::KeyType;
 use lowtide_schema::DefaultValue::{Required, Unset};
 use read_context::ReadContext;
@@ -58,6 +58,7 @@ pub(crate) static ROOT: TableSpec = TableSpec {
         &pipe::PIPE,
         &transport::TRANSPORT,
         &hosts::HOSTS,
+        &deployment::DEPLOYMENT,
         &traffic::TRAFFIC,
         &disturbance::DISTURBANCE,
         &probes::PROBES,
@@ -97,6 +98,7 @@ pub(crate) fn read(
     let pipes = pipe::read(file);
     let transport = transport::read(file);
     let hosts = hosts::read(file, &topology, &transport);
+    let deployment = deployment::read(file, &hosts);
     let traffic = traffic::read(file, &hosts);
     let disturbance = disturbance::read(file);
     let probes = probes::read(file);
@@ -113,6 +115,7 @@ pub(crate) fn read(
         pipes,
         transport,
         hosts,
+        deployment,
         traffic,
         disturbance,
         probes,
@@ -134,11 +137,11 @@ pub(crate) fn write_head(out: &mut TomlWriter, model: &ScenarioModel) {
     out.optional("description", model.description.as_ref());
 }
 
-/// Writes all tables, for one seed and one scheme; `configs` has one configuration per host group.
+/// Writes all tables, for one seed and one scheme; `configs` are those of the hosts.
 pub(crate) fn write(
     out: &mut TomlWriter,
     model: &ScenarioModel,
-    configs: &[Config],
+    configs: &HostConfigs,
     scheme: &str,
     seed: u64,
 ) {
@@ -150,12 +153,16 @@ pub(crate) fn write(
     model.pipes.iter().for_each(|pipe| pipe::write(out, pipe));
     let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
     transport::write(out, &model.transport, compared.then_some(scheme));
-    for (group, config) in model.hosts.iter().zip(configs) {
-        hosts::write(out, group, config, model);
+    for (i, group) in model.hosts.iter().enumerate() {
+        hosts::write(out, group, [configs.groups.get(i), configs.moved.get(i)], model);
+    }
+    if let Some(table) = &model.deployment {
+        deployment::write(out, table, &configs.deployed);
     }
     // The bundle that names this run must be defined.
     let used = |name: &str| {
-        let mut own = model.hosts.iter().filter_map(|g| g.stack.scheme.as_ref());
+        let deployed = model.deployment.iter().filter_map(|d| d.to.as_ref());
+        let mut own = model.hosts.iter().filter_map(|g| g.stack.scheme.as_ref()).chain(deployed);
         name == scheme || own.any(|s| s.name == name)
     };
     model.bundles.iter().filter(|b| used(&b.name)).for_each(|b| compare::write(out, b));

@@ -2,6 +2,7 @@
 
 mod bundle_overrides;
 mod common;
+mod deployment;
 mod embedded;
 mod fabrics;
 mod never_marks;

@@ -4,8 +4,8 @@ use lowtide_host::{Disturbance, EndCondition, MemoryCounts, Outcome, ProbePlan, 
 use lowtide_net::Blueprint;
 use lowtide_record::{DirectoryStatus, Manifest, ManifestRun, RunKey, SweepPoint};
 use lowtide_rows::{
-    DelayRow, EcnCounters, EndReason, FlowRow, FlowStatus, Level, ProbeRow, Queue, QueueSampleRow,
-    Role, RunCounts, ServedCounters, StallReason, TcpCounters,
+    DelayRow, DeploymentClass, EcnCounters, EndReason, FlowRow, FlowStatus, Level, ProbeRow, Queue,
+    QueueSampleRow, Role, RunCounts, ServedCounters, StallReason, TcpCounters,
 };
 use lowtide_units::{Duration, Instant};
 
@@ -38,6 +38,8 @@ fn flow(id: u32, status: FlowStatus) -> FlowRow {
         role: Role::Flow,
         src: "sender0".into(),
         dst: "receiver0".into(),
+        src_deployment: Some(DeploymentClass::Old),
+        dst_deployment: None,
         sport: 40_000,
         dport: 5001,
         size_bytes: done.then_some(10_000),

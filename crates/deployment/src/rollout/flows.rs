@@ -1,0 +1,149 @@
+//! The flows of all runs by share, seed and pair of classes.
+
+use std::collections::BTreeMap;
+
+use lowtide_lab::LabError;
+use lowtide_record::{Manifest, RunDir};
+use lowtide_rows::{DeploymentClass, FlowRow, FlowStatus, Role};
+use serde::Serialize;
+
+use super::statistics::{Bounded, SCALE};
+
+/// The classes of the sending and the receiving host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct ClassPair {
+    pub(crate) from_new: bool,
+    pub(crate) to_new: bool,
+}
+
+impl ClassPair {
+    /// All pairs, in order.
+    pub(crate) const ALL: [Self; 4] = [
+        Self { from_new: false, to_new: false },
+        Self { from_new: false, to_new: true },
+        Self { from_new: true, to_new: false },
+        Self { from_new: true, to_new: true },
+    ];
+
+    /// Returns the name: `old>new`.
+    pub(crate) const fn name(self) -> &'static str {
+        match (self.from_new, self.to_new) {
+            (false, false) => "old>old",
+            (false, true) => "old>new",
+            (true, false) => "new>old",
+            (true, true) => "new>new",
+        }
+    }
+}
+
+/// A flow with a size.
+#[derive(Clone)]
+pub(crate) struct SizedFlow {
+    /// Numbers of its hosts.
+    hosts: [u32; 2],
+    pub(crate) size: u64,
+    /// Its slowdown.
+    pub(crate) slowdown: Bounded,
+    pub(crate) status: FlowStatus,
+}
+
+/// Connections of one pair with one effective transport.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Effective {
+    /// Congestion control that the sender requested.
+    pub cc: String,
+    /// Congestion control in use.
+    pub cc_used: String,
+    /// Negotiated ECN mode.
+    pub ecn_mode: String,
+}
+
+/// One run.
+pub(crate) struct RolloutRun {
+    /// Label of the share.
+    pub(crate) share: String,
+    pub(crate) seed: u64,
+    pub(crate) flows: Vec<SizedFlow>,
+    /// Whether each host was moved; hosts without connections are absent.
+    moved: BTreeMap<u32, bool>,
+    /// Opened connections by pair and effective transport.
+    pub(crate) connections: BTreeMap<(ClassPair, Effective), usize>,
+}
+
+impl RolloutRun {
+    /// Returns the pair of a flow, of this or another run of the seed, by the classes of this run.
+    pub(crate) fn pair_of(&self, flow: &SizedFlow) -> Option<ClassPair> {
+        let [from_new, to_new] = flow.hosts.map(|host| self.moved.get(&host).copied());
+        Some(ClassPair { from_new: from_new?, to_new: to_new? })
+    }
+}
+
+/// Reads the flows of all runs, whose share is the value of `key`.
+pub(crate) fn read(
+    dir: &RunDir,
+    manifest: &Manifest,
+    key: &str,
+) -> Result<Vec<RolloutRun>, LabError> {
+    let mut reader = dir.reader()?;
+    let mut names: BTreeMap<String, u32> = BTreeMap::new();
+    let mut out = Vec::new();
+    for run in &manifest.runs {
+        let Some(tables) = reader.take(run.key.run)? else { continue };
+        let mut made = RolloutRun {
+            share: run.key.point.get(key).unwrap_or_default().to_owned(),
+            seed: run.key.seed,
+            flows: Vec::new(),
+            moved: BTreeMap::new(),
+            connections: BTreeMap::new(),
+        };
+        for row in &tables.flows {
+            add(&mut made, &mut names, row, tables.run.ended_ps);
+        }
+        out.push(made);
+    }
+    Ok(out)
+}
+
+fn add(run: &mut RolloutRun, names: &mut BTreeMap<String, u32>, row: &FlowRow, ended_ps: u64) {
+    let (Some(from), Some(to)) = (row.src_deployment, row.dst_deployment) else { return };
+    let mut number = |name: &String| {
+        let next = names.len() as u32;
+        *names.entry(name.clone()).or_insert(next)
+    };
+    let hosts = [number(&row.src), number(&row.dst)];
+    let [from_new, to_new] = [from, to].map(|class| class == DeploymentClass::New);
+    run.moved.extend([(hosts[0], from_new), (hosts[1], to_new)]);
+    if row.established_ps.is_some() {
+        let effective = Effective {
+            cc: row.cc.clone(),
+            cc_used: row.cc_used.clone(),
+            ecn_mode: row.ecn_mode.clone(),
+        };
+        *run.connections.entry((ClassPair { from_new, to_new }, effective)).or_default() += 1;
+    }
+    // Answers of queries have no ideal time.
+    if row.role == Role::Flow
+        && let Some(size) = row.size_bytes
+    {
+        let slowdown = slowdown(row, ended_ps);
+        run.flows.push(SizedFlow { hosts, size, slowdown, status: row.status });
+    }
+}
+
+/// Returns the bounds of the slowdown of a flow: an unfinished one is at least its age over its
+/// ideal time, a failed one is infinite.
+fn slowdown(row: &FlowRow, ended_ps: u64) -> Bounded {
+    let over_ideal = |ps: u64| {
+        let ideal = row.ideal_ps.filter(|ideal| *ideal > 0)?;
+        u64::try_from(u128::from(ps) * u128::from(SCALE) / u128::from(ideal)).ok()
+    };
+    if row.status == FlowStatus::Failed {
+        return Bounded { least: u64::MAX, most: u64::MAX };
+    }
+    if let Some(known) = row.fct_ps.and_then(over_ideal) {
+        return Bounded { least: known, most: known };
+    }
+    let age = ended_ps.saturating_sub(row.start_ps);
+    let least = if row.fct_ps.is_some() { SCALE } else { over_ideal(age).unwrap_or(0).max(SCALE) };
+    Bounded { least, most: u64::MAX }
+}

@@ -1,0 +1,253 @@
+//! The result of a rollout: `deployment.json`, described in `docs/reference/json.md`.
+
+use std::collections::BTreeMap;
+
+use lowtide_lab::{Results, SizeClassFacts};
+use lowtide_record::Manifest;
+use lowtide_rows::FlowStatus;
+use lowtide_units::parse_fraction;
+use serde::Serialize;
+
+use super::effect::{Effect, PairEffect, sentence};
+use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
+use super::statistics::{Percentiles, Resamples, Sample};
+use crate::request::{HostDraw, MovedEnds, RolloutRequest};
+use crate::thresholds::RolloutThresholds;
+
+/// Name of the sizes of all flows.
+pub(crate) const ALL_SIZES: &str = "all";
+
+/// The result of a rollout.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RolloutResult {
+    /// `lowtide.deployment/1`.
+    pub schema: &'static str,
+    /// Version of the tool.
+    pub version: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Hash of all runs without their seeds.
+    pub scenario_hash: String,
+    /// One digest for all runs.
+    pub digest: String,
+    /// Stack of the hosts before the move.
+    pub from: String,
+    /// Stack of the moved hosts.
+    pub to: String,
+    /// Sides that move.
+    pub moves: MovedEnds,
+    /// Units in which hosts are drawn.
+    pub draw: HostDraw,
+    /// Hosts from which the moved ones are drawn.
+    pub hosts: u32,
+    /// Seeds of each share.
+    pub seeds: usize,
+    /// Thresholds of the effects.
+    pub thresholds: RolloutThresholds,
+    /// Who pays, in one sentence.
+    pub verdict: String,
+    /// By pair of classes and size class: where it is safe or harmful.
+    pub pairs: Vec<PairEffect>,
+    /// By share, pair of classes and size class.
+    pub rows: Vec<RolloutRow>,
+    /// By share, pair of classes and effective transport.
+    pub connections: Vec<ConnectionRow>,
+}
+
+/// Flows of a pair of classes at a share.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RolloutRow {
+    /// Moved share of the hosts, percent.
+    pub share_percent: f64,
+    /// Moved hosts.
+    pub moved_hosts: u32,
+    /// The classes of sender and receiver: `old>new`.
+    pub pair: &'static str,
+    /// Range of flow sizes, or `all`.
+    pub sizes: String,
+    /// Flows with a size, of all seeds.
+    pub flows: usize,
+    /// Of these, censored by the end of the run.
+    pub unfinished: usize,
+    /// Of these, failed.
+    pub failed: usize,
+    /// Completion time over the ideal time.
+    pub slowdown: Percentiles,
+    /// Slowdown of the same flows with no host moved; null at a share of 0.
+    pub before: Option<Percentiles>,
+    /// `slowdown` over `before`, paired by seed; null at a share of 0.
+    pub ratio: Option<Percentiles>,
+    /// Effect on the 99th percentile; null at a share of 0.
+    pub effect: Option<Effect>,
+}
+
+/// Connections of a pair with one effective transport.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ConnectionRow {
+    /// Moved share of the hosts, percent.
+    pub share_percent: f64,
+    /// The classes of the host that sends and of the one that receives.
+    pub pair: &'static str,
+    /// The transport.
+    #[serde(flatten)]
+    pub transport: Effective,
+    /// Whether the congestion control fell back because the negotiation gave it no signal.
+    pub fell_back: bool,
+    /// Opened connections, of all seeds; also those of queries.
+    pub connections: usize,
+    /// Opened connections of the pair.
+    pub of: usize,
+}
+
+/// A range of flow sizes.
+struct SizeRange {
+    name: String,
+    above: u64,
+    up_to: Option<u64>,
+}
+
+impl SizeRange {
+    fn holds(&self, size: u64) -> bool {
+        (size > self.above || self.above == 0) && self.up_to.is_none_or(|most| size <= most)
+    }
+}
+
+/// Returns the range of all sizes, then the size classes in which any run has flows.
+fn size_ranges(results: &Results) -> Vec<SizeRange> {
+    let groups = results.runs.iter().flat_map(|run| &run.groups);
+    let classes: BTreeMap<u64, &SizeClassFacts> =
+        groups.flat_map(|g| &g.classes).map(|class| (class.above_bytes, class)).collect();
+    let range = |class: &SizeClassFacts| SizeRange {
+        name: class.name(),
+        above: class.above_bytes,
+        up_to: class.up_to_bytes,
+    };
+    let all = SizeRange { name: ALL_SIZES.to_owned(), above: 0, up_to: None };
+    std::iter::once(all).chain(classes.into_values().map(range)).collect()
+}
+
+/// A flow with its pair and the index of its seed.
+struct PairedFlow<'a> {
+    flow: &'a SizedFlow,
+    pair: ClassPair,
+    seed: u32,
+}
+
+pub(super) fn rollout_result(
+    request: &RolloutRequest,
+    manifest: &Manifest,
+    results: &Results,
+    runs: &[RolloutRun],
+) -> RolloutResult {
+    let ranges = size_ranges(results);
+    let resamples = Resamples::new(manifest.seeds.len());
+    let (mut rows, mut connections) = (Vec::new(), Vec::new());
+    let shares = runs.chunk_by(|a, b| a.share == b.share);
+    let first = shares.clone().next().unwrap_or_default();
+    let seed = |run: &RolloutRun| manifest.seeds.iter().position(|s| *s == run.seed);
+    for of_share in shares {
+        let share = of_share.first().and_then(|run| parse_fraction(&run.share).ok());
+        let share_percent = share.map_or(0.0, |share| share.as_ppb() as f64 / 1e7);
+        let moved_hosts = (share_percent / 100.0 * f64::from(request.hosts)).round() as u32;
+        let (mut after, mut before) = (Vec::new(), Vec::new());
+        for run in of_share {
+            let seed = seed(run).unwrap_or_default() as u32;
+            // The run of the same seed with no host moved has the same arrivals.
+            let base = first.iter().find(|base| base.seed == run.seed);
+            for (out, flows) in [
+                (&mut after, &run.flows[..]),
+                (&mut before, base.map_or(&[][..], |base| &base.flows[..])),
+            ] {
+                let paired = |flow| Some(PairedFlow { flow, pair: run.pair_of(flow)?, seed });
+                out.extend(flows.iter().filter_map(paired));
+            }
+        }
+        for pair in ClassPair::ALL {
+            for range in &ranges {
+                let of = |flows: &[PairedFlow<'_>]| {
+                    let wanted =
+                        flows.iter().filter(|f| f.pair == pair && range.holds(f.flow.size));
+                    let values: Vec<_> = wanted.map(|f| (f.flow.slowdown, f.seed)).collect();
+                    Sample::new(&values)
+                };
+                let wanted = || after.iter().filter(|f| f.pair == pair && range.holds(f.flow.size));
+                let count = |status| wanted().filter(|f| f.flow.status == status).count();
+                if wanted().next().is_none() {
+                    continue;
+                }
+                let (now, then) = (of(&after), of(&before));
+                let moved = share_percent > 0.0;
+                let ratio = moved.then(|| now.ratios(&then, &resamples));
+                rows.push(RolloutRow {
+                    share_percent,
+                    moved_hosts,
+                    pair: pair.name(),
+                    sizes: range.name.clone(),
+                    flows: wanted().count(),
+                    unfinished: count(FlowStatus::Unfinished),
+                    failed: count(FlowStatus::Failed),
+                    slowdown: now.percentiles(&resamples),
+                    before: moved.then(|| then.percentiles(&resamples)),
+                    effect: ratio.map(|r| Effect::of(r.p99, request.thresholds)),
+                    ratio,
+                });
+            }
+        }
+        connections.extend(connection_rows(share_percent, of_share));
+    }
+    let mut result = RolloutResult {
+        schema: "lowtide.deployment/1",
+        version: manifest.version.clone(),
+        scenario: manifest.scenario.clone(),
+        scenario_hash: manifest.scenario_hash.clone(),
+        digest: results.digest.clone(),
+        from: request.from.clone(),
+        to: request.to.clone(),
+        moves: request.moves,
+        draw: request.draw,
+        hosts: request.hosts,
+        seeds: manifest.seeds.len(),
+        thresholds: request.thresholds,
+        verdict: String::new(),
+        pairs: pair_effects(&rows, &ranges),
+        rows,
+        connections,
+    };
+    result.verdict = sentence(&result);
+    result
+}
+
+fn pair_effects(rows: &[RolloutRow], ranges: &[SizeRange]) -> Vec<PairEffect> {
+    let mut out = Vec::new();
+    for pair in ClassPair::ALL {
+        for range in ranges {
+            let of: Vec<&RolloutRow> = rows
+                .iter()
+                .filter(|r| r.pair == pair.name() && r.sizes == range.name && r.effect.is_some())
+                .collect();
+            out.extend(PairEffect::of(&of));
+        }
+    }
+    out
+}
+
+fn connection_rows(share_percent: f64, runs: &[RolloutRun]) -> Vec<ConnectionRow> {
+    let mut counts: BTreeMap<(ClassPair, &Effective), usize> = BTreeMap::new();
+    for ((pair, transport), n) in runs.iter().flat_map(|run| &run.connections) {
+        *counts.entry((*pair, transport)).or_default() += n;
+    }
+    let of_pair = |pair| counts.iter().filter(|((p, _), _)| *p == pair).map(|(_, n)| n).sum();
+    let row = |(&(pair, transport), &connections): (&(ClassPair, &Effective), &usize)| {
+        // Linux calls NewReno `reno`.
+        let own = |name: &str| if name == "reno" { "newreno".to_owned() } else { name.to_owned() };
+        ConnectionRow {
+            share_percent,
+            pair: pair.name(),
+            transport: transport.clone(),
+            fell_back: own(&transport.cc) != own(&transport.cc_used),
+            connections,
+            of: of_pair(pair),
+        }
+    };
+    counts.iter().map(row).collect()
+}

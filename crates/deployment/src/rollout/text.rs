@@ -1,0 +1,169 @@
+//! The tables of a rollout, for terminal and page; they fit 80 columns.
+
+use super::effect::{number, percent};
+use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
+use super::statistics::Estimate;
+use crate::request::{HostDraw, MovedEnds};
+
+/// A table of texts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextTable {
+    /// Its title.
+    pub title: String,
+    /// Column heads.
+    pub head: Vec<String>,
+    /// Number of leading columns with names; the others are numbers.
+    pub names: usize,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Describes the experiment in one line.
+pub fn describe(result: &RolloutResult) -> String {
+    let moves = match result.moves {
+        MovedEnds::Both => "both sides move",
+        MovedEnds::Senders => "only the sender side moves",
+        MovedEnds::Receivers => "only the receiver side moves",
+    };
+    let draw = match result.draw {
+        HostDraw::Random => "drawn one by one",
+        HostDraw::Rack => "drawn by rack",
+    };
+    let seeds = if result.seeds == 1 { "seed" } else { "seeds" };
+    format!("{} hosts, {draw} by the seed; {moves}; {} {seeds}", result.hosts, result.seeds)
+}
+
+fn texts(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// A value, or the reason of its absence.
+fn value(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
+    match estimate {
+        Some(e) => number(e.value),
+        None if flows < needed => format!("needs {needed}"),
+        None => "unfinished".to_owned(),
+    }
+}
+
+/// A value with its interval.
+fn with_interval(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
+    let text = value(estimate, flows, needed);
+    match estimate.and_then(|e| e.ci95) {
+        Some([low, high]) => format!("{text} [{}, {}]", number(low), number(high)),
+        None => text,
+    }
+}
+
+/// Flows that the 99th percentile needs.
+const P99_FLOWS: usize = 100;
+
+fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
+    result.rows.iter().filter(|r| r.sizes == ALL_SIZES)
+}
+
+/// Returns all tables.
+pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
+    vec![effects(result), percentiles(result), by_size(result), connections(result)]
+}
+
+fn effects(result: &RolloutResult) -> TextTable {
+    let row = |r: &RolloutRow| {
+        vec![
+            percent(r.share_percent),
+            r.pair.to_owned(),
+            with_interval(r.slowdown.p99, r.flows, P99_FLOWS),
+            r.before.map_or_else(String::new, |b| value(b.p99, r.flows, P99_FLOWS)),
+            r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.flows, P99_FLOWS)),
+            r.effect.map_or_else(String::new, |e| e.name().to_owned()),
+        ]
+    };
+    TextTable {
+        title: "99th percentile of the slowdown, and over that of the same flows before the move"
+            .to_owned(),
+        head: texts(&["moved", "pair", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
+        names: 2,
+        rows: all_sizes(result).map(row).collect(),
+    }
+}
+
+fn percentiles(result: &RolloutResult) -> TextTable {
+    let row = |r: &RolloutRow| {
+        let of = |e, needed| value(e, r.flows, needed);
+        vec![
+            percent(r.share_percent),
+            r.pair.to_owned(),
+            r.flows.to_string(),
+            (r.unfinished + r.failed).to_string(),
+            of(r.slowdown.p50, 2),
+            of(r.slowdown.p95, 20),
+            of(r.slowdown.p99, P99_FLOWS),
+            of(r.slowdown.p999, 1000),
+        ]
+    };
+    TextTable {
+        title: format!("Slowdown of all flows of {} seeds", result.seeds),
+        head: texts(&["moved", "pair", "flows", "incomplete", "p50", "p95", "p99", "p99.9"]),
+        names: 2,
+        rows: all_sizes(result).map(row).collect(),
+    }
+}
+
+fn by_size(result: &RolloutResult) -> TextTable {
+    let mut sizes: Vec<&str> = Vec::new();
+    for row in result.rows.iter().filter(|r| r.sizes != ALL_SIZES) {
+        if !sizes.contains(&row.sizes.as_str()) {
+            sizes.push(&row.sizes);
+        }
+    }
+    sizes.sort_by_key(|name| {
+        result.pairs.iter().position(|p| p.sizes == **name).unwrap_or(usize::MAX)
+    });
+    // `10 kB-100 kB` has the head `to 100 kB`, so that the table fits.
+    let head = |name: &str| match name.split_once('-') {
+        Some((from, "")) => format!("> {from}"),
+        Some((_, to)) => format!("to {to}"),
+        None => name.to_owned(),
+    };
+    let row = |r: &RolloutRow| {
+        let of_size = |sizes: &str| {
+            let found = result
+                .rows
+                .iter()
+                .find(|o| o.sizes == sizes && o.pair == r.pair && o.moved_hosts == r.moved_hosts);
+            found.map_or_else(
+                || "no flows".to_owned(),
+                |o| value(o.slowdown.p99, o.flows, P99_FLOWS),
+            )
+        };
+        let names = [percent(r.share_percent), r.pair.to_owned()];
+        names.into_iter().chain(sizes.iter().map(|s| of_size(s))).collect()
+    };
+    TextTable {
+        title: "99th percentile of the slowdown by flow size".to_owned(),
+        head: texts(&["moved", "pair"]).into_iter().chain(sizes.iter().map(|s| head(s))).collect(),
+        names: 2,
+        rows: all_sizes(result).map(row).collect(),
+    }
+}
+
+fn connections(result: &RolloutResult) -> TextTable {
+    let rows = result.connections.iter().map(|c| {
+        let ran = format!("{}, ECN {}", c.transport.cc_used, c.transport.ecn_mode);
+        let fallback =
+            if c.fell_back { format!("instead of {}", c.transport.cc) } else { String::new() };
+        vec![
+            percent(c.share_percent),
+            c.pair.to_owned(),
+            ran,
+            fallback,
+            format!("{} of {}", c.connections, c.of),
+        ]
+    });
+    TextTable {
+        title: "Connections by what they ran, answers of queries included".to_owned(),
+        head: texts(&["moved", "pair", "ran", "fallback", "connections"]),
+        names: 4,
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Partial deployment on a scenario: the ends are the pure runs, the classes are those of the
+//! tables, and wrong requests are refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lowtide_deployment::RolloutThresholds;
+use lowtide_deployment::rerender_report;
+use lowtide_deployment::rollout::{
+    Effect, HostDraw, MovedEnds, Rollout, RolloutOptions, RolloutResult, RolloutRow, execute,
+    tables,
+};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
+use lowtide_record::RunDir;
+use lowtide_scenario::Scenario;
+
+use crate::common;
+
+/// `leaf-spine` with fewer flows.
+fn scenario() -> Scenario {
+    let set = |s: Scenario, (key, value)| s.with_override(key, value).expect("a key");
+    [("traffic.background.flows", "60"), ("traffic.queries.queries", "1")]
+        .into_iter()
+        .fold(Scenario::load("leaf-spine").expect("embedded"), set)
+}
+
+fn options<'a>(schemes: [&'a str; 2], points: &'a [String]) -> RolloutOptions<'a> {
+    RolloutOptions {
+        schemes,
+        moves: MovedEnds::Both,
+        draw: HostDraw::Random,
+        points,
+        thresholds: RolloutThresholds::default(),
+        seeds: Some(3),
+    }
+}
+
+fn run(rollout: &Rollout, dir: &Path) -> (CompletedExperiment, RolloutResult) {
+    let source = rollout.scenario().text();
+    let options = ExecuteOptions { source, command: "lowtide matrix --on", ..common::options(dir) };
+    execute(rollout, &rollout.plan().expect("a plan"), &options).expect("results")
+}
+
+fn points(list: &[&str]) -> Vec<String> {
+    list.iter().map(|p| (*p).to_owned()).collect()
+}
+
+fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
+    result.rows.iter().filter(|r| r.sizes == "all")
+}
+
+#[test]
+fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
+    let temp = tempfile::tempdir().unwrap();
+    let points = points(&["50", "100"]);
+    let rollout = Rollout::new(scenario(), &options(["sack", "dctcp"], &points)).unwrap();
+    let (finished, result) = run(&rollout, temp.path());
+    let digests = |share: &str| {
+        let of = |r: &&lowtide_lab::RunFacts| r.key.point.get("deployment.share") == Some(share);
+        finished.results.runs.iter().filter(of).map(|r| r.digest.clone()).collect::<Vec<_>>()
+    };
+    for (share, scheme) in [("0 %", "sack"), ("100 %", "dctcp")] {
+        let pure = scenario().with_override("compare.schemes", scheme).unwrap().seeds(3).unwrap();
+        let pure = simulate(&pure.expand().unwrap(), 2).unwrap();
+        let pure: Vec<_> = pure.runs.iter().map(|r| r.digest.clone()).collect();
+        assert_eq!(digests(share), pure, "{scheme}");
+    }
+    // Every flow of every seed is in one pair, as the tables say.
+    let (dir, manifest) = RunDir::open(temp.path()).unwrap();
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for run in &manifest.runs {
+        for flow in dir.flows(run.key.run).unwrap() {
+            let class = |c: Option<lowtide_rows::DeploymentClass>| c.unwrap().name();
+            let pair = format!("{}>{}", class(flow.src_deployment), class(flow.dst_deployment));
+            if flow.ideal_ps.is_some() {
+                let share = run.key.point.get("deployment.share").unwrap().to_owned();
+                *counts.entry((share, pair)).or_default() += 1;
+            }
+        }
+    }
+    let found: BTreeMap<_, _> = all_sizes(&result)
+        .map(|r| ((format!("{} %", r.share_percent), r.pair.to_owned()), r.flows))
+        .collect();
+    assert_eq!(found, counts);
+    assert_eq!(all_sizes(&result).map(|r| r.flows).sum::<usize>(), 3 * 180);
+    // The moved hosts reach old ones as NewReno without ECN, and each other as DCTCP.
+    for (pair, used, fell_back) in
+        [("old>old", "newreno", false), ("new>old", "newreno", true), ("new>new", "dctcp", false)]
+    {
+        let row = result
+            .connections
+            .iter()
+            .find(|c| c.share_percent > 1.0 && c.pair == pair && c.transport.cc_used == used);
+        let row = row.unwrap_or_else(|| panic!("{pair}: {:?}", result.connections));
+        assert_eq!((row.fell_back, row.connections), (fell_back, row.of), "{pair}");
+    }
+    // Three seeds have no interval, so nothing is decided.
+    assert!(
+        all_sizes(&result).all(|r| !matches!(r.effect, Some(Effect::Harmful | Effect::Better)))
+    );
+    assert!(result.verdict.contains("no pair is shown to pay"), "{}", result.verdict);
+    for table in tables(&result) {
+        assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
+    }
+    let json = dir.read("deployment.json").unwrap();
+    std::fs::remove_file(temp.path().join("deployment.json")).unwrap();
+    rerender_report(temp.path()).unwrap();
+    assert_eq!(dir.read("deployment.json").unwrap(), json);
+    let csv = dir.read("deployment.csv").unwrap();
+    assert_eq!(csv.lines().count(), result.rows.len() + 1);
+    let columns = csv.lines().next().unwrap().split(',').count();
+    assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
+}
+
+#[test]
+fn one_sided_moves_and_schemes_need_no_permission() {
+    let half = points(&["50"]);
+    for (schemes, moves) in [
+        (["ecn", "dctcp"], MovedEnds::Senders),
+        (["ecn", "dctcp"], MovedEnds::Receivers),
+        (["ecn", "odctcp-sender"], MovedEnds::Both),
+        (["ecn", "odctcp-receiver"], MovedEnds::Both),
+    ] {
+        let options = RolloutOptions { moves, ..options(schemes, &half) };
+        let plan = Rollout::new(scenario(), &options).and_then(|r| r.plan());
+        let plan = plan.unwrap_or_else(|e| panic!("{schemes:?}: {e}"));
+        assert_eq!((plan.runs.len(), plan.points.len()), (6, 2));
+    }
+}
+
+#[test]
+fn wrong_requests_are_refused_in_one_sentence() {
+    let error = |scenario: Scenario, schemes, list: &[&str], draw| {
+        let points = points(list);
+        let options = RolloutOptions { draw, ..options(schemes, &points) };
+        let found = Rollout::new(scenario, &options).and_then(|r| r.plan());
+        found.expect_err("it is wrong").to_string()
+    };
+    let known = ["sack", "dctcp"];
+    for (schemes, list, draw, wanted) in [
+        (["sack", "dctpc"], &["50"][..], HostDraw::Random, "there is no scheme or profile `dctpc`"),
+        (["sack", "linux/dctcp"], &["50"], HostDraw::Random, "moved hosts keep their profile"),
+        (known, &["30"], HostDraw::Random, "a share of 30 % of 32 hosts is 9.60 hosts"),
+        (known, &["12.5"], HostDraw::Rack, "a share of 12.5 % of 4 racks is 0.50 racks"),
+        (known, &["120"], HostDraw::Random, "120 % is not a share"),
+        (known, &["half"], HostDraw::Random, "`share`"),
+    ] {
+        let shown = error(scenario(), schemes, list, draw);
+        assert!(shown.contains(wanted), "{shown}");
+    }
+    let absent = scenario().with_override("deployment.hosts", "clients").unwrap();
+    let shown = error(absent, known, &["50"], HostDraw::Random);
+    assert!(shown.contains("no host group `clients`"), "{shown}");
+    let swept = scenario().with_sweep("switch.mark.k", &["20 pkt".into(), "65 pkt".into()]);
+    let shown = error(swept.unwrap(), known, &["50"], HostDraw::Random);
+    assert!(shown.contains("`leaf-spine` sweeps `switch.mark.k`"), "{shown}");
+    let endless = Scenario::load("two-flows-1g").unwrap();
+    let shown = error(endless, known, &["50"], HostDraw::Random);
+    assert!(shown.contains("no flows with a size"), "{shown}");
+}
