@@ -1,8 +1,8 @@
 //! Offered load and oversubscription of the tiers of a network, before anything runs.
 //!
 //! Contract: the load is the payload of the transfers over the time between the first and the last
-//! start of their group, as drawn for one seed. Groups of fewer than [`MIN_FLOWS`] transfers, groups
-//! that start at once, endless flows and queries have no rate and are not counted.
+//! start of their group, as drawn for one seed. Groups of fewer than [`MIN_FLOWS`] transfers,
+//! groups that start at once, endless flows and queries have no rate and are not counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 //!
 //! Contract: tracing changes neither the run nor its digest; an untraced network pays one branch
 //! per hop. A port is traced from the first packet of a chosen connection on. From then on every
-//! packet there is recorded, because the chosen ones wait for the others. A record is final when its
-//! packet has left the port: it is dropped, reaches the next port, or is delivered.
+//! packet there is recorded, because the chosen ones wait for the others. A record is final when
+//! its packet has left the port: it is dropped, reaches the next port, or is delivered.
 
 use std::collections::VecDeque;
 

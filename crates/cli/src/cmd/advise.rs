@@ -9,7 +9,7 @@ use lowtide_lab::advice::fabric::{
     knee,
 };
 use lowtide_record::write_atomic;
-use lowtide_scenario::{HOPS_PER_SECOND, Scenario};
+use lowtide_scenario::{HOPS_PER_SECOND, RunSpec, Scenario};
 use lowtide_sonic::Placement;
 use serde::Serialize;
 
@@ -96,7 +96,7 @@ fn scenario(args: &AdviseArgs) -> Result<Scenario, CommandError> {
 /// The tables of a SONiC switch with the advised values, or why there are none.
 fn sonic(advised: &Scenario) -> Result<serde_json::Value, String> {
     let plan = advised.expand().map_err(|e| e.to_string())?;
-    let resolved = plan.runs.first().map(|run| run.resolved_toml()).unwrap_or_default();
+    let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     let table: toml::Table = resolved.parse().unwrap_or_default();
     let switch = table.get("switch").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     let place = Placement { ports: vec!["Ethernet0".to_owned()], queue: 0 };
@@ -236,7 +236,7 @@ fn write(
     let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
     let figure = FigureFiles::of(&knee(advice)).map_err(|e| CommandError::Run(e.to_string()))?;
     let plan = advised.expand()?;
-    let resolved = plan.runs.first().map(|run| run.resolved_toml()).unwrap_or_default();
+    let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     fs::create_dir_all(dir).map_err(wrong)?;
     let mut files =
         vec![("knee.svg", figure.svg), ("knee.csv", figure.csv), ("advised.toml", resolved)];

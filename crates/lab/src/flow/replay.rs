@@ -99,8 +99,8 @@ pub(crate) fn specification(
         .ok_or_else(|| again("its resolved scenario has another meaning in this version"))
 }
 
-/// Passes the trace of `flow` in `run` on to `consumer`. Returns true if the run was repeated to its
-/// end; its digest was then compared.
+/// Passes the trace of `flow` in `run` on to `consumer`. Returns true if the run was repeated to
+/// its end; its digest was then compared.
 pub(super) fn replay(
     dir: &RunDir,
     manifest: &Manifest,
