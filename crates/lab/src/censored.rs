@@ -1,7 +1,7 @@
 //! Right-censored durations: samples of one run, and of several runs together.
 //!
-//! Contract: a quantile exists only if the missing times cannot change it. A censored duration is at
-//! least its age; a failed one never ends.
+//! Contract: a quantile exists only if the missing times cannot change it. A censored duration is
+//! at least its age; a failed one never ends.
 
 use lowtide_rows::{FlowRow, FlowStatus};
 use lowtide_units::Quantile;
