@@ -15,7 +15,7 @@ pub struct KeyTitle {
 }
 
 /// Keys with their titles; `*` is the name of a group, a class or a pipe.
-const TITLES: [(&str, &str, &str); 21] = [
+const TITLES: [(&str, &str, &str); 20] = [
     ("switch.mark.k", "Marking threshold K", "K"),
     ("switch.buffer", "Buffer of a port", "buffer"),
     ("switch.memory", "Shared memory of a switch", "memory"),
@@ -35,7 +35,6 @@ const TITLES: [(&str, &str, &str); 21] = [
     ("transport.sender.cc", "Congestion control", "congestion control"),
     ("transport.sender.rto-min", "Minimum RTO", "minimum RTO"),
     ("transport.sender.initial-window", "Initial window", "initial window"),
-    ("transport.sender.dctcp.g", "DCTCP gain g", "g"),
     ("transport.receiver.delack-segments", "Segments per delayed ACK", "segments per ACK"),
 ];
 
