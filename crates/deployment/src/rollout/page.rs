@@ -9,6 +9,7 @@ use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
 use super::SHARE_KEY;
+use super::effect::Effect;
 use super::flows::{ClassPair, read};
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow, rollout_result};
 use super::statistics::{Estimate, Percentiles};
@@ -122,7 +123,7 @@ fn to_csv(result: &RolloutResult) -> String {
                 cells.extend(values.map(|v| v.map_or_else(String::new, |v| v.to_string())));
             }
         }
-        cells.push(row.effect.map_or("", |e| e.name()).to_owned());
+        cells.push(row.effect.map_or("", Effect::name).replace(' ', "-"));
         text.push_str(&csv::line(cells.iter().map(String::as_str)));
     }
     text
