@@ -6,9 +6,11 @@
 use crate::csv;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use serde::Serialize;
 
 use super::axis::number;
 use super::color_scale::{CellKind, ColorScale, lightness};
+use super::palette::hex;
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
 use crate::error::ChartError;
 
@@ -27,6 +29,71 @@ pub struct HeatMap {
     pub scale: ColorScale,
     /// The grids, all with the same rows and columns.
     pub grids: Vec<HeatGrid>,
+}
+
+/// A heat map as its script form: each cell has its texts and its colour.
+#[derive(Serialize)]
+pub(crate) struct HeatForm<'a> {
+    id: &'a str,
+    title: &'a str,
+    axes: &'a [String; 2],
+    legend: LegendForm,
+    grids: Vec<GridForm<'a>>,
+}
+
+/// The kinds that occur, or the ends and the colours of a scale.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum LegendForm {
+    Kinds(Vec<CellKind>),
+    Range { ends: [String; 2], colors: Vec<HexColor> },
+}
+
+#[derive(Serialize)]
+struct GridForm<'a> {
+    title: &'a str,
+    rows: &'a [String],
+    columns: &'a [String],
+    cells: Vec<CellForm>,
+}
+
+#[derive(Serialize)]
+struct CellForm {
+    value: Option<f64>,
+    /// The text of a wide cell and of a narrow one.
+    text: [String; 2],
+    color: HexColor,
+    /// Whether the text is light.
+    light: bool,
+}
+
+#[derive(Serialize)]
+struct HexColor(#[serde(serialize_with = "hex")] RGBColor);
+
+impl<'a> HeatForm<'a> {
+    pub(crate) fn new(map: &'a HeatMap) -> Self {
+        let legend = match map.range() {
+            None => LegendForm::Kinds(map.kinds()),
+            Some((low, high, ends)) => {
+                let stop = |i| low + (high - low) * f64::from(i) / f64::from(STOPS);
+                let colors = (0..=STOPS).map(|i| HexColor(map.scale.color(Some(stop(i)))));
+                LegendForm::Range { ends, colors: colors.collect() }
+            }
+        };
+        let cell = |value: &Option<f64>| {
+            let color = map.scale.color(*value);
+            let text = [usize::MAX, 0].map(|letters| map.scale.text(*value, letters));
+            CellForm { value: *value, text, color: HexColor(color), light: has_light_text(color) }
+        };
+        let grids = map.grids.iter().map(|grid| GridForm {
+            title: &grid.title,
+            rows: &grid.rows,
+            columns: &grid.columns,
+            cells: grid.cells.iter().map(cell).collect(),
+        });
+        let (id, title, axes) = (map.id.as_str(), map.title.as_str(), &map.axes);
+        Self { id, title, axes, legend, grids: grids.collect() }
+    }
 }
 
 /// One grid.
@@ -97,6 +164,21 @@ impl HeatMap {
         kinds.iter().enumerate().filter(|(i, _)| occurs(*i)).map(|(_, kind)| *kind).collect()
     }
 
+    /// Returns the ends of a scale of numbers, with their names.
+    fn range(&self) -> Option<(f64, f64, [String; 2])> {
+        match &self.scale {
+            ColorScale::Sequential { low, high, .. } => {
+                Some((*low, *high, [number(*low), number(*high)]))
+            }
+            ColorScale::Diverging => Some((
+                0.0,
+                1.0,
+                ["0 %: all the neighbour's".to_owned(), "100 %: all the pair's".to_owned()],
+            )),
+            ColorScale::Categorical(_) => None,
+        }
+    }
+
     fn legend(&self, root: &Area<'_>) -> Result<(), DrawError> {
         let plain = font(12, MUTED, false);
         if let ColorScale::Categorical(_) = &self.scale {
@@ -108,16 +190,7 @@ impl HeatMap {
             }
             return Ok(());
         }
-        let (low, high, ends) = match &self.scale {
-            ColorScale::Sequential { low, high, .. } => {
-                (*low, *high, [number(*low), number(*high)])
-            }
-            _ => (
-                0.0,
-                1.0,
-                ["0 %: all the neighbour's".to_owned(), "100 %: all the pair's".to_owned()],
-            ),
-        };
+        let Some((low, high, ends)) = self.range() else { return Ok(()) };
         let left = EDGE + (ends[0].chars().count() as f64 * 12.0 * LETTER) as i32 + 8;
         write(root, &ends[0], at(EDGE, LEGEND_Y), &plain)?;
         for i in 0..BAR {
@@ -159,7 +232,7 @@ impl HeatMap {
                 let color = self.scale.color(value);
                 let x = x0 + layout.cell * i as i32;
                 block(root, (x, y), (layout.cell - 1, layout.row - 1), color)?;
-                let ink = if lightness(color) < 0.52 { WHITE } else { INK };
+                let ink = if has_light_text(color) { WHITE } else { INK };
                 let style = font(11, ink, false).pos(center);
                 let middle = at(x + layout.cell / 2, y + layout.row / 2);
                 write(root, &self.scale.text(value, letters), middle, &style)?;
@@ -169,9 +242,16 @@ impl HeatMap {
     }
 }
 
+/// Returns whether the text of a cell of this colour is light.
+fn has_light_text(color: RGBColor) -> bool {
+    lightness(color) < 0.52
+}
+
 /// Left edge of all elements.
 const EDGE: i32 = 16;
 const LEGEND_Y: i32 = 48;
+/// Steps between the colours of a scale in the script form.
+const STOPS: i32 = 8;
 /// Steps of the colour bar.
 const BAR: i32 = 60;
 /// Distance between grids.

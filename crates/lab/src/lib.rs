@@ -42,6 +42,7 @@ pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
 pub use findings::{NEVER_MARKED, RunFinding, UNFINISHED};
 pub use interval::OverSeeds;
+pub use outputs::figures;
 pub use plots::{Sweep, axis_position};
 pub use queries::QueryFacts;
 pub use queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};

@@ -9,6 +9,7 @@ use crate::flow;
 use crate::plots::{self, PlotInput};
 use crate::report;
 use crate::results::Results;
+use crate::stored::CompletedExperiment;
 use crate::transports::Transports;
 
 /// Writes the outputs and returns their names.
@@ -32,17 +33,38 @@ pub(crate) fn write(
     // Figures and report show labels; tables, summary.json and file names keep the keys.
     let (labelled, shown) = transports.relabelled(manifest, results);
     let source = PlotInput { manifest: &labelled, results: &shown };
-    let mut figures = Vec::new();
-    for figure in plots::figures(dir, source)? {
-        figures.push(FigureFiles::of(&figure)?);
-    }
-    for stack in flow::recorded_plots(dir, PlotInput { manifest, results })? {
-        figures.push(FigureFiles::of_stack(&stack)?);
-    }
+    let figures = draw(dir, source, PlotInput { manifest, results })?;
     for figure in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }
     write("report.html".to_owned(), &report::render(source, &transports, &figures)?)?;
     Ok(files)
+}
+
+/// Draws the figures of a complete run directory, as its report shows them.
+///
+/// # Errors
+/// A table cannot be read, or a figure cannot be drawn.
+pub fn figures(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<FigureFiles>, LabError> {
+    let (manifest, results) = (&finished.manifest, &finished.results);
+    let (labelled, shown) = finished.transports().relabelled(manifest, results);
+    let source = PlotInput { manifest: &labelled, results: &shown };
+    draw(dir, source, PlotInput { manifest, results })
+}
+
+/// Draws the figures of `labelled`, and the plots of recorded flows, which have the keys.
+fn draw(
+    dir: &RunDir,
+    labelled: PlotInput<'_>,
+    keyed: PlotInput<'_>,
+) -> Result<Vec<FigureFiles>, LabError> {
+    let mut out = Vec::new();
+    for figure in plots::figures(dir, labelled)? {
+        out.push(FigureFiles::of(&figure)?);
+    }
+    for stack in flow::recorded_plots(dir, keyed)? {
+        out.push(FigureFiles::of_stack(&stack)?);
+    }
+    Ok(out)
 }

@@ -5,7 +5,7 @@
 
 mod queues;
 
-use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::page::{self, fill};
 use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, ReportedSetting, SweepPoint};
 use minijinja::context;
@@ -70,14 +70,7 @@ pub(crate) fn render(
     let m = source.manifest;
     let figures: Vec<Value> = figures
         .iter()
-        .map(|figure| {
-            context! {
-                id => figure.id.as_str(),
-                caption => figure.caption.as_str(),
-                svg => Value::from_safe_string(figure.svg.clone()),
-                csv => data_uri(&figure.csv),
-            }
-        })
+        .map(|figure| page::figure(figure, Some(&format!("figures/{}.csv", figure.id))))
         .collect();
     let (deciding, rest) = partition_settings(&m.settings);
     let page = context! {

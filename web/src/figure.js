@@ -1,0 +1,176 @@
+// An interactive figure in the place of a static one.
+import { cartesian } from "./cartesian.js";
+import { csv } from "./csv.js";
+import { heat } from "./heat.js";
+import { create } from "./library.js";
+import { modelOf } from "./model.js";
+import { colorsOf, onThemeChange } from "./theme.js";
+
+const FULL = [0, 100];
+const nearby = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      nearby.unobserve(target);
+      target.dispatchEvent(new Event("nearby"));
+    }
+  },
+  { rootMargin: "400px" },
+);
+
+// Draws a figure when it comes near the visible part of the page.
+export function enliven(figure, inflate) {
+  figure.addEventListener("nearby", async () => {
+    new Live(figure, JSON.parse(await inflate(figure.querySelector(".values").textContent)));
+  });
+  nearby.observe(figure);
+}
+
+class Live {
+  constructor(figure, form) {
+    this.figure = figure;
+    this.form = form;
+    this.model = form.form === "grids" ? null : modelOf(form);
+    this.state = { hidden: new Set(), range: FULL, wheel: false };
+    this.frame = 0;
+    this.offerCsv();
+    this.build();
+    this.draw();
+    onThemeChange(() => this.draw());
+    new ResizeObserver(() => this.resized()).observe(figure);
+  }
+
+  // The link saves the values in the page, so that the page needs no file beside it.
+  offerCsv() {
+    const link = this.figure.querySelector("a.data");
+    link.hidden = false;
+    link.href = URL.createObjectURL(new Blob([csv(this.form)], { type: "text/csv;charset=utf-8" }));
+  }
+
+  build() {
+    const head = element("div", "figure-head");
+    head.append(element("strong", "", this.form.title));
+    this.element = element("div", "chart");
+    const parts = [head];
+    if (this.model) head.append(this.tools());
+    else parts.push(...this.choice(), ...this.bar());
+    this.figure.prepend(...parts, this.element);
+    this.figure.classList.add("live");
+    this.element.addEventListener("mouseleave", () => this.setWheel(false));
+  }
+
+  // Buttons to zoom, for keyboards.
+  tools() {
+    const tools = element("span", "tools");
+    const add = (text, name, act) => {
+      const button = element("button", "", text);
+      button.type = "button";
+      button.title = name;
+      button.setAttribute("aria-label", name);
+      button.addEventListener("click", act);
+      tools.append(button);
+      return button;
+    };
+    add("+", "Zoom in (or Ctrl and wheel, or click and then wheel, or pinch; drag to move)", () => this.zoom(0.5));
+    this.out = add("−", "Zoom out", () => this.zoom(2));
+    this.reset = add("Reset", "Show the whole range", () => this.setRange(FULL));
+    return tools;
+  }
+
+  // A slider over grids.
+  choice() {
+    const { grids } = this.form;
+    if (grids.length < 2) return [];
+    return [slider(grids.map((grid) => grid.title), (i) => {
+      this.frame = i;
+      this.draw();
+    })];
+  }
+
+  // The colours of a scale of numbers.
+  bar() {
+    const range = this.form.legend.range;
+    if (!range) return [];
+    const bar = element("div", "color-bar");
+    const colors = element("i");
+    colors.style.background = `linear-gradient(90deg, ${range.colors.join(", ")})`;
+    bar.append(element("span", "", range.ends[0]), colors, element("span", "", range.ends[1]));
+    return [bar];
+  }
+
+  draw() {
+    this.width = this.element.clientWidth;
+    const view = { width: this.width, colors: colorsOf(this.figure), state: this.state };
+    const drawn = this.model ? cartesian(this.model, view) : heat(this.form, this.frame, view);
+    const size = { width: Math.max(this.width, drawn.width ?? 0), height: drawn.height };
+    if (this.chart) {
+      this.chart.resize(size);
+    } else {
+      this.chart = create(this.element, size.width, size.height);
+      this.listen();
+    }
+    this.chart.setOption(drawn.option, { notMerge: true });
+    this.rangeChanged();
+  }
+
+  listen() {
+    this.chart.on("legendselectchanged", ({ selected }) => {
+      this.state.hidden = new Set(Object.keys(selected).filter((name) => !selected[name]));
+    });
+    this.chart.on("datazoom", () => {
+      const { start, end } = this.chart.getOption().dataZoom[0];
+      this.state.range = [start, end];
+      this.rangeChanged();
+    });
+    if (!this.model) return;
+    this.chart.getZr().on("click", () => this.setWheel(true));
+    this.chart.getZr().on("dblclick", () => this.setRange(FULL));
+  }
+
+  // Until the reader has clicked a figure, the wheel scrolls the page.
+  setWheel(wheel) {
+    if (!this.model || this.state.wheel === wheel) return;
+    this.state.wheel = wheel;
+    this.chart.setOption({ dataZoom: [{ id: "x", zoomOnMouseWheel: wheel ? true : "ctrl" }] });
+  }
+
+  zoom(factor) {
+    const [start, end] = this.state.range;
+    const half = Math.min(100, Math.max(0.2, (end - start) * factor)) / 2;
+    const middle = Math.min(100 - half, Math.max(half, (start + end) / 2));
+    this.setRange([middle - half, middle + half]);
+  }
+
+  setRange([start, end]) {
+    this.chart.dispatchAction({ type: "dataZoom", dataZoomId: "x", start, end });
+  }
+
+  rangeChanged() {
+    const whole = this.state.range[0] <= 0 && this.state.range[1] >= 100;
+    if (this.reset) this.reset.disabled = this.out.disabled = whole;
+  }
+
+  resized() {
+    if (this.element.clientWidth !== this.width && this.element.clientWidth > 0) this.draw();
+  }
+}
+
+function element(name, kind = "", text = "") {
+  const made = document.createElement(name);
+  made.className = kind;
+  made.textContent = text;
+  return made;
+}
+
+function slider(names, choose) {
+  const label = element("label", "frames");
+  const output = element("output", "", names[0]);
+  const input = Object.assign(element("input"), { type: "range", min: 0, max: names.length - 1, value: 0 });
+  input.setAttribute("aria-label", "Choose what the figure shows");
+  input.addEventListener("input", () => {
+    output.textContent = names[input.value];
+    choose(Number(input.value));
+  });
+  label.append(output, input);
+  return label;
+}
