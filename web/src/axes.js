@@ -14,9 +14,16 @@ export function writer(axis) {
   return (value) => names.find(([at]) => near(value, at))?.[1] ?? tick(value);
 }
 
-export function axisOf(axis, colors) {
+// Returns how a zoomed axis writes its ticks: its ends are no round numbers and get no name.
+function roundWriter(axis) {
+  const write = writer(axis);
+  return (value) => (Math.abs(Number(value.toPrecision(6)) - value) > Math.abs(value) * 1e-9 ? "" : write(value));
+}
+
+// Returns an axis. Only a linear axis that zooms has other ticks than the figure.
+export function axisOf(axis, colors, { zooms }) {
   const names = namesOf(axis);
-  const values = names || axis.scale === "log" ? (names ?? axis.ticks).map(([value]) => value) : null;
+  const values = zooms && !names && axis.scale === "linear" ? null : (names ?? axis.ticks).map(([value]) => value);
   return {
     type: axis.scale === "log" ? "log" : "value",
     min: axis.low,
@@ -29,7 +36,7 @@ export function axisOf(axis, colors) {
       fontSize: 12,
       hideOverlap: true,
       showMinLabel: null,
-      formatter: writer(axis),
+      formatter: values ? writer(axis) : roundWriter(axis),
       customValues: values,
     },
   };

@@ -6,6 +6,8 @@ import { tipAt, tipOf } from "./tips.js";
 // Heights above and below the plots, pixels.
 const LEGEND = 30;
 const HEAD = 26;
+// Labels of vertical guide lines.
+const GUIDE = 14;
 const TICKS = 22;
 const NAME = 22;
 const GAP = 8;
@@ -45,10 +47,11 @@ export function cartesian(model, { width, colors, state }) {
   model.panels.forEach((panel, i) => {
     const height = phone ? Math.round(panel.height * 0.85) : panel.height;
     const named = panel.x.label !== model.panels[i + 1]?.x.label;
-    top += HEAD;
+    const labels = panel.guides.some((guide) => guide.vertical) ? GUIDE : 0;
+    top += HEAD + labels;
     option.grid.push({ left, right, top, height, outerBoundsMode: "none" });
     option.xAxis.push({
-      ...axisOf(panel.x, colors),
+      ...axisOf(panel.x, colors, { zooms: true }),
       gridIndex: i,
       name: named ? panel.x.label : "",
       nameLocation: "middle",
@@ -60,16 +63,16 @@ export function cartesian(model, { width, colors, state }) {
     const label = (align, text) => ({
       name: text,
       nameLocation: "end",
-      nameGap: 9,
+      nameGap: 9 + labels,
       nameTextStyle: { color: colors.ink, fontSize: 12, align, rich: { title: { fontWeight: "bold", fontSize: 13, color: colors.ink } } },
       nameTruncate: { maxWidth: panel.right ? width * 0.62 : width - 8 },
     });
-    option.yAxis.push({ ...axisOf(panel.y, colors), gridIndex: i, ...label("left", title + panel.y.label) });
+    option.yAxis.push({ ...axisOf(panel.y, colors, { zooms: false }), gridIndex: i, ...label("left", title + panel.y.label) });
     option.yAxis.at(-1).nameTextStyle.padding = [0, 0, 0, -left + 4];
     const axes = [{ xAxisIndex: i, yAxisIndex: yAxis }];
     if (panel.right) {
       option.yAxis.push({
-        ...axisOf(panel.right, colors),
+        ...axisOf(panel.right, colors, { zooms: false }),
         gridIndex: i,
         position: "right",
         splitLine: { show: false },

@@ -50,7 +50,7 @@ class Live {
   build() {
     const head = element("div", "figure-head");
     head.append(element("strong", "", this.form.title));
-    this.element = element("div", "chart");
+    this.element = element("div", this.model ? "chart zooms" : "chart");
     const parts = [head];
     if (this.model) head.append(this.tools());
     else parts.push(...this.choice(), ...this.bar());

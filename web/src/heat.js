@@ -20,13 +20,13 @@ export function heat(form, index, { width, colors, state }) {
   const top = (kinds ? LEGEND : 0) + heads;
   const height = grid.rows.length * ROW;
   const label = { color: colors.ink, fontSize: 12, interval: 0 };
-  const groups = kinds ? kinds.map((kind, i) => [`${kind.name} (${kind.code})`, kind.color, i]) : [[form.title, null, null]];
+  const groups = kinds ? kinds.map((kind) => [`${kind.name} (${kind.code})`, kind.color, kind.value]) : [[form.title, null, null]];
   const rowOf = (i) => Math.floor(i / grid.columns.length);
+  // Cells without a value are drawn with the first kind.
+  const kindOf = (cell) => (kinds ? (cell.value ?? kinds[0]?.value) : null);
   const data = (kind) =>
     grid.cells.flatMap((cell, i) => {
-      if (kind !== null && cell.value !== null && cell.value !== kind) return [];
-      // Cells without a value are drawn once.
-      if (cell.value === null && kind !== null && kind !== 0) return [];
+      if (kindOf(cell) !== kind) return [];
       return [{
         value: [i % grid.columns.length, rowOf(i), cell.value ?? 0],
         cell,
@@ -69,7 +69,7 @@ export function heat(form, index, { width, colors, state }) {
       formatter: ({ data: { value, cell } }) => {
         const [column, row] = value;
         const place = form.axes.map((name, i) => `${escaped(name)} <b>${escaped(i ? grid.columns[column] : grid.rows[row])}</b>`);
-        const shown = kinds && cell.value !== null ? kinds[cell.value].name : cell.value === null ? "no value" : number(cell.value);
+        const shown = kinds && cell.value !== null ? kinds.find((kind) => kind.value === cell.value).name : cell.value === null ? "no value" : number(cell.value);
         const beside = grid.title ? `<br>${escaped(grid.title)}` : "";
         return `<div class="tip">${place.join("<br>")}${beside}<br>${escaped(form.title)}: <b>${escaped(shown)}</b></div>`;
       },

@@ -13,15 +13,25 @@ export function seriesOf(panel, index, axes, colors) {
   panel.series.forEach((series, number) => {
     const place = series.right && axes[1] ? axes[1] : axes[0];
     const aside = panel.x.scale === "categorical" ? (2 * number - (panel.series.length - 1)) * 6 : 0;
-    const drawn = draw(series, colorOf(series.style, colors.dark), { aside, strips, floor: panel.y.low });
+    const points = visible(series.points, panel, series.right ? panel.right : panel.y);
+    const drawn = draw({ ...series, points }, colorOf(series.style, colors.dark), { aside, strips, floor: panel.y.low });
     if (series.kind === "strokes") strips += 1;
-    out.push({ ...drawn, ...place, id: `${index}.${number}`, name: series.name });
+    const z = series.kind === "thin" ? 2 : 3;
+    out.push({ ...drawn, ...place, z, id: `${index}.${number}`, name: series.name });
     if (series.points.some((point) => point.length === 4)) {
       const color = colorOf(series.style, colors.dark);
       out.push({ ...intervals(series, color, aside), ...place, id: `${index}.${number}.intervals`, name: series.name });
     }
   });
-  return out;
+  // The legend shows the first series of a name: a thin line is never the first.
+  return out.sort((a, b) => (a.z === 2) - (b.z === 2));
+}
+
+// Returns the points with values that a logarithmic axis has no place for at its low end.
+function visible(points, panel, vertical) {
+  const onto = (axis) => (axis.scale === "log" ? (value) => Math.max(value, axis.low) : (value) => value);
+  const [x, y] = [onto(panel.x), onto(vertical)];
+  return points.map(([at, value, ...interval]) => [x(at), value === null ? null : y(value), ...interval]);
 }
 
 function draw(series, color, { aside, strips, floor }) {
@@ -74,7 +84,7 @@ function draw(series, color, { aside, strips, floor }) {
         symbolOffset: [0, -(6 + STRIP * strips)],
       });
     default:
-      return dots(SYMBOLS[style.marker], 8);
+      return dots(SYMBOLS[style.marker], 5);
   }
 }
 
@@ -124,7 +134,7 @@ function reference(panel, axes, colors) {
           formatter: guide.label,
           color: colors.ink,
           fontSize: 12,
-          position: guide.vertical ? "insideEndTop" : "insideEndTop",
+          position: guide.vertical ? "end" : "insideEndTop",
           rotate: 0,
         },
       })),

@@ -45,8 +45,16 @@ pub(crate) struct HeatForm<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum LegendForm {
-    Kinds(Vec<CellKind>),
+    Kinds(Vec<KindForm>),
     Range { ends: [String; 2], colors: Vec<HexColor> },
+}
+
+#[derive(Serialize)]
+struct KindForm {
+    /// The value of its cells.
+    value: usize,
+    #[serde(flatten)]
+    kind: CellKind,
 }
 
 #[derive(Serialize)]
@@ -73,7 +81,10 @@ struct HexColor(#[serde(serialize_with = "hex")] RGBColor);
 impl<'a> HeatForm<'a> {
     pub(crate) fn new(map: &'a HeatMap) -> Self {
         let legend = match map.range() {
-            None => LegendForm::Kinds(map.kinds()),
+            None => {
+                let kinds = map.kinds().into_iter();
+                LegendForm::Kinds(kinds.map(|(value, kind)| KindForm { value, kind }).collect())
+            }
             Some((low, high, ends)) => {
                 let stop = |i| low + (high - low) * f64::from(i) / f64::from(STOPS);
                 let colors = (0..=STOPS).map(|i| HexColor(map.scale.color(Some(stop(i)))));
@@ -154,14 +165,14 @@ impl HeatMap {
         root.present()
     }
 
-    /// Returns the kinds that occur.
-    fn kinds(&self) -> Vec<CellKind> {
+    /// Returns the kinds that occur, with their values.
+    fn kinds(&self) -> Vec<(usize, CellKind)> {
         let ColorScale::Categorical(kinds) = &self.scale else { return Vec::new() };
         let occurs = |i: usize| {
             let mut cells = self.grids.iter().flat_map(|g| &g.cells).flatten();
             cells.any(|v| *v as usize == i)
         };
-        kinds.iter().enumerate().filter(|(i, _)| occurs(*i)).map(|(_, kind)| *kind).collect()
+        kinds.iter().copied().enumerate().filter(|(i, _)| occurs(*i)).collect()
     }
 
     /// Returns the ends of a scale of numbers, with their names.
@@ -183,7 +194,7 @@ impl HeatMap {
         let plain = font(12, MUTED, false);
         if let ColorScale::Categorical(_) = &self.scale {
             let kinds = self.kinds();
-            for ((x, y), kind) in places(&kinds).into_iter().zip(&kinds) {
+            for ((x, y), (_, kind)) in places(&kinds).into_iter().zip(&kinds) {
                 block(root, (x, y - 7), (14, 14), kind.color)?;
                 let name = format!("{} ({})", kind.name, kind.code);
                 write(root, &name, at(x + 20, y), &font(12, INK, false))?;
@@ -273,10 +284,10 @@ fn block(
 }
 
 /// Returns the positions of the kinds in the legend.
-fn places(kinds: &[CellKind]) -> Vec<(i32, i32)> {
+fn places(kinds: &[(usize, CellKind)]) -> Vec<(i32, i32)> {
     let (mut x, mut y) = (EDGE, LEGEND_Y);
     let mut out = Vec::new();
-    for kind in kinds {
+    for (_, kind) in kinds {
         let width = 44 + ((kind.name.chars().count() + 5) as f64 * 12.0 * LETTER) as i32;
         if x + width > WIDTH && x > EDGE {
             (x, y) = (EDGE, y + 20);
