@@ -12,8 +12,8 @@ const TICKS = 22;
 const NAME = 22;
 const GAP = 8;
 
-// Returns the option and the height of a figure of this width. `state` has the hidden names, the
-// visible range in percent, and whether the wheel zooms.
+// Returns the option and the height of a figure of this width. `state` has the hidden names and the
+// visible range in percent.
 export function cartesian(model, { width, colors, state }) {
   const phone = width < 480;
   const names = [...new Set(model.panels.flatMap((panel) => panel.series.map((series) => series.name)))];
@@ -94,7 +94,6 @@ export function cartesian(model, { width, colors, state }) {
     start: state.range[0],
     end: state.range[1],
     minSpan: 0.2,
-    zoomOnMouseWheel: state.wheel ? true : "ctrl",
     moveOnMouseMove: true,
     preventDefaultMouseMove: false,
   }];

@@ -31,7 +31,7 @@ class Live {
     this.figure = figure;
     this.form = form;
     this.model = form.form === "grids" ? null : modelOf(form);
-    this.state = { hidden: new Set(), range: FULL, wheel: false };
+    this.state = { hidden: new Set(), range: FULL };
     this.frame = 0;
     this.offerCsv();
     this.build();
@@ -56,7 +56,18 @@ class Live {
     else parts.push(...this.choice(), ...this.bar());
     this.figure.prepend(...parts, this.element);
     this.figure.classList.add("live");
-    this.element.addEventListener("mouseleave", () => this.setWheel(false));
+    if (this.model) this.letPageScroll();
+  }
+
+  // Until the reader clicks the figure, the wheel scrolls the page: the library sees no event.
+  letPageScroll() {
+    let clicked = false;
+    this.element.addEventListener("click", () => (clicked = true));
+    this.element.addEventListener("mouseleave", () => (clicked = false));
+    const hide = (event) => {
+      if (!clicked && !event.ctrlKey) event.stopPropagation();
+    };
+    for (const name of ["wheel", "mousewheel"]) this.element.addEventListener(name, hide, { capture: true, passive: true });
   }
 
   // Buttons to zoom, for keyboards.
@@ -123,15 +134,7 @@ class Live {
       this.rangeChanged();
     });
     if (!this.model) return;
-    this.chart.getZr().on("click", () => this.setWheel(true));
     this.chart.getZr().on("dblclick", () => this.setRange(FULL));
-  }
-
-  // Until the reader has clicked a figure, the wheel scrolls the page.
-  setWheel(wheel) {
-    if (!this.model || this.state.wheel === wheel) return;
-    this.state.wheel = wheel;
-    this.chart.setOption({ dataZoom: [{ id: "x", zoomOnMouseWheel: wheel ? true : "ctrl" }] });
   }
 
   zoom(factor) {
