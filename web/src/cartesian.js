@@ -1,5 +1,6 @@
 // The library's option for a figure with axes.
 import { axisOf, widest } from "./axes.js";
+import { FONTS } from "./library.js";
 import { seriesOf } from "./series.js";
 import { tipAt, tipOf } from "./tips.js";
 
@@ -23,7 +24,7 @@ export function cartesian(model, { width, colors, state }) {
   const right = Math.max(...rights) ? 16 + 7 * Math.max(...rights) : 14;
   const option = {
     animation: false,
-    textStyle: { fontFamily: "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" },
+    textStyle: { fontFamily: FONTS },
     aria: { enabled: true, label: { description: model.title } },
     legend: {
       type: "scroll",

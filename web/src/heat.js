@@ -1,4 +1,5 @@
 // The library's option for one grid of a heat map.
+import { FONTS } from "./library.js";
 import { number } from "./numbers.js";
 import { escaped } from "./tips.js";
 
@@ -36,6 +37,7 @@ export function heat(form, index, { width, colors, state }) {
     });
   const option = {
     animation: false,
+    textStyle: { fontFamily: FONTS },
     aria: { enabled: true, label: { description: `${form.title} ${grid.title}` } },
     legend: {
       show: Boolean(kinds),

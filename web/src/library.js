@@ -19,4 +19,6 @@ use([
   SVGRenderer,
 ]);
 
+export const FONTS = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
+
 export const create = (element, width, height) => init(element, null, { renderer: "svg", width, height });

@@ -29,6 +29,9 @@ function panels(form) {
   };
 }
 
+// Kinds of curves whose names mean something else in panels.
+const LANE_KINDS = { steps: "staircase", thin: "thin-staircase", dots: "ranges" };
+
 function lanes(form) {
   return {
     title: form.title,
@@ -44,7 +47,7 @@ function lanes(form) {
         name: curve.name,
         label: curve.name,
         style: form.styles[curve.style],
-        kind: curve.kind === "steps" ? "staircase" : curve.kind === "thin" ? "thin-staircase" : curve.kind,
+        kind: LANE_KINDS[curve.kind] ?? curve.kind,
         right: curve.right,
         points: curve.points,
       })),

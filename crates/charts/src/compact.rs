@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use crate::draw::FACES;
 
 /// Default values that the backend writes.
-const DEFAULTS: [&str; 3] = [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke=\"none\""];
+const DEFAULTS: [&str; 3] =
+    [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke=\"none\""];
 
 /// Returns the drawing with consecutive lines of one style as one path, and without attributes
 /// that repeat the default or the root element.
@@ -114,7 +115,8 @@ impl Path {
 
 /// Returns whether two steps lead along one axis in one direction.
 fn same_direction(a: (i32, i32), b: (i32, i32)) -> bool {
-    let along = |a: (i32, i32), b: (i32, i32)| a.1 == 0 && b.1 == 0 && a.0.signum() * b.0.signum() >= 0;
+    let along =
+        |a: (i32, i32), b: (i32, i32)| a.1 == 0 && b.1 == 0 && a.0.signum() * b.0.signum() >= 0;
     along(a, b) || along((a.1, a.0), (b.1, b.0))
 }
 
@@ -125,7 +127,9 @@ mod tests {
     #[test]
     fn lines_of_one_style_become_one_path() {
         let line = |points: &str| {
-            format!("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\" points=\"{points} \"/>\n")
+            format!(
+                "<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\" points=\"{points} \"/>\n"
+            )
         };
         let dashes = line("10,20 30,20") + &line("46,20 66,20 66,5");
         assert_eq!(

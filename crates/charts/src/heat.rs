@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::axis::number;
 use super::color_scale::{CellKind, ColorScale, lightness};
-use super::palette::hex;
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
+use super::palette::hex;
 use crate::error::ChartError;
 
 /// A figure of grids that share one legend.

@@ -42,6 +42,11 @@ pub fn fill(page: &str, values: &Value) -> Result<String, ChartError> {
         .map_err(|e| ChartError { what: "the report".to_owned(), reason: format!("{e:#}") })
 }
 
+/// Returns a page of one figure.
+pub fn of_figure(drawn: &FigureFiles) -> Result<String, ChartError> {
+    fill(include_str!("page/single.html"), &context! { figure => figure(drawn, None) })
+}
+
 /// Returns the values that the template `figure.html` needs. `file` is the path of the CSV file
 /// relative to the page, if the directory of the page has one.
 pub fn figure(figure: &FigureFiles, file: Option<&str>) -> Value {

@@ -52,9 +52,8 @@ pub(crate) fn write(
             files.push(path);
         }
     }
-    let figure = |figure: &FigureFiles| {
-        page::figure(figure, Some(&format!("figures/{}.csv", figure.id)))
-    };
+    let figure =
+        |figure: &FigureFiles| page::figure(figure, Some(&format!("figures/{}.csv", figure.id)));
     let parts: Vec<Value> = sections
         .iter()
         .map(|s| {

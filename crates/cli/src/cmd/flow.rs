@@ -100,6 +100,7 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
         let plot = flow::plot(&traced, window).map_err(failure)?;
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
+        files.push(write(&place.join(format!("{}.html", plot.name)), plot.html.as_bytes())?);
     }
     print_files(&files, out)
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
+use lowtide_charts::page;
 use lowtide_charts::{
     Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
 };
@@ -35,6 +36,8 @@ pub struct Plot {
     pub svg: String,
     /// The values, CSV.
     pub csv: String,
+    /// A page with the drawing, HTML.
+    pub html: String,
 }
 
 /// Limit on the points of a curve.
@@ -50,7 +53,8 @@ const MAX_FLOWS: usize = 4;
 /// The flow has no event in the window.
 pub fn plot(traced: &FlowTrace, window: PlotWindow) -> Result<Plot, LabError> {
     let drawn = FigureFiles::of_stack(&stack(traced, window)?)?;
-    Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv })
+    let html = page::of_figure(&drawn)?;
+    Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv, html })
 }
 
 /// Returns the plots of the flows recorded in a directory, for its report.
