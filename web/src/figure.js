@@ -26,37 +26,54 @@ export function enliven(figure, inflate) {
   nearby.observe(figure);
 }
 
+// Returns what a figure can show, with names.
+function framesOf(form) {
+  if (form.form === "frames") return form.frames.map(({ name, caption, figure }) => ({ name, caption, form: figure }));
+  if (form.form === "grids") return form.grids.map((grid) => ({ name: grid.title, form }));
+  return [{ form }];
+}
+
 class Live {
   constructor(figure, form) {
     this.figure = figure;
-    this.form = form;
-    this.model = form.form === "grids" ? null : modelOf(form);
+    this.frames = framesOf(form);
     this.state = { hidden: new Set(), range: FULL };
-    this.frame = 0;
-    this.offerCsv();
+    this.zooms = form.form !== "grids";
     this.build();
-    this.draw();
+    // A sweep begins with the point of the static figure, which is the last.
+    this.choose(form.form === "frames" ? this.frames.length - 1 : 0);
     onThemeChange(() => this.draw());
     new ResizeObserver(() => this.resized()).observe(figure);
   }
 
-  // The link saves the values in the page, so that the page needs no file beside it.
-  offerCsv() {
+  // Shows a frame. The link saves its values, so that the page needs no file beside it.
+  choose(index) {
+    this.index = index;
+    const { name, caption, form } = this.frames[index];
+    this.form = form;
+    this.model = this.zooms ? modelOf(form) : null;
+    this.heading.textContent = form.title;
+    if (caption) this.figure.querySelector(".caption").textContent = caption;
+    if (this.output) this.output.textContent = name;
     const link = this.figure.querySelector("a.data");
     link.hidden = false;
-    link.href = URL.createObjectURL(new Blob([csv(this.form)], { type: "text/csv;charset=utf-8" }));
+    URL.revokeObjectURL(link.href);
+    link.href = URL.createObjectURL(new Blob([csv(form)], { type: "text/csv;charset=utf-8" }));
+    this.draw();
   }
 
   build() {
     const head = element("div", "figure-head");
-    head.append(element("strong", "", this.form.title));
-    this.element = element("div", this.model ? "chart zooms" : "chart");
+    this.heading = element("strong");
+    head.append(this.heading);
+    this.element = element("div", this.zooms ? "chart zooms" : "chart");
     const parts = [head];
-    if (this.model) head.append(this.tools());
-    else parts.push(...this.choice(), ...this.bar());
+    if (this.zooms) head.append(this.tools());
+    if (this.frames.length > 1) parts.push(this.slider());
+    if (!this.zooms) parts.push(...this.bar());
     this.figure.prepend(...parts, this.element);
     this.figure.classList.add("live");
-    if (this.model) this.letPageScroll();
+    if (this.zooms) this.letPageScroll();
   }
 
   // Until the reader clicks the figure, the wheel scrolls the page: the library sees no event.
@@ -88,19 +105,21 @@ class Live {
     return tools;
   }
 
-  // A slider over grids.
-  choice() {
-    const { grids } = this.form;
-    if (grids.length < 2) return [];
-    return [slider(grids.map((grid) => grid.title), (i) => {
-      this.frame = i;
-      this.draw();
-    })];
+  // A slider over the points of a sweep, or over grids.
+  slider() {
+    const label = element("label", "frames");
+    this.output = element("output");
+    const range = { type: "range", min: 0, max: this.frames.length - 1 };
+    const input = Object.assign(element("input"), range, { value: this.zooms ? range.max : 0 });
+    input.setAttribute("aria-label", "Choose what the figure shows");
+    input.addEventListener("input", () => this.choose(Number(input.value)));
+    label.append(this.output, input);
+    return label;
   }
 
   // The colours of a scale of numbers.
   bar() {
-    const range = this.form.legend.range;
+    const range = this.frames[0].form.legend.range;
     if (!range) return [];
     const bar = element("div", "color-bar");
     const colors = element("i");
@@ -112,7 +131,7 @@ class Live {
   draw() {
     this.width = this.element.clientWidth;
     const view = { width: this.width, colors: colorsOf(this.figure), state: this.state };
-    const drawn = this.model ? cartesian(this.model, view) : heat(this.form, this.frame, view);
+    const drawn = this.model ? cartesian(this.model, view) : heat(this.form, this.index, view);
     const size = { width: Math.max(this.width, drawn.width ?? 0), height: drawn.height };
     if (this.chart) {
       this.chart.resize(size);
@@ -133,7 +152,7 @@ class Live {
       this.state.range = [start, end];
       this.rangeChanged();
     });
-    if (!this.model) return;
+    if (!this.zooms) return;
     this.chart.getZr().on("dblclick", () => this.setRange(FULL));
   }
 
@@ -163,17 +182,4 @@ function element(name, kind = "", text = "") {
   made.className = kind;
   made.textContent = text;
   return made;
-}
-
-function slider(names, choose) {
-  const label = element("label", "frames");
-  const output = element("output", "", names[0]);
-  const input = Object.assign(element("input"), { type: "range", min: 0, max: names.length - 1, value: 0 });
-  input.setAttribute("aria-label", "Choose what the figure shows");
-  input.addEventListener("input", () => {
-    output.textContent = names[input.value];
-    choose(Number(input.value));
-  });
-  label.append(output, input);
-  return label;
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::error::ChartError;
 use crate::heat::HeatForm;
 use crate::palette::{Style, style};
-use crate::{Dot, Figure, HeatMap, StackedPlot};
+use crate::{Dot, Figure, FigureFiles, HeatMap, StackedPlot};
 
 /// A figure of any kind.
 #[derive(Serialize)]
@@ -39,6 +39,23 @@ pub(crate) fn of_panels(figure: &Figure) -> Result<String, ChartError> {
     let series = figure.panels.iter().flat_map(|p| &p.series).map(|s| s.style);
     let used = series.chain(figure.legend.iter().map(|(_, number)| *number));
     json(&figure.id, &Form::Panels(Styled::new(figure, used)))
+}
+
+/// Returns the form of figures that a slider chooses from; `last` is drawn already.
+pub(crate) fn of_frames(
+    others: &[(&str, &Figure)],
+    (last, drawn): (&str, &FigureFiles),
+) -> Result<String, ChartError> {
+    let frame = |name: &str, caption: &str, figure: &str| {
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        format!("{{\"name\":{},\"caption\":{},\"figure\":{figure}}}", text(name), text(caption))
+    };
+    let mut frames = Vec::new();
+    for (name, figure) in others {
+        frames.push(frame(name, &figure.caption, &of_panels(figure)?));
+    }
+    frames.push(frame(last, &drawn.caption, &drawn.json));
+    Ok(format!("{{\"form\":\"frames\",\"frames\":[{}]}}", frames.join(",")))
 }
 
 pub(crate) fn of_lanes(stack: &StackedPlot) -> Result<String, ChartError> {
@@ -95,6 +112,23 @@ impl Serialize for Dot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_keep_their_order_and_captions() {
+        let figure = |caption: &str| Figure {
+            id: "queue".into(),
+            title: String::new(),
+            caption: caption.into(),
+            legend: Vec::new(),
+            panels: Vec::new(),
+        };
+        let drawn = FigureFiles::of(&figure("at 2")).unwrap();
+        let json = drawn.with_frames(&[("k = 1", &figure("at \"1\""))], "k = 2").unwrap().json;
+        let form: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(form["frames"][0]["caption"], "at \"1\"");
+        assert_eq!(form["frames"][1]["name"], "k = 2");
+        assert_eq!(form["frames"][1]["figure"]["form"], "panels");
+    }
 
     #[test]
     fn a_dot_is_a_short_list() {

@@ -63,6 +63,19 @@ impl FigureFiles {
         Ok(Self { id, caption, svg, csv: figure.to_csv(), json })
     }
 
+    /// Adds the figure at other points of a sweep, with the names of the points, for a slider of
+    /// the page. `name` is that of the drawn one, which is the last.
+    pub fn with_frames(
+        mut self,
+        others: &[(&str, &Figure)],
+        name: &str,
+    ) -> Result<Self, ChartError> {
+        if !others.is_empty() {
+            self.json = form::of_frames(others, (name, &self))?;
+        }
+        Ok(self)
+    }
+
     /// Draws stacked plots.
     pub fn of_stack(stack: &StackedPlot) -> Result<Self, ChartError> {
         let (id, caption) = (stack.id.clone(), stack.caption.clone());
@@ -159,6 +172,14 @@ impl Dot {
 }
 
 impl Figure {
+    /// Returns the figure with at most `most` points in each series.
+    pub fn thinned(mut self, most: usize) -> Self {
+        for series in self.panels.iter_mut().flat_map(|p| &mut p.series) {
+            series.points = thinned(&series.points, most);
+        }
+        self
+    }
+
     /// Returns the CSV file: one line per point.
     pub fn to_csv(&self) -> String {
         let Some(first) = self.panels.first() else { return String::new() };

@@ -1,7 +1,7 @@
 //! Outputs of a run directory that follow from its tables: `summary.json`, figures as SVG and CSV,
 //! and the report.
 
-use lowtide_charts::FigureFiles;
+use lowtide_charts::{Figure, FigureFiles};
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
@@ -60,8 +60,14 @@ fn draw(
     keyed: PlotInput<'_>,
 ) -> Result<Vec<FigureFiles>, LabError> {
     let mut out = Vec::new();
+    let frames = plots::frames(dir, labelled)?;
+    let point = labelled.point().to_string();
     for figure in plots::figures(dir, labelled)? {
-        out.push(FigureFiles::of(&figure)?);
+        let others: Vec<(&str, &Figure)> = frames
+            .iter()
+            .filter_map(|p| Some((p.name.as_str(), p.figures.iter().find(|f| f.id == figure.id)?)))
+            .collect();
+        out.push(FigureFiles::of(&figure)?.with_frames(&others, &point)?);
     }
     for stack in flow::recorded_plots(dir, keyed)? {
         out.push(FigureFiles::of_stack(&stack)?);

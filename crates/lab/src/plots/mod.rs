@@ -3,6 +3,7 @@
 //! Contract: everything comes from the run directory. Figures over time show the first seed at the
 //! last point of the sweep, and say so. Only schemes and queues with data are drawn.
 
+mod frames;
 mod metric;
 mod queue;
 mod sweep;
@@ -16,6 +17,7 @@ use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
 
+pub(crate) use frames::frames;
 pub(crate) use metric::plotted_metrics;
 pub(crate) use queue::longest_queue;
 pub use sweep::{Sweep, axis_position};
@@ -30,6 +32,13 @@ pub(crate) struct PlotInput<'a> {
 /// Returns all figures of a run directory, the most significant first.
 pub(crate) fn figures(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>, LabError> {
     let mut out = metric::figures(source);
+    out.extend(at_point(dir, source)?);
+    Ok(out)
+}
+
+/// Returns the figures of one point: over time, and distributions.
+fn at_point(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<Figure>, LabError> {
+    let mut out = Vec::new();
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
