@@ -20,6 +20,7 @@ export function makePages(root) {
     share: at("share", "report.html"),
     reproduction: at("papers", "reproduction.html"),
     analysis: at("analysis", "analysis.html"),
+    plot: at("plot", "flow-4-dctcp.html"),
   };
 }
 
@@ -28,6 +29,7 @@ function makeIn(at) {
   lowtide("matrix", "--senders", "sack,dctcp,newreno,ecn", "--receivers", "sack,dctcp,ecn", "-o", at("matrix"));
   lowtide("matrix", "--share", "sack,dctcp", "--hosts", "4", "-o", at("share"));
   lowtide("papers", "reproduce", "--quick", "od-fig4.1", "od-fig7.1", "-o", at("papers"));
+  lowtide("plot", at("run"), "--flow", "short.2", "--scheme", "dctcp", "--out", at("plot"));
   lowtide("pcap", at("run"), "--flow", "short.2", "--scheme", "dctcp", "--out", at("flow.pcapng"));
   lowtide("analyze", at("flow.pcapng"), "-o", at("analysis"));
 }

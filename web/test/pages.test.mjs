@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { PHONE, boxOf, counts, drawAll, placeOf, settle, smallTexts, startBrowser, texts, tipIn } from "./browser.mjs";
 import { lowtide, makePages } from "./make-pages.mjs";
 
-const KINDS = ["run", "matrix", "share", "reproduction", "analysis"];
+const KINDS = ["run", "matrix", "share", "reproduction", "analysis", "plot"];
 // Limit on the page of README's main job, bytes.
 const LIMIT = 600_000;
 // Least size of a text on a phone, pixels.
@@ -231,6 +231,26 @@ describe("a figure with axes", () => {
             assert.ok(Math.abs(Number(value) - Number(other)) <= Math.abs(Number(other)) * 1e-6, `${id}: ${value} for ${other}`);
           }));
       }
+    }));
+
+  test("shows the point of the sweep that the slider chooses", () =>
+    inPage("run", {}, async (page) => {
+      const queue = "#queue-over-time";
+      await boxOf(page, queue);
+      await page.waitForSelector(`${queue} .chart svg`);
+      const shown = async () => [
+        await page.$eval(`${queue} output`, (output) => output.textContent),
+        await page.$eval(`${queue} .caption`, (caption) => caption.textContent),
+        (await texts(page, `${queue} .chart`)).join(),
+      ];
+      const last = await shown();
+      await page.focus(`${queue} .frames input`);
+      await page.keyboard.press("Home");
+      await settle();
+      const first = await shown();
+      assert.ok(last[0].includes("800 kB") && last[1].includes("800 kB"), last.join());
+      assert.ok(first[0].includes("10 kB") && first[1].includes("10 kB"), first.join());
+      assert.notEqual(first[2], last[2]);
     }));
 
   test("has lanes with tips for captures", () =>

@@ -1,7 +1,7 @@
 //! Smaller SVG for the same drawing: fewer elements, shorter coordinates, no default attributes.
 //!
-//! Contract: the input is the output of the `plotters` backend, which writes each element on a line
-//! of its own, with whole coordinates.
+//! Contract: the input is the output of the `plotters` backend, which writes each element on a
+//! separate line, with whole coordinates.
 
 use std::fmt::Write as _;
 

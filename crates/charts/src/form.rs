@@ -73,6 +73,7 @@ fn json(id: &str, form: &Form<'_>) -> Result<String, ChartError> {
 }
 
 /// Serialises a number with seven significant digits.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub(crate) fn rounded<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(round(*value))
 }

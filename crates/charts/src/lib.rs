@@ -1,6 +1,7 @@
 //! Figures as data, before they are drawn: panels with axes and series; and the shell of pages.
 //!
-//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. Every axis carries its unit.
+//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. Every axis
+//! carries its unit.
 
 mod axis;
 mod color_scale;

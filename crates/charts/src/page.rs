@@ -2,8 +2,8 @@
 //! tables.
 //!
 //! Contract: a page is one file that loads nothing from the network. It is complete without its
-//! script: figures are SVG, tables are HTML. The script replaces a figure by an interactive one from
-//! the JSON beside it. It is built from `web/`; equal values give equal bytes.
+//! script: figures are SVG, tables are HTML. The script, built from `web/`, replaces a figure by an
+//! interactive one from the JSON beside it. Equal values give equal bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
