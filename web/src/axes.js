@@ -35,7 +35,9 @@ export function axisOf(axis, colors, { zooms }) {
       color: colors.soft,
       fontSize: 12,
       hideOverlap: true,
-      showMinLabel: null,
+      // Names of the ends stay within the figure.
+      alignMinLabel: "left",
+      alignMaxLabel: "right",
       formatter: values ? writer(axis) : roundWriter(axis),
       customValues: values,
     },

@@ -280,6 +280,19 @@ describe("a heat map", () => {
       assert.match(tip, /sender \w+\s+receiver \w+\s+Goodput of the pair \(Mbit\/s\).*: 9\d\d/);
     }));
 
+  test("keeps the tip within a phone", () =>
+    inPage("matrix", { viewport: PHONE }, async (page) => {
+      const share = "#share-beside .chart";
+      await boxOf(page, "#share-beside");
+      await page.waitForSelector(`${share} svg`);
+      const box = await boxOf(page, share);
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await settle();
+      assert.ok((await tipIn(page, share)).includes("next to sack"));
+      const tip = await (await page.$(`${share} .tip`)).boundingBox();
+      assert.ok(tip.x >= 0 && tip.x + tip.width <= box.x + box.width, JSON.stringify([tip, box]));
+    }));
+
   test("shows the grid that the slider chooses", () =>
     inPage("matrix", {}, async (page) => {
       await boxOf(page, figure);
