@@ -35,9 +35,8 @@ export function axisOf(axis, colors, { zooms }) {
       color: colors.soft,
       fontSize: 12,
       hideOverlap: true,
-      // Names of the ends stay within the figure.
-      alignMinLabel: "left",
-      alignMaxLabel: "right",
+      // Names of the ends of a zoomed axis stay within the figure.
+      ...(values ? {} : { alignMinLabel: "left", alignMaxLabel: "right" }),
       formatter: values ? writer(axis) : roundWriter(axis),
       customValues: values,
     },

@@ -71,7 +71,7 @@ export function heat(form, index, { width, colors, state }) {
       formatter: ({ data: { value, cell } }) => {
         const [column, row] = value;
         const place = form.axes.map((name, i) => `${escaped(name)} <b>${escaped(i ? grid.columns[column] : grid.rows[row])}</b>`);
-        const shown = kinds && cell.value !== null ? kinds.find((kind) => kind.value === cell.value).name : cell.value === null ? "no value" : number(cell.value);
+        const shown = kinds && cell.value !== null ? kinds.find((kind) => kind.value === cell.value).name : cell.value === null ? "no value" : number(cell.value * form.legend.range.factor);
         const beside = grid.title ? `<br>${escaped(grid.title)}` : "";
         return `<div class="tip">${place.join("<br>")}${beside}<br>${escaped(form.title)}: <b>${escaped(shown)}</b></div>`;
       },

@@ -46,7 +46,12 @@ pub(crate) struct HeatForm<'a> {
 #[serde(rename_all = "kebab-case")]
 enum LegendForm {
     Kinds(Vec<KindForm>),
-    Range { ends: [String; 2], colors: Vec<HexColor> },
+    /// With the factor from values to the unit of the title.
+    Range {
+        ends: [String; 2],
+        colors: Vec<HexColor>,
+        factor: f64,
+    },
 }
 
 #[derive(Serialize)]
@@ -88,7 +93,8 @@ impl<'a> HeatForm<'a> {
             Some((low, high, ends)) => {
                 let stop = |i| low + (high - low) * f64::from(i) / f64::from(STOPS);
                 let colors = (0..=STOPS).map(|i| HexColor(map.scale.color(Some(stop(i)))));
-                LegendForm::Range { ends, colors: colors.collect() }
+                let factor = if map.scale == ColorScale::Diverging { 100.0 } else { 1.0 };
+                LegendForm::Range { ends, colors: colors.collect(), factor }
             }
         };
         let cell = |value: &Option<f64>| {
