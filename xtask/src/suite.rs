@@ -34,6 +34,17 @@ const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "browser",
+        about: "the HTML pages in headless Chromium, and whether their script is what web/ gives; needs npm, Chromium",
+        minutes: 6,
+        steps: &[
+            step(&["npm", "ci", "--prefix", "web"]),
+            step(&["npm", "run", "check", "--prefix", "web"]),
+            step(&["cargo", "build", "--release"]),
+            step(&["npm", "test", "--prefix", "web"]),
+        ],
+    },
+    Suite {
         name: "crowd",
         about: "10,000 open connections with the kernel; needs root",
         minutes: 5,

@@ -48,12 +48,8 @@ impl Page {
                 for figure in draw(c, &table, analysis.gain)? {
                     figures.push((format!("{}.svg", figure.id), figure.svg.clone()));
                     figures.push((format!("{}.csv", figure.id), figure.csv.clone()));
-                    shown.push(context! {
-                        id => figure.id.as_str(),
-                        caption => figure.caption.as_str(),
-                        svg => Value::from_safe_string(figure.svg.clone()),
-                        csv => page::data_uri(&figure.csv),
-                    });
+                    let file = format!("figures/{}.csv", figure.id);
+                    shown.push(page::figure(&figure, Some(&file)));
                 }
             }
             sections.push(section(c, shown));

@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use serde::Serialize;
+
+use crate::form;
 
 /// Scale of an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Equal steps add.
     Linear,
@@ -16,7 +20,7 @@ pub enum Scale {
 }
 
 /// An axis with its range and its ticks.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Axis {
     /// Label, with the unit.
     pub label: String,
@@ -25,10 +29,13 @@ pub struct Axis {
     /// Scale.
     pub scale: Scale,
     /// Minimum.
+    #[serde(serialize_with = "form::rounded")]
     pub low: f64,
     /// Maximum.
+    #[serde(serialize_with = "form::rounded")]
     pub high: f64,
     /// Ticks: value and name.
+    #[serde(serialize_with = "form::rounded_ticks")]
     pub ticks: Vec<(f64, String)>,
 }
 

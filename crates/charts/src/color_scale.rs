@@ -1,8 +1,10 @@
 //! Colours and texts of heat map cells.
 
 use plotters::style::RGBColor;
+use serde::Serialize;
 
 use super::axis::number;
+use super::palette::hex;
 
 /// Mapping from values to colours.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +25,7 @@ pub enum ColorScale {
 }
 
 /// One kind of cell.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CellKind {
     /// Name in the legend.
     pub name: &'static str,
@@ -32,6 +34,7 @@ pub struct CellKind {
     /// Two letters, for cells without.
     pub code: &'static str,
     /// Its colour.
+    #[serde(serialize_with = "hex")]
     pub color: RGBColor,
 }
 

@@ -10,6 +10,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::axis::Scale;
+use crate::compact::compact;
 use crate::error::ChartError;
 use crate::palette::{MarkerShape, Style, style};
 use crate::{Figure, Panel, PlotSeries, SeriesKind};
@@ -60,16 +61,18 @@ pub fn to_svg(figure: &Figure) -> Result<String, ChartError> {
     Ok(finish(&text, &figure.title, height))
 }
 
-/// Replaces the head of the file: displayed size, smooth joints, a name for screen readers.
+/// Replaces the head of the file: displayed size, smooth joints, fonts, a name for screen readers.
+/// The rest becomes smaller.
 pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
     let body = text.find('>').map_or(text, |end| &text[end + 1..]);
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\">{body}",
+         stroke-linecap=\"round\" font-family=\"{FACES}\">{}",
         WIDTH * SUBPIXELS,
         height * SUBPIXELS,
+        compact(body),
     )
 }
 
@@ -134,7 +137,8 @@ fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
     rows
 }
 
-const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
+/// Fonts of all text.
+pub(crate) const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
 
 /// Returns a style for text that begins at its position and is vertically centred on it.
 pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {

@@ -6,10 +6,12 @@
 use crate::csv;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use serde::Serialize;
 
 use super::axis::number;
 use super::color_scale::{CellKind, ColorScale, lightness};
 use super::draw::{Area, DrawError, INK, LETTER, MUTED, SUBPIXELS, WIDTH, finish, font, write};
+use super::palette::hex;
 use crate::error::ChartError;
 
 /// A figure of grids that share one legend.
@@ -27,6 +29,88 @@ pub struct HeatMap {
     pub scale: ColorScale,
     /// The grids, all with the same rows and columns.
     pub grids: Vec<HeatGrid>,
+}
+
+/// A heat map as its script form: each cell has its texts and its colour.
+#[derive(Serialize)]
+pub(crate) struct HeatForm<'a> {
+    id: &'a str,
+    title: &'a str,
+    axes: &'a [String; 2],
+    legend: LegendForm,
+    grids: Vec<GridForm<'a>>,
+}
+
+/// The kinds that occur, or the ends and the colours of a scale.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum LegendForm {
+    Kinds(Vec<KindForm>),
+    /// With the factor from values to the unit of the title.
+    Range {
+        ends: [String; 2],
+        colors: Vec<HexColor>,
+        factor: f64,
+    },
+}
+
+#[derive(Serialize)]
+struct KindForm {
+    /// The value of its cells.
+    value: usize,
+    #[serde(flatten)]
+    kind: CellKind,
+}
+
+#[derive(Serialize)]
+struct GridForm<'a> {
+    title: &'a str,
+    rows: &'a [String],
+    columns: &'a [String],
+    cells: Vec<CellForm>,
+}
+
+#[derive(Serialize)]
+struct CellForm {
+    value: Option<f64>,
+    /// The text of a wide cell and of a narrow one.
+    text: [String; 2],
+    color: HexColor,
+    /// Whether the text is light.
+    light: bool,
+}
+
+#[derive(Serialize)]
+struct HexColor(#[serde(serialize_with = "hex")] RGBColor);
+
+impl<'a> HeatForm<'a> {
+    pub(crate) fn new(map: &'a HeatMap) -> Self {
+        let legend = match map.range() {
+            None => {
+                let kinds = map.kinds().into_iter();
+                LegendForm::Kinds(kinds.map(|(value, kind)| KindForm { value, kind }).collect())
+            }
+            Some((low, high, ends)) => {
+                let stop = |i| low + (high - low) * f64::from(i) / f64::from(STOPS);
+                let colors = (0..=STOPS).map(|i| HexColor(map.scale.color(Some(stop(i)))));
+                let factor = if map.scale == ColorScale::Diverging { 100.0 } else { 1.0 };
+                LegendForm::Range { ends, colors: colors.collect(), factor }
+            }
+        };
+        let cell = |value: &Option<f64>| {
+            let color = map.scale.color(*value);
+            let text = [usize::MAX, 0].map(|letters| map.scale.text(*value, letters));
+            CellForm { value: *value, text, color: HexColor(color), light: has_light_text(color) }
+        };
+        let grids = map.grids.iter().map(|grid| GridForm {
+            title: &grid.title,
+            rows: &grid.rows,
+            columns: &grid.columns,
+            cells: grid.cells.iter().map(cell).collect(),
+        });
+        let (id, title, axes) = (map.id.as_str(), map.title.as_str(), &map.axes);
+        Self { id, title, axes, legend, grids: grids.collect() }
+    }
 }
 
 /// One grid.
@@ -87,37 +171,43 @@ impl HeatMap {
         root.present()
     }
 
-    /// Returns the kinds that occur.
-    fn kinds(&self) -> Vec<CellKind> {
+    /// Returns the kinds that occur, with their values.
+    fn kinds(&self) -> Vec<(usize, CellKind)> {
         let ColorScale::Categorical(kinds) = &self.scale else { return Vec::new() };
         let occurs = |i: usize| {
             let mut cells = self.grids.iter().flat_map(|g| &g.cells).flatten();
             cells.any(|v| *v as usize == i)
         };
-        kinds.iter().enumerate().filter(|(i, _)| occurs(*i)).map(|(_, kind)| *kind).collect()
+        kinds.iter().copied().enumerate().filter(|(i, _)| occurs(*i)).collect()
+    }
+
+    /// Returns the ends of a scale of numbers, with their names.
+    fn range(&self) -> Option<(f64, f64, [String; 2])> {
+        match &self.scale {
+            ColorScale::Sequential { low, high, .. } => {
+                Some((*low, *high, [number(*low), number(*high)]))
+            }
+            ColorScale::Diverging => Some((
+                0.0,
+                1.0,
+                ["0 %: all the neighbour's".to_owned(), "100 %: all the pair's".to_owned()],
+            )),
+            ColorScale::Categorical(_) => None,
+        }
     }
 
     fn legend(&self, root: &Area<'_>) -> Result<(), DrawError> {
         let plain = font(12, MUTED, false);
         if let ColorScale::Categorical(_) = &self.scale {
             let kinds = self.kinds();
-            for ((x, y), kind) in places(&kinds).into_iter().zip(&kinds) {
+            for ((x, y), (_, kind)) in places(&kinds).into_iter().zip(&kinds) {
                 block(root, (x, y - 7), (14, 14), kind.color)?;
                 let name = format!("{} ({})", kind.name, kind.code);
                 write(root, &name, at(x + 20, y), &font(12, INK, false))?;
             }
             return Ok(());
         }
-        let (low, high, ends) = match &self.scale {
-            ColorScale::Sequential { low, high, .. } => {
-                (*low, *high, [number(*low), number(*high)])
-            }
-            _ => (
-                0.0,
-                1.0,
-                ["0 %: all the neighbour's".to_owned(), "100 %: all the pair's".to_owned()],
-            ),
-        };
+        let Some((low, high, ends)) = self.range() else { return Ok(()) };
         let left = EDGE + (ends[0].chars().count() as f64 * 12.0 * LETTER) as i32 + 8;
         write(root, &ends[0], at(EDGE, LEGEND_Y), &plain)?;
         for i in 0..BAR {
@@ -159,7 +249,7 @@ impl HeatMap {
                 let color = self.scale.color(value);
                 let x = x0 + layout.cell * i as i32;
                 block(root, (x, y), (layout.cell - 1, layout.row - 1), color)?;
-                let ink = if lightness(color) < 0.52 { WHITE } else { INK };
+                let ink = if has_light_text(color) { WHITE } else { INK };
                 let style = font(11, ink, false).pos(center);
                 let middle = at(x + layout.cell / 2, y + layout.row / 2);
                 write(root, &self.scale.text(value, letters), middle, &style)?;
@@ -169,9 +259,16 @@ impl HeatMap {
     }
 }
 
+/// Returns whether the text of a cell of this colour is light.
+fn has_light_text(color: RGBColor) -> bool {
+    lightness(color) < 0.52
+}
+
 /// Left edge of all elements.
 const EDGE: i32 = 16;
 const LEGEND_Y: i32 = 48;
+/// Steps between the colours of a scale in the script form.
+const STOPS: i32 = 8;
 /// Steps of the colour bar.
 const BAR: i32 = 60;
 /// Distance between grids.
@@ -193,10 +290,10 @@ fn block(
 }
 
 /// Returns the positions of the kinds in the legend.
-fn places(kinds: &[CellKind]) -> Vec<(i32, i32)> {
+fn places(kinds: &[(usize, CellKind)]) -> Vec<(i32, i32)> {
     let (mut x, mut y) = (EDGE, LEGEND_Y);
     let mut out = Vec::new();
-    for kind in kinds {
+    for (_, kind) in kinds {
         let width = 44 + ((kind.name.chars().count() + 5) as f64 * 12.0 * LETTER) as i32;
         if x + width > WIDTH && x > EDGE {
             (x, y) = (EDGE, y + 20);

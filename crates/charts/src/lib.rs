@@ -1,16 +1,21 @@
 //! Figures as data, before they are drawn: panels with axes and series; and the shell of pages.
 //!
-//! Contract: the SVG and the CSV file come from the same values. Every axis carries its unit.
+//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. Every axis
+//! carries its unit.
 
 mod axis;
 mod color_scale;
+mod compact;
 pub mod csv;
 mod draw;
 mod error;
+mod form;
 mod heat;
 pub mod page;
 mod palette;
 mod stack;
+
+use serde::Serialize;
 
 pub use axis::{Axis, Scale, bytes_unit, number};
 pub use color_scale::{CellKind, ColorScale};
@@ -21,13 +26,14 @@ pub use plotters::style::RGBColor;
 pub use stack::{Curve, CurveKind, Lane, StackedPlot};
 
 /// A figure.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Figure {
     /// Name of its files, without an extension.
     pub id: String,
     /// Title.
     pub title: String,
     /// Reading instructions: meaning of the marks, source of the data.
+    #[serde(skip)]
     pub caption: String,
     /// Legend: names with the numbers of their styles.
     pub legend: Vec<(String, usize)>,
@@ -46,24 +52,48 @@ pub struct FigureFiles {
     pub svg: String,
     /// The values, CSV.
     pub csv: String,
+    /// The figure for the script of a page, JSON.
+    pub json: String,
 }
 
 impl FigureFiles {
     /// Draws a figure.
     pub fn of(figure: &Figure) -> Result<Self, ChartError> {
         let (id, caption) = (figure.id.clone(), figure.caption.clone());
-        Ok(Self { id, caption, svg: to_svg(figure)?, csv: figure.to_csv() })
+        let (svg, json) = (to_svg(figure)?, form::of_panels(figure)?);
+        Ok(Self { id, caption, svg, csv: figure.to_csv(), json })
+    }
+
+    /// Adds the figure at other points of a sweep, with the names of the points, for a slider of
+    /// the page. `name` is that of the drawn one, which is the last.
+    pub fn with_frames(
+        mut self,
+        others: &[(&str, &Figure)],
+        name: &str,
+    ) -> Result<Self, ChartError> {
+        if !others.is_empty() {
+            self.json = form::of_frames(others, (name, &self))?;
+        }
+        Ok(self)
     }
 
     /// Draws stacked plots.
     pub fn of_stack(stack: &StackedPlot) -> Result<Self, ChartError> {
         let (id, caption) = (stack.id.clone(), stack.caption.clone());
-        Ok(Self { id, caption, svg: stack.to_svg()?, csv: stack.to_csv() })
+        let (svg, json) = (stack.to_svg()?, form::of_lanes(stack)?);
+        Ok(Self { id, caption, svg, csv: stack.to_csv(), json })
+    }
+
+    /// Draws a heat map.
+    pub fn of_map(map: &HeatMap) -> Result<Self, ChartError> {
+        let (id, caption) = (map.id.clone(), map.caption.clone());
+        let (svg, json) = (map.to_svg()?, form::of_grids(map)?);
+        Ok(Self { id, caption, svg, csv: map.to_csv(), json })
     }
 }
 
 /// A coordinate system.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Panel {
     /// Title; empty for the only panel.
     pub title: String,
@@ -76,11 +106,12 @@ pub struct Panel {
     /// Reference lines.
     pub guide_lines: Vec<GuideLine>,
     /// Part of the horizontal axis that is excluded (the warm-up).
+    #[serde(serialize_with = "form::rounded_range")]
     pub shade: Option<(f64, f64)>,
 }
 
 /// A series.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PlotSeries {
     /// Scheme.
     pub scheme: String,
@@ -95,7 +126,8 @@ pub struct PlotSeries {
 }
 
 /// Kind of drawing of a series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SeriesKind {
     /// Few measured points: dashed line, a marker at each, intervals.
     Measured,
@@ -123,7 +155,7 @@ pub struct Dot {
 }
 
 /// A reference line.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GuideLine {
     /// Label.
     pub label: String,
@@ -141,6 +173,14 @@ impl Dot {
 }
 
 impl Figure {
+    /// Returns the figure with at most `most` points in each series.
+    pub fn thinned(mut self, most: usize) -> Self {
+        for series in self.panels.iter_mut().flat_map(|p| &mut p.series) {
+            series.points = thinned(&series.points, most);
+        }
+        self
+    }
+
     /// Returns the CSV file: one line per point.
     pub fn to_csv(&self) -> String {
         let Some(first) = self.panels.first() else { return String::new() };

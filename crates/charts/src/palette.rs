@@ -4,9 +4,11 @@
 //! order makes the first ones differ in grey too.
 
 use plotters::style::RGBColor;
+use serde::{Serialize, Serializer};
 
 /// Marker at a data point.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum MarkerShape {
     /// Disc.
     Circle,
@@ -19,10 +21,14 @@ pub(crate) enum MarkerShape {
 }
 
 /// Style of one scheme in every figure.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(crate) struct Style {
     /// Colour of line and marker.
+    #[serde(serialize_with = "hex")]
     pub(crate) color: RGBColor,
+    /// Colour on a dark page.
+    #[serde(serialize_with = "hex")]
+    pub(crate) dark: RGBColor,
     /// Length of dash and gap in pixels; `None` is solid.
     pub(crate) dash: Option<(i32, i32)>,
     /// Marker at data points.
@@ -38,6 +44,16 @@ const COLORS: [RGBColor; 7] = [
     RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x40, 0x40, 0x40),
 ];
+/// Lighter forms of [`COLORS`] where these are too dark for a dark page.
+const DARK: [RGBColor; 7] = [
+    RGBColor(0x3f, 0xa2, 0xdc),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x1f, 0xc2, 0x95),
+    RGBColor(0xd9, 0x92, 0xbb),
+    RGBColor(0x8f, 0xd0, 0xf5),
+    RGBColor(0xf0, 0x7b, 0x2a),
+    RGBColor(0xc8, 0xc8, 0xc8),
+];
 const DASHES: [Option<(i32, i32)>; 5] =
     [None, Some((8, 4)), Some((3, 3)), Some((14, 4)), Some((6, 8))];
 const MARKERS: [MarkerShape; 4] =
@@ -48,9 +64,17 @@ const MARKERS: [MarkerShape; 4] =
 pub(crate) const fn style(i: usize) -> Style {
     Style {
         color: COLORS[i % COLORS.len()],
+        dark: DARK[i % DARK.len()],
         dash: DASHES[i % DASHES.len()],
         marker: MARKERS[i % MARKERS.len()],
     }
+}
+
+/// Serialises a colour as `#rrggbb`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+pub(crate) fn hex<S: Serializer>(color: &RGBColor, to: S) -> Result<S::Ok, S::Error> {
+    let RGBColor(red, green, blue) = color;
+    to.collect_str(&format_args!("#{red:02x}{green:02x}{blue:02x}"))
 }
 
 #[cfg(test)]
@@ -61,6 +85,15 @@ mod tests {
     fn grey(c: RGBColor) -> f64 {
         let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
         (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)
+    }
+
+    #[test]
+    fn colours_are_readable_on_a_dark_page() {
+        // The figures of a dark page have the background #1e2227.
+        let back = grey(RGBColor(0x1e, 0x22, 0x27)).powf(2.2);
+        for color in DARK {
+            assert!((grey(color).powf(2.2) + 0.05) / (back + 0.05) > 4.5, "{color:?}");
+        }
     }
 
     #[test]

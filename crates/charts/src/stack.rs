@@ -9,6 +9,8 @@ use crate::csv;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use super::draw::{
     Area, DrawError, GRID, INK, LEFT, LETTER, MUTED, Pixel, SUBPIXELS, WIDTH, draw_marker_sized,
@@ -36,13 +38,14 @@ const SIGN: [i32; 2] = [15, 13];
 const MANY: usize = 150;
 
 /// Stacked plots.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StackedPlot {
     /// Name of its files, without an extension.
     pub id: String,
     /// Title.
     pub title: String,
     /// Reading instructions.
+    #[serde(skip)]
     pub caption: String,
     /// Time axis.
     pub x: Axis,
@@ -51,7 +54,7 @@ pub struct StackedPlot {
 }
 
 /// A coordinate system.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Lane {
     /// Title.
     pub title: String,
@@ -79,7 +82,8 @@ pub struct Curve {
 }
 
 /// Kind of drawing of a curve.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CurveKind {
     /// A solid staircase: the value holds until the next.
     Steps,
@@ -103,6 +107,20 @@ impl Curve {
             CurveKind::Strokes => !self.points.is_empty(),
             _ => false,
         }
+    }
+}
+
+impl Serialize for Curve {
+    /// Dense marks are strokes here too.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Curve", 5)?;
+        fields.serialize_field("name", self.name)?;
+        fields.serialize_field("style", &self.style)?;
+        let kind = if self.is_dense() { CurveKind::Strokes } else { self.kind };
+        fields.serialize_field("kind", &kind)?;
+        fields.serialize_field("right", &self.right)?;
+        fields.serialize_field("points", &self.points)?;
+        fields.end()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The page layout of matrix results: sections, figures, `report.html`.
 
-use lowtide_charts::{number, page};
+use lowtide_charts::{FigureFiles, number, page};
 use lowtide_record::{Manifest, RunDir};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -24,16 +24,8 @@ pub(crate) struct PageTable {
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) text: String,
-    pub(crate) figures: Vec<PageFigure>,
+    pub(crate) figures: Vec<FigureFiles>,
     pub(crate) tables: Vec<PageTable>,
-}
-
-/// A rendered figure.
-pub(crate) struct PageFigure {
-    pub(crate) id: String,
-    pub(crate) caption: String,
-    pub(crate) svg: String,
-    pub(crate) csv: String,
 }
 
 /// Header and footer of a page.
@@ -60,14 +52,8 @@ pub(crate) fn write(
             files.push(path);
         }
     }
-    let figure = |figure: &PageFigure| {
-        context! {
-            id => figure.id.as_str(),
-            caption => figure.caption.as_str(),
-            svg => Value::from_safe_string(figure.svg.clone()),
-            csv => page::data_uri(&figure.csv),
-        }
-    };
+    let figure =
+        |figure: &FigureFiles| page::figure(figure, Some(&format!("figures/{}.csv", figure.id)));
     let parts: Vec<Value> = sections
         .iter()
         .map(|s| {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_charts::HeatMap;
+use lowtide_charts::{FigureFiles, HeatMap};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
 use super::endpoint_stack::EquivalentScheme;
-use super::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use super::html_page::{self, PageMeta, PageTable, Section, format_number, json};
 use super::maps;
 use super::request::PairsRequest;
 use super::result::{MatrixResult, PairRow, judge_cells};
@@ -80,13 +80,8 @@ fn write(
     html_page::write(dir, manifest, &frame, &sections)
 }
 
-fn drawn(maps: &[HeatMap]) -> Result<Vec<PageFigure>, LabError> {
-    maps.iter()
-        .map(|map| {
-            let (id, caption) = (map.id.clone(), map.caption.clone());
-            Ok(PageFigure { id, caption, svg: map.to_svg()?, csv: map.to_csv() })
-        })
-        .collect()
+fn drawn(maps: &[HeatMap]) -> Result<Vec<FigureFiles>, LabError> {
+    maps.iter().map(|map| Ok(FigureFiles::of_map(map)?)).collect()
 }
 
 /// Sentences that name the omitted schemes and their equivalents.

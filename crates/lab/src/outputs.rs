@@ -1,7 +1,7 @@
 //! Outputs of a run directory that follow from its tables: `summary.json`, figures as SVG and CSV,
 //! and the report.
 
-use lowtide_charts::FigureFiles;
+use lowtide_charts::{Figure, FigureFiles};
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
@@ -9,6 +9,7 @@ use crate::flow;
 use crate::plots::{self, PlotInput, ReportSection};
 use crate::report;
 use crate::results::Results;
+use crate::stored::CompletedExperiment;
 use crate::tails;
 use crate::transports::Transports;
 
@@ -35,17 +36,45 @@ pub(crate) fn write(
     // Figures and report show labels; tables, summary.json and file names keep the keys.
     let (labelled, shown) = transports.relabelled(manifest, results);
     let source = PlotInput { manifest: &labelled, results: &shown };
-    let mut figures = Vec::new();
-    for (question, figure) in plots::figures(dir, source)? {
-        figures.push((question, FigureFiles::of(&figure)?));
-    }
-    for stack in flow::recorded_plots(dir, PlotInput { manifest, results })? {
-        figures.push((ReportSection::SingleFlows, FigureFiles::of_stack(&stack)?));
-    }
+    let figures = draw(dir, source, PlotInput { manifest, results })?;
     for (_, figure) in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }
     write("report.html".to_owned(), &report::render(source, &transports, &figures)?)?;
     Ok(files)
+}
+
+/// Draws the figures of a complete run directory, as its report shows them.
+///
+/// # Errors
+/// A table cannot be read, or a figure cannot be drawn.
+pub fn figures(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<FigureFiles>, LabError> {
+    let (manifest, results) = (&finished.manifest, &finished.results);
+    let (labelled, shown) = finished.transports().relabelled(manifest, results);
+    let source = PlotInput { manifest: &labelled, results: &shown };
+    let drawn = draw(dir, source, PlotInput { manifest, results })?;
+    Ok(drawn.into_iter().map(|(_, figure)| figure).collect())
+}
+
+/// Draws the figures of `labelled`, and the plots of recorded flows, which have the keys.
+fn draw(
+    dir: &RunDir,
+    labelled: PlotInput<'_>,
+    keyed: PlotInput<'_>,
+) -> Result<Vec<(ReportSection, FigureFiles)>, LabError> {
+    let mut out = Vec::new();
+    let frames = plots::frames(dir, labelled)?;
+    let point = labelled.point().to_string();
+    for (section, figure) in plots::figures(dir, labelled)? {
+        let others: Vec<(&str, &Figure)> = frames
+            .iter()
+            .filter_map(|p| Some((p.name.as_str(), p.figures.iter().find(|f| f.id == figure.id)?)))
+            .collect();
+        out.push((section, FigureFiles::of(&figure)?.with_frames(&others, &point)?));
+    }
+    for stack in flow::recorded_plots(dir, keyed)? {
+        out.push((ReportSection::SingleFlows, FigureFiles::of_stack(&stack)?));
+    }
+    Ok(out)
 }

@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::page::{self, fill};
 use lowtide_charts::{FigureFiles, number};
-use lowtide_lab::load_open;
-use lowtide_record::{Manifest, RunDir, write_atomic};
+use lowtide_lab::{figures as report_figures, load_open};
+use lowtide_record::write_atomic;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -92,7 +92,13 @@ fn section(
         figures.push(figure_context(row, drawn));
     }
     if figures.is_empty() {
-        figures = report_figures(row, &dir, manifest)?;
+        let drawn = report_figures(&dir, &finished)?.into_iter().take(FROM_REPORT);
+        figures = drawn
+            .map(|figure| {
+                let caption = "From the experiment's own report.".to_owned();
+                figure_context(row, FigureFiles { caption, ..figure })
+            })
+            .collect();
     }
     for Variation { vary, dir, varied } in &outcome.variations {
         figures.push(figure_context(row, FigureFiles::of(&vary.draw(dir, &expected, varied)?)?));
@@ -112,32 +118,8 @@ fn section(
 }
 
 fn figure_context(row: &Experiment, drawn: FigureFiles) -> Value {
-    context! {
-        id => format!("{}-{}", row.id(), drawn.id),
-        caption => drawn.caption,
-        svg => Value::from_safe_string(drawn.svg),
-        csv => data_uri(&drawn.csv),
-    }
-}
-
-/// The first figures of the experiment's own report.
-fn report_figures(
-    row: &Experiment,
-    dir: &RunDir,
-    manifest: &Manifest,
-) -> Result<Vec<Value>, PaperError> {
-    let names = manifest.files.iter().filter_map(|f| f.path.strip_suffix(".svg"));
-    let mut out = Vec::new();
-    for name in names.take(FROM_REPORT) {
-        let csv = dir.read(&format!("{name}.csv"))?;
-        out.push(context! {
-            id => format!("{}-{}", row.id(), name.rsplit('/').next().unwrap_or(name)),
-            caption => "From the experiment's own report.",
-            svg => Value::from_safe_string(dir.read(&format!("{name}.svg"))?),
-            csv => data_uri(&csv),
-        });
-    }
-    Ok(out)
+    let id = format!("{}-{}", row.id(), drawn.id);
+    page::figure(&FigureFiles { id, ..drawn }, None)
 }
 
 /// Number of counted claims per verdict, and the number of claims that are not counted.

@@ -101,6 +101,7 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
     for plot in &plots {
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
+        files.push(write(&place.join(format!("{}.html", plot.name)), plot.html.as_bytes())?);
     }
     if plots.iter().any(|plot| !plot.complete) {
         out.note("the replay stopped behind the window; without --to the run's digest is compared");

@@ -117,7 +117,7 @@ fn text_files(folder: &Path, files: &mut Vec<PathBuf>) {
         let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             // Inputs of fuzzers are random text.
-            if !["target", "corpus", ".git", "runs"].contains(&name.as_str()) {
+            if !["target", "corpus", ".git", "runs", "node_modules"].contains(&name.as_str()) {
                 text_files(&path, files);
             }
         } else if ["rs", "md", "toml", "yml", "py"].contains(&kind.as_str()) || name == "run" {

@@ -1,11 +1,11 @@
 //! The result by share as a table, as figures and as `report.html`.
 
-use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, to_svg};
+use lowtide_charts::{Axis, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
 use super::result::{ShareClass, SharePoint, ShareResult, share_result};
-use crate::html_page::{self, PageFigure, PageMeta, PageTable, Section, format_number, json};
+use crate::html_page::{self, PageMeta, PageTable, Section, format_number, json};
 use crate::request::{MovedEnds, ShareRequest};
 
 /// Writes `share.json`, the figures and the report.
@@ -17,9 +17,9 @@ pub(crate) fn write_outputs(
 ) -> Result<(Vec<String>, ShareResult), LabError> {
     let result = share_result(request, manifest, results);
     dir.write("share.json", &json(&result)?)?;
-    let figures: Vec<PageFigure> = figures(&result)
-        .into_iter()
-        .map(|f| Ok(PageFigure { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
+    let figures: Vec<FigureFiles> = figures(&result)
+        .iter()
+        .map(|f| Ok(FigureFiles::of(f)?))
         .collect::<Result<_, LabError>>()?;
     let section = Section {
         title: "Effect on each class".to_owned(),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::mem::take;
 
+use lowtide_charts::page;
 use lowtide_charts::{
     Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
 };
@@ -41,6 +42,8 @@ pub struct Plot {
     pub svg: String,
     /// The values, CSV.
     pub csv: String,
+    /// A page with the drawing, HTML.
+    pub html: String,
     /// The run was replayed to its end and gave the same digest, or its trace was recorded.
     pub complete: bool,
 }
@@ -314,7 +317,8 @@ impl FlowFigure {
 
     pub(super) fn finish(self) -> Result<Plot, LabError> {
         let drawn = FigureFiles::of_stack(&self.stack()?)?;
-        Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv, complete: true })
+        let html = page::of_figure(&drawn)?;
+        Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv, html, complete: true })
     }
 
     fn stack(mut self) -> Result<StackedPlot, LabError> {

@@ -3,6 +3,7 @@
 //! Contract: everything comes from the run directory. Figures over time show the first seed at the
 //! last point of the sweep, and say so. Only schemes and queues with data are drawn.
 
+mod frames;
 mod metric;
 mod queue;
 mod report_section;
@@ -19,6 +20,7 @@ use crate::facts::RunFacts;
 use crate::naming::point_text;
 use crate::results::Results;
 
+pub(crate) use frames::frames;
 pub(crate) use metric::{line_and_fairness, plotted_metrics};
 pub(crate) use queue::longest_queue;
 pub(crate) use report_section::ReportSection;
@@ -38,11 +40,21 @@ pub(crate) fn figures(
     dir: &RunDir,
     source: PlotInput<'_>,
 ) -> Result<Vec<(ReportSection, Figure)>, LabError> {
-    let of = |question| move |figure| (question, figure);
-    let short = tails::over_sweep(source).into_iter().chain(tails::distributions(source));
-    let mut out: Vec<(ReportSection, Figure)> = short.map(of(ReportSection::ShortFlows)).collect();
+    let in_section = |section| move |figure| (section, figure);
+    let sweep = tails::over_sweep(source).into_iter().map(in_section(ReportSection::ShortFlows));
+    let mut out: Vec<(ReportSection, Figure)> = sweep.collect();
     out.extend(metric::figures(source));
-    out.extend(tails::by_size(source).into_iter().map(of(ReportSection::Fairness)));
+    out.extend(tails::by_size(source).into_iter().map(in_section(ReportSection::Fairness)));
+    out.extend(at_point(dir, source)?);
+    Ok(out)
+}
+
+/// Returns the figures of one point: over time, and distributions.
+fn at_point(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<(ReportSection, Figure)>, LabError> {
+    let of = |section| move |figure| (section, figure);
+    let distributions = tails::distributions(source).into_iter();
+    let mut out: Vec<(ReportSection, Figure)> =
+        distributions.map(of(ReportSection::ShortFlows)).collect();
     let first = source.first_seeds();
     let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
     let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();

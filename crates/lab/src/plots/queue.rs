@@ -9,7 +9,7 @@ use lowtide_units::parse_packets;
 use crate::naming::point_text;
 use crate::plots::{PlotInput, time_axis};
 
-/// Limit on the points of a trace.
+/// Limit on the points of a trace or of a distribution.
 const MAX_POINTS: usize = 1200;
 /// A scheme whose queue stays below this share of the longest one gets another, larger panel.
 const SMALL: f64 = 0.25;
@@ -130,7 +130,13 @@ pub(crate) fn distribution(
             points.push(Dot::new(f64::from(*packets), below as f64 / total as f64));
         }
         let (scheme, part) = (scheme.clone(), String::new());
-        series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Steps, points });
+        series.push(PlotSeries {
+            scheme,
+            part,
+            style,
+            kind: SeriesKind::Steps,
+            points: thinned(&points, MAX_POINTS),
+        });
     }
     if series.is_empty() {
         return None;

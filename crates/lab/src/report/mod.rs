@@ -6,7 +6,7 @@
 mod queues;
 mod tails;
 
-use lowtide_charts::page::{data_uri, fill};
+use lowtide_charts::page::{self, fill};
 use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, ReportedSetting, SweepPoint};
 use minijinja::context;
@@ -102,14 +102,7 @@ fn sections(source: PlotInput<'_>, figures: &[(ReportSection, FigureFiles)]) -> 
         let figures: Vec<Value> = figures
             .iter()
             .filter(|(of, _)| *of == question)
-            .map(|(_, figure)| {
-                context! {
-                    id => figure.id.as_str(),
-                    caption => figure.caption.as_str(),
-                    svg => Value::from_safe_string(figure.svg.clone()),
-                    csv => data_uri(&figure.csv),
-                }
-            })
+            .map(|(_, figure)| page::figure(figure, Some(&format!("figures/{}.csv", figure.id))))
             .collect();
         let (minor, major): (Vec<&HtmlTable>, Vec<&HtmlTable>) =
             tables.iter().filter(|t| t.question == question).partition(|t| t.minor);

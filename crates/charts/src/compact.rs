@@ -1,0 +1,157 @@
+//! Smaller SVG for the same drawing: fewer elements, shorter coordinates, no default attributes.
+//!
+//! Contract: the input is the output of the `plotters` backend, which writes each element on a
+//! separate line, with whole coordinates.
+
+use std::fmt::Write as _;
+
+use crate::draw::FACES;
+
+/// Default values that the backend writes.
+const DEFAULTS: [&str; 3] =
+    [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke=\"none\""];
+
+/// Returns the drawing with consecutive lines of one style as one path, and without attributes
+/// that repeat the default or the root element.
+pub(crate) fn compact(svg: &str) -> String {
+    let font = format!(" font-family=\"{FACES}\"");
+    let mut out = String::with_capacity(svg.len() / 2);
+    let mut path = Path::default();
+    for line in svg.lines() {
+        if let Some((style, points)) = polyline(line) {
+            if path.style != style {
+                path.finish(&mut out);
+                style.clone_into(&mut path.style);
+            }
+            path.line(points);
+            continue;
+        }
+        path.finish(&mut out);
+        let mut line = DEFAULTS.iter().fold(line.to_owned(), |l, default| l.replace(default, ""));
+        if line.starts_with("<text") {
+            line = rounded_size(&line.replace(&font, ""));
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+    path.finish(&mut out);
+    out
+}
+
+/// Returns the style and the points of a line of the backend.
+fn polyline(line: &str) -> Option<(&str, &str)> {
+    let (style, points) = line.strip_prefix("<polyline ")?.split_once(" points=\"")?;
+    Some((style, points.strip_suffix("\"/>")?.trim_end()))
+}
+
+/// Removes the rounding error that the backend's scale leaves in font sizes.
+fn rounded_size(line: &str) -> String {
+    let Some((head, rest)) = line.split_once(" font-size=\"") else { return line.to_owned() };
+    let Some((size, tail)) = rest.split_once('"') else { return line.to_owned() };
+    let Ok(size) = size.parse::<f64>() else { return line.to_owned() };
+    format!("{head} font-size=\"{}\"{tail}", (size * 100.0).round() / 100.0)
+}
+
+/// A path of lines of one style.
+#[derive(Default)]
+struct Path {
+    style: String,
+    data: String,
+    /// End of the last line.
+    at: Option<(i32, i32)>,
+}
+
+impl Path {
+    /// Adds a line in relative coordinates; steps in the same direction along an axis become one.
+    fn line(&mut self, points: &str) {
+        let number = |text: &str| text.parse::<i32>().unwrap_or_default();
+        let points = points.split(' ').filter_map(|p| p.split_once(','));
+        let mut points = points.map(|(x, y)| (number(x), number(y)));
+        let Some(first) = points.next() else { return };
+        let (x, y) = self.at.unwrap_or_default();
+        self.data.push(if self.at.is_none() { 'M' } else { 'm' });
+        self.pair((first.0 - x, first.1 - y), true);
+        let mut at = first;
+        let mut steps: Vec<(i32, i32)> = Vec::new();
+        for to in points {
+            let step = (to.0 - at.0, to.1 - at.1);
+            at = to;
+            match steps.last_mut() {
+                Some(last) if same_direction(*last, step) => {
+                    *last = (last.0 + step.0, last.1 + step.1);
+                }
+                _ => steps.push(step),
+            }
+        }
+        for (i, step) in steps.into_iter().enumerate() {
+            if i == 0 {
+                self.data.push('l');
+            }
+            self.pair(step, i == 0);
+        }
+        self.at = Some(at);
+    }
+
+    /// Writes two numbers; a minus sign separates as well as a blank.
+    fn pair(&mut self, (x, y): (i32, i32), first: bool) {
+        for (value, first) in [(x, first), (y, false)] {
+            if !first && value >= 0 {
+                self.data.push(' ');
+            }
+            // Writing to a string cannot fail.
+            let _ = write!(self.data, "{value}");
+        }
+    }
+
+    fn finish(&mut self, out: &mut String) {
+        if self.at.take().is_some() {
+            let style = self.style.replace(DEFAULTS[0], "");
+            let _ = writeln!(out, "<path {style} d=\"{}\"/>", self.data);
+            self.data.clear();
+            self.style.clear();
+        }
+    }
+}
+
+/// Returns whether two steps lead along one axis in one direction.
+fn same_direction(a: (i32, i32), b: (i32, i32)) -> bool {
+    let along =
+        |a: (i32, i32), b: (i32, i32)| a.1 == 0 && b.1 == 0 && a.0.signum() * b.0.signum() >= 0;
+    along(a, b) || along((a.1, a.0), (b.1, b.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_one_style_become_one_path() {
+        let line = |points: &str| {
+            format!(
+                "<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\" points=\"{points} \"/>\n"
+            )
+        };
+        let dashes = line("10,20 30,20") + &line("46,20 66,20 66,5");
+        assert_eq!(
+            compact(&dashes),
+            "<path fill=\"none\" stroke=\"#0072B2\" d=\"M10 20l20 0m16 0l20 0 0-15\"/>\n"
+        );
+        let other = dashes.clone() + &dashes.replace("#0072B2", "#E69F00");
+        assert_eq!(compact(&other).matches("<path").count(), 2);
+    }
+
+    #[test]
+    fn steps_along_an_axis_are_merged() {
+        let line = "<polyline points=\"0,0 0,4 0,9 5,9 7,9 7,9 3,9 3,8 \"/>\n";
+        let path = compact(&line.replace("<polyline ", "<polyline fill=\"none\" "));
+        assert_eq!(path, "<path fill=\"none\" d=\"M0 0l0 9 7 0-4 0 0-1\"/>\n");
+    }
+
+    #[test]
+    fn text_keeps_its_content() {
+        let text = format!(
+            "<text x=\"1\" font-family=\"{FACES}\" font-size=\"52.00000000000001\" opacity=\"1\">\na b\n</text>\n"
+        );
+        assert_eq!(compact(&text), "<text x=\"1\" font-size=\"52\">\na b\n</text>\n");
+    }
+}
