@@ -36,19 +36,25 @@ pub enum KernelError {
     )]
     NoBtf,
     /// The kernel is too old.
-    #[error("this kernel is {release}; struct_ops links need Linux {least} or later")]
+    #[error(
+        "this kernel is {release}; BPF congestion controls that see the flags of ACKs need Linux \
+         {least} or later"
+    )]
     TooOld {
         /// Its release.
         release: String,
         /// The least version.
         least: &'static str,
     },
-    /// A control of that name is registered.
+    /// It is loaded.
+    #[error("`{0}` is loaded already: `lowtide kernel unload {0}` unloads it")]
+    AlreadyLoaded(String),
+    /// A control of that name is registered, but not by lowtide.
     #[error(
-        "the kernel has a congestion control `{0}` already: unload it with `lowtide kernel unload \
-         {0}`, or remove the module that has the name"
+        "the kernel has a congestion control `{0}` that lowtide did not load: unload the module, \
+         or end the program, that registered it (`lsmod`, `bpftool struct_ops`)"
     )]
-    AlreadyRegistered(String),
+    NotOurs(String),
     /// The twin is not loaded.
     #[error("`{0}` is not loaded; `lowtide kernel list` shows what is")]
     NotLoaded(String),

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use crate::error::KernelError;
 
-/// Least version: struct_ops links (pinning).
-const LEAST: (u32, u32) = (6, 4);
-const LEAST_TEXT: &str = "6.4";
+/// Least version: struct_ops links (pinning) are of 6.4, the flags of the ACK in `cong_control` of
+/// 6.10. The verifier of 6.8 refuses the programs.
+const LEAST: (u32, u32) = (6, 10);
+const LEAST_TEXT: &str = "6.10";
 
 /// Sysctl with the names of the registered controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -25,10 +26,12 @@ pub(crate) fn check() -> Result<(), KernelError> {
     if version(&release).is_some_and(|version| version < LEAST) {
         return Err(KernelError::TooOld { release, least: LEAST_TEXT });
     }
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Err(KernelError::NoBtf);
-    }
-    Ok(())
+    check_btf()
+}
+
+/// Checks that the kernel has type information, which every program needs.
+pub(crate) fn check_btf() -> Result<(), KernelError> {
+    if Path::new("/sys/kernel/btf/vmlinux").exists() { Ok(()) } else { Err(KernelError::NoBtf) }
 }
 
 fn release() -> Result<String, KernelError> {
@@ -76,11 +79,12 @@ mod tests {
         for (text, expected) in [
             ("6.18.44-fc-v669", Some((6, 18))),
             ("5.10.0-28-amd64", Some((5, 10))),
+            ("6.8.0-31-generic", Some((6, 8))),
             ("7.0-rc1", Some((7, 0))),
             ("unknown", None),
         ] {
             assert_eq!(version(text), expected, "{text}");
         }
-        assert!((5, 10) < LEAST && (6, 18) > LEAST && (10, 0) > LEAST);
+        assert!((6, 8) < LEAST && (6, 12) > LEAST && (10, 0) > LEAST);
     }
 }

@@ -9,7 +9,7 @@ use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
 use super::bpffs;
 use super::kernel;
 use super::select::CGROUP;
-use super::sockets::sockets;
+use super::sockets::SocketReader;
 use crate::error::KernelError;
 use crate::twin::{TWINS, decode};
 use crate::view::{LoadedTwin, TwinState};
@@ -20,7 +20,7 @@ use crate::view::{LoadedTwin, TwinState};
 /// The binary has no programs, or the process may not list sockets.
 pub fn list() -> Result<Vec<LoadedTwin>, KernelError> {
     let mut users: BTreeMap<String, usize> = BTreeMap::new();
-    for socket in sockets()? {
+    for socket in SocketReader::open()?.read()? {
         *users.entry(socket.control).or_default() += 1;
     }
     let folder = bpffs::folder();

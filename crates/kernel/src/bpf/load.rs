@@ -41,7 +41,10 @@ pub fn load(
 fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
     kernel::check()?;
     if kernel::is_registered(twin.name)? {
-        return Err(KernelError::AlreadyRegistered(twin.name.to_owned()));
+        let name = twin.name.to_owned();
+        let pinned = bpffs::folder().is_some_and(|pins| pins.join(&name).exists());
+        let error = if pinned { KernelError::AlreadyLoaded } else { KernelError::NotOurs };
+        return Err(error(name));
     }
     let object = objects::control(twin.name).ok_or(KernelError::NotBuilt)?;
     let params = encode(values);

@@ -14,5 +14,5 @@ mod unload;
 pub use list::list;
 pub use load::load;
 pub use select::select;
-pub use sockets::sockets;
+pub use sockets::SocketReader;
 pub use unload::unload;

@@ -58,10 +58,12 @@ pub(crate) fn open(
         .and_then(OpenObject::load);
     set_print(None);
     loaded.map_err(|error| {
-        if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        let messages = messages();
+        // The verifier also refuses with EACCES, and then says why.
+        if error.kind() == libbpf_rs::ErrorKind::PermissionDenied && verifier(&messages).is_none() {
             return KernelError::NotPermitted { operation: "loading a BPF program" };
         }
-        KernelError::Refused { name: name.to_owned(), reason: reason(&messages(), &error) }
+        KernelError::Refused { name: name.to_owned(), reason: reason(&messages, &error) }
     })
 }
 
@@ -79,13 +81,17 @@ fn with_params(
     Ok(opened)
 }
 
-/// The last line of the verifier's log that says what is wrong, else libbpf's own error.
+/// The last line of the verifier's log that says what is wrong.
+fn verifier(messages: &str) -> Option<&str> {
+    messages.lines().map(str::trim).rfind(|line| {
+        let others = ["libbpf:", "processed ", "-- "];
+        !line.is_empty() && !others.iter().any(|start| line.starts_with(start))
+    })
+}
+
+/// The verifier's reason, else libbpf's own error.
 fn reason(messages: &str, error: &libbpf_rs::Error) -> String {
-    let of_verifier = |line: &&str| {
-        !line.is_empty() && !line.starts_with("libbpf:") && !line.starts_with("processed ")
-    };
-    let last = messages.lines().map(str::trim).rfind(of_verifier);
-    last.map_or_else(
+    verifier(messages).map_or_else(
         || {
             let own = messages.lines().rfind(|line| line.starts_with("libbpf:"));
             own.map_or_else(|| format!("{error:#}"), str::to_owned)
