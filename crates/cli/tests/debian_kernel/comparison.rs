@@ -160,7 +160,7 @@ pub(crate) fn bulk_flows_have_equal_windows() {
         };
         let (red, control) = (&line["red"], &line["control"]);
         println!(
-            "{control}: cwnd {:.2}, alpha {:.0}, {:.2} Mbit/s, {} marks, {} unmarkable packets dropped",
+            "{control}: cwnd {:.2}, alpha {:.0}, {:.2} Mbit/s, {} marks, {} unmarkable drops",
             flow.cwnd, flow.alpha, flow.mbit_per_s, red["marked"], red["early"]
         );
         assert!(red["marked"].as_u64().unwrap() > 0, "the queue marks: {red}");
