@@ -72,6 +72,28 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "debian-kernel",
+        about: "`lt_dctcp` beside Linux's own DCTCP in a machine of QEMU; needs clang, apt, QEMU",
+        minutes: 8,
+        steps: &[Step {
+            env: &[("LOWTIDE_DEBIAN_KERNEL", "1"), ROOT],
+            command: &[
+                "cargo",
+                "test",
+                "-p",
+                "lowtide",
+                "--features",
+                "kernel",
+                "--test",
+                "debian_kernel",
+                "--",
+                "--nocapture",
+                "--test-threads",
+                "1",
+            ],
+        }],
+    },
+    Suite {
         name: "hostile",
         about: "200,000 hostile packets of each kind against `lowtide live server`; needs root, an idle machine",
         minutes: 15,

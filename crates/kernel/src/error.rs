@@ -39,7 +39,10 @@ pub enum KernelError {
     )]
     NoBtf,
     /// The kernel is too old.
-    #[error("this kernel is {release}; struct_ops links need Linux {least} or later")]
+    #[error(
+        "this kernel is {release}; BPF congestion controls that see the flags of ACKs need Linux \
+         {least} or later"
+    )]
     TooOld {
         /// Its release.
         release: String,

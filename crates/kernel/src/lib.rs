@@ -24,7 +24,7 @@ use bpf as operations;
 use not_built as operations;
 
 pub use error::KernelError;
-pub use operations::{list, load, register_object, select, sockets, unload};
+pub use operations::{SocketReader, list, load, register_object, select, unload};
 pub use prometheus::prometheus;
 pub use twin::{Ends, TWINS, Twin, find_twin};
 pub use view::{LoadedTwin, Registration, Selections, SocketView, TwinState};

@@ -25,4 +25,5 @@ mod writer;
 
 pub use backend::Testbed;
 pub use error::TestbedError;
+pub use kernel::diag::{KernelWindow, kernel_windows};
 pub use stack_choice::{StackChoice, StackKind};

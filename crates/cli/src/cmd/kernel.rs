@@ -5,7 +5,8 @@ mod unit;
 use std::sync::atomic::Ordering;
 
 use lowtide_kernel::{
-    KernelError, LoadedTwin, Selections, SocketView, TWINS, Twin, TwinState, find_twin,
+    KernelError, LoadedTwin, Selections, SocketReader, SocketView, TWINS, Twin, TwinState,
+    find_twin,
 };
 use lowtide_units::{Duration, parse_duration};
 use serde::Serialize;
@@ -181,10 +182,14 @@ struct KernelStatsOutput {
 }
 
 fn stats(args: &KernelStatsArgs, out: Output) -> Result<(), CommandError> {
-    let sockets = lowtide_kernel::sockets().map_err(failed)?;
+    let sockets = SocketReader::open().and_then(|reader| reader.read()).map_err(failed)?;
     if args.prometheus {
         return Output::raw(&lowtide_kernel::prometheus(&sockets));
     }
+    show(sockets, out)
+}
+
+fn show(sockets: Vec<SocketView>, out: Output) -> Result<(), CommandError> {
     if out.json {
         let sockets = sockets.into_iter().map(entry).collect();
         return out.json(&KernelStatsOutput { schema: "lowtide.kernel-stats/1", sockets });
@@ -241,8 +246,9 @@ fn watch(args: &KernelWatchArgs, out: Output) -> Result<(), CommandError> {
         .map_err(|e| CommandError::Usage(e.to_string(), None))?
         .max(Duration::from_ms(LOOK_MS));
     watch_for_interrupt()?;
+    let reader = SocketReader::open().map_err(failed)?;
     while !STOP.load(Ordering::Relaxed) {
-        stats(&KernelStatsArgs { prometheus: false }, out)?;
+        show(reader.read().map_err(failed)?, out)?;
         // Short sleeps, so that Ctrl-C ends the command at once.
         for _ in 0..every.as_ms() / LOOK_MS {
             if STOP.load(Ordering::Relaxed) {

@@ -14,7 +14,7 @@ use super::flows::{ClassPair, read};
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow, rollout_result};
 use super::statistics::{Estimate, Percentiles};
 use super::text::{TextTable, describe, tables};
-use crate::html_page::{self, PageFigure, PageMeta, PageTable, Section, json};
+use crate::html_page::{self, PageMeta, PageTable, Section, json};
 use crate::request::RolloutRequest;
 
 /// Writes all outputs and returns their names.
@@ -30,10 +30,9 @@ pub(crate) fn write_outputs(
     dir.write("deployment.csv", &to_csv(&result))?;
     let mut figures = Vec::new();
     for figure in all_figures(&result) {
-        let FigureFiles { id, caption, svg, csv } = FigureFiles::of(&figure)?;
-        figures.push(PageFigure { id, caption, svg, csv });
+        figures.push(FigureFiles::of(&figure)?);
     }
-    let [main, by_size]: [Vec<PageFigure>; 2] = {
+    let [main, by_size]: [Vec<FigureFiles>; 2] = {
         let (main, rest) =
             figures.into_iter().partition(|f| ["p99", "ratio"].contains(&f.id.as_str()));
         [main, rest]

@@ -9,9 +9,10 @@ use caps::{CapSet, Capability};
 
 use crate::error::KernelError;
 
-/// Least version: struct_ops links (pinning).
-const LEAST: (u32, u32) = (6, 4);
-const LEAST_TEXT: &str = "6.4";
+/// Least version: struct_ops links (pinning) are of 6.4, the flags of the ACK in `cong_control` of
+/// 6.10. The verifier of 6.8 refuses the programs.
+const LEAST: (u32, u32) = (6, 10);
+const LEAST_TEXT: &str = "6.10";
 
 /// Interval of the questions whether the kernel has unregistered a control.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -31,10 +32,12 @@ pub(super) fn check(operation: &'static str) -> Result<(), KernelError> {
         return Err(KernelError::NotPermitted { operation });
     }
     check_release(&release()?)?;
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Err(KernelError::NoBtf);
-    }
-    Ok(())
+    check_btf()
+}
+
+/// Checks that the kernel has type information, which every program needs.
+pub(crate) fn check_btf() -> Result<(), KernelError> {
+    if Path::new("/sys/kernel/btf/vmlinux").exists() { Ok(()) } else { Err(KernelError::NoBtf) }
 }
 
 /// Root of another user namespace has all capabilities there, and none here.
@@ -112,6 +115,7 @@ mod tests {
         for (text, expected) in [
             ("6.18.44-fc-v669", Some((6, 18))),
             ("5.10.0-28-amd64", Some((5, 10))),
+            ("6.8.0-31-generic", Some((6, 8))),
             ("7.0-rc1", Some((7, 0))),
             ("unknown", None),
         ] {
@@ -120,13 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn kernels_without_struct_ops_links_are_refused() {
-        for release in ["6.4.0", "6.18.44-fc-v669", "10.0", "unknown"] {
+    fn kernels_that_cannot_run_the_programs_are_refused() {
+        for release in ["6.10.0", "6.18.44-fc-v669", "10.0", "unknown"] {
             assert!(check_release(release).is_ok(), "{release}");
         }
-        for release in ["5.10.0-28-amd64", "6.3.13"] {
+        for release in ["5.10.0-28-amd64", "6.8.0-31-generic"] {
             let error = check_release(release).unwrap_err().to_string();
-            let expected = "struct_ops links need Linux 6.4 or later";
+            let expected =
+                "BPF congestion controls that see the flags of ACKs need Linux 6.10 or later";
             assert_eq!(error, format!("this kernel is {release}; {expected}"));
         }
     }

@@ -10,7 +10,7 @@ use super::bpffs;
 use super::kernel;
 use super::load::LINK;
 use super::select::{CGROUP, is_attached};
-use super::sockets::sockets;
+use super::sockets::SocketReader;
 use crate::error::KernelError;
 use crate::twin::{TWINS, decode};
 use crate::view::{LoadedTwin, TwinState};
@@ -21,7 +21,7 @@ use crate::view::{LoadedTwin, TwinState};
 /// The binary has no programs, or the process may not list sockets.
 pub fn list() -> Result<Vec<LoadedTwin>, KernelError> {
     let mut users: BTreeMap<String, usize> = BTreeMap::new();
-    for socket in sockets()? {
+    for socket in SocketReader::open()?.read()? {
         *users.entry(socket.control).or_default() += 1;
     }
     let folder = bpffs::folder();

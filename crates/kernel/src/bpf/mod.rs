@@ -16,5 +16,5 @@ pub use list::list;
 pub use load::load;
 pub use register::register_object;
 pub use select::select;
-pub use sockets::sockets;
+pub use sockets::SocketReader;
 pub use unload::unload;

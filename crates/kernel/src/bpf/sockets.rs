@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt as _;
 
+use libbpf_rs::{Iter, Link};
+
 use super::namespaces::in_each;
 use super::{kernel, objects};
 use crate::error::KernelError;
@@ -73,29 +75,46 @@ impl SocketView {
     }
 }
 
-/// Returns all sockets that use a twin, in all network namespaces that have a name or a process.
-///
-/// # Errors
-/// The binary has no programs, or the process may not list sockets.
-pub fn sockets() -> Result<Vec<SocketView>, KernelError> {
-    kernel::check("listing sockets")?;
-    let mut out: Vec<SocketView> = in_each(this_namespace)?.into_iter().flatten().collect();
-    out.sort_by_key(|s| (s.control.clone(), s.netns, s.local, s.remote));
-    Ok(out)
+/// Lists the sockets that use a twin. Its program is loaded once, which takes most of the time of a
+/// list.
+#[derive(Debug)]
+pub struct SocketReader {
+    link: Link,
 }
 
-/// Returns the sockets of the calling thread's network namespace.
-fn this_namespace() -> Result<Vec<SocketView>, KernelError> {
-    let object = objects::open("sockets", objects::SOCKETS, None)?;
-    let refused = |error: libbpf_rs::Error| objects::refused("sockets", &error);
-    let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
-    let link = program.attach().map_err(refused)?;
-    let mut records = Vec::new();
-    let mut iterator = libbpf_rs::Iter::new(&link).map_err(refused)?;
-    iterator.read_to_end(&mut records).map_err(|e| KernelError::io("sockets", e))?;
-    let own = "/proc/thread-self/ns/net";
-    let netns = metadata(own).map_err(|e| KernelError::io(own, e))?.ino();
-    Ok(records.chunks_exact(RECORD).filter_map(|r| SocketView::decode(r, netns)).collect())
+impl SocketReader {
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// The binary has no programs, the kernel has no BTF, or the process may not list sockets.
+    pub fn open() -> Result<Self, KernelError> {
+        kernel::check("listing sockets")?;
+        let object = objects::open("sockets", objects::SOCKETS, None)?;
+        let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
+        Ok(Self { link: program.attach().map_err(|e| objects::refused("sockets", &e))? })
+    }
+
+    /// Returns all sockets that use a twin, in all network namespaces that have a name or a
+    /// process.
+    ///
+    /// # Errors
+    /// The process may not list sockets.
+    pub fn read(&self) -> Result<Vec<SocketView>, KernelError> {
+        let all = in_each(|| self.this_namespace())?;
+        let mut out: Vec<SocketView> = all.into_iter().flatten().collect();
+        out.sort_by_key(|s| (s.control.clone(), s.netns, s.local, s.remote));
+        Ok(out)
+    }
+
+    /// Returns the sockets of the calling thread's network namespace.
+    fn this_namespace(&self) -> Result<Vec<SocketView>, KernelError> {
+        let mut records = Vec::new();
+        let mut iterator = Iter::new(&self.link).map_err(|e| objects::refused("sockets", &e))?;
+        iterator.read_to_end(&mut records).map_err(|e| KernelError::io("sockets", e))?;
+        let own = "/proc/thread-self/ns/net";
+        let netns = metadata(own).map_err(|e| KernelError::io(own, e))?.ino();
+        Ok(records.chunks_exact(RECORD).filter_map(|r| SocketView::decode(r, netns)).collect())
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::load::unregister;
 use super::namespaces::in_each;
 use super::routes::Route;
-use super::sockets::sockets;
+use super::sockets::SocketReader;
 use super::{bpffs, kernel};
 use crate::error::KernelError;
 use crate::twin::Twin;
@@ -32,7 +32,8 @@ pub fn unload(twin: &'static Twin, force: bool) -> Result<(), KernelError> {
     in_each(|| leave_routes(twin, force))?;
     in_each(|| leave_default(twin, force))?;
     if !force {
-        let sockets = sockets()?.iter().filter(|socket| socket.control == twin.name).count();
+        let sockets = SocketReader::open()?.read()?;
+        let sockets = sockets.iter().filter(|socket| socket.control == twin.name).count();
         if sockets > 0 {
             return Err(KernelError::InUse { name: twin.name.to_owned(), sockets });
         }

@@ -47,6 +47,42 @@ pub(crate) struct DiagSocket {
     pub(crate) info: SocketInfo,
 }
 
+/// Congestion state of a socket of the kernel, in its own units.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelWindow {
+    /// Address of the peer.
+    pub peer: SocketAddrV4,
+    /// Name of the congestion control.
+    pub control: String,
+    /// Window in segments.
+    pub cwnd: u64,
+    /// Slow-start threshold in segments; `None` before the first reduction.
+    pub ssthresh: Option<u64>,
+    /// Alpha of `dctcp`, in 2^-20; other controls report none.
+    pub alpha_q20: Option<u64>,
+    /// Retransmission timeout.
+    pub rto: Option<Span>,
+}
+
+/// The congestion state of all connected IPv4 TCP sockets of this thread's namespace.
+///
+/// # Errors
+/// The kernel does not support such requests.
+pub fn kernel_windows() -> io::Result<Vec<KernelWindow>> {
+    let window = |socket: DiagSocket| {
+        let mss = u64::from(socket.info.mss?);
+        Some(KernelWindow {
+            peer: socket.peer,
+            cwnd: socket.info.cwnd? / mss,
+            ssthresh: socket.info.ssthresh.map(|bytes| bytes / mss),
+            alpha_q20: socket.info.alpha_q20,
+            rto: socket.info.rto,
+            control: socket.info.cc,
+        })
+    };
+    Ok(sockets()?.into_iter().filter_map(window).collect())
+}
+
 /// All connected IPv4 TCP sockets of this thread's namespace.
 ///
 /// # Errors
