@@ -293,11 +293,11 @@ mod tests {
 
     #[test]
     fn a_congestion_control_without_scheme_is_a_sender() {
-        let end = parse("cubic").unwrap();
+        let end = parse("newreno").unwrap();
         assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
         let config = end.config(&profile::rfc::ENTRY);
-        assert_eq!((config.cc, module_switches("no-such-file").len()), ("cubic", 0));
-        assert_eq!(parse("rfc/cubic+cut=per-window").unwrap().settings.len(), 2);
+        assert_eq!((config.cc, module_switches("no-such-file").len()), ("newreno", 0));
+        assert_eq!(parse("rfc/newreno+cut=per-window").unwrap().settings.len(), 2);
     }
 
     #[test]

@@ -146,8 +146,8 @@ fn page_rows(page: &str) -> Vec<(String, Vec<String>)> {
         let title = table.split("</h3>").next().unwrap_or_default();
         let Some(title) = title.strip_prefix("Tail of the ") else { continue };
         for row in table.split("<tr>").skip(2) {
-            let cells = row.split("<td>").skip(1);
-            let cells = cells.map(|c| c.split("</td>").next().unwrap_or_default().to_owned());
+            let cells = row.split("</td>").filter_map(|c| c.split_once("<td")?.1.split_once('>'));
+            let cells = cells.map(|(_, text)| text.to_owned());
             rows.push((title.to_owned(), cells.collect()));
         }
     }

@@ -63,7 +63,7 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
         "52 are left out",
         "Memories that queues share",
         "Tail of the slowdown of group background",
-        "<td>100 kB-</td>",
+        "<td class=\"name\">100 kB-</td>",
     ] {
         assert!(report.contains(said), "{said}");
     }

@@ -118,7 +118,7 @@ struct Stage {
     /// W_max of this stage, bytes.
     plateau: u64,
     /// W_est in bytes, with [`EST_BITS`] fraction bits.
-    w_est: u128,
+    w_est: u64,
 }
 
 #[derive(Debug)]
@@ -134,7 +134,7 @@ struct Cubic {
     /// Nothing was in flight after the last ACK.
     was_idle: bool,
     /// Growth in units of 1/cwnd byte that is not yet a whole byte.
-    growth_remainder: u128,
+    growth_remainder: u64,
 }
 
 impl Cubic {
@@ -173,13 +173,13 @@ impl Cubic {
         };
         let t = now.saturating_since(stage.start);
         let step = ((u128::from(acked) * u128::from(mss)) << EST_BITS) / u128::from(cwnd.max(1));
-        let reno_again = stage.w_est >> EST_BITS >= u128::from(self.curve.cwnd_prior);
+        let reno_again = stage.w_est >> EST_BITS >= self.curve.cwnd_prior;
         let step =
             if reno_again { step } else { step * u128::from(ALPHA.num) / u128::from(ALPHA.den) };
-        stage.w_est = stage.w_est.saturating_add(step);
+        stage.w_est = stage.w_est.saturating_add(u64::try_from(step).unwrap_or(u64::MAX));
         self.curve.stage = Some(stage);
 
-        let estimate = u64::try_from(stage.w_est >> EST_BITS).unwrap_or(u64::MAX);
+        let estimate = stage.w_est >> EST_BITS;
         if w_cubic(&stage, mss, t) < estimate {
             self.window.raise_to(estimate);
             return;
@@ -187,10 +187,11 @@ impl Cubic {
         let rtt = self.srtt.unwrap_or(Duration::ZERO);
         let most = cwnd.saturating_add(cwnd / 2);
         let target = w_cubic(&stage, mss, t + rtt).clamp(cwnd, most);
-        self.growth_remainder += u128::from(target - cwnd) * u128::from(acked);
-        let grown = self.growth_remainder / u128::from(cwnd.max(1));
-        self.growth_remainder %= u128::from(cwnd.max(1));
-        let grown = u64::try_from(grown).unwrap_or(u64::MAX);
+        let growth =
+            u128::from(self.growth_remainder) + u128::from(target - cwnd) * u128::from(acked);
+        let divisor = u128::from(cwnd.max(1));
+        let grown = u64::try_from(growth / divisor).unwrap_or(u64::MAX);
+        self.growth_remainder = u64::try_from(growth % divisor).unwrap_or(0);
         self.window.raise_to(cwnd.saturating_add(grown).min(target));
     }
 
@@ -204,7 +205,7 @@ impl Cubic {
             start: now,
             k_us: k_us(plateau - cwnd, self.window.mss()),
             plateau,
-            w_est: u128::from(cwnd) << EST_BITS,
+            w_est: cwnd.saturating_mul(1 << EST_BITS),
         }
     }
 

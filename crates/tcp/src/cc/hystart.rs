@@ -10,6 +10,8 @@
 //! paced or not. An idle restart begins a new round without a comparison, because the round trips
 //! before it are of another queue.
 
+use core::mem::replace;
+
 use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::Duration;
 
@@ -53,6 +55,9 @@ pub(super) const MAX_RTT_THRESH: Param = Param {
     source: "RFC 9406 §4.3 MAX_RTT_THRESH",
 };
 
+/// The round-trip time of a round without a sample (RFC 9406 §4.2).
+const INFINITY: Duration = Duration::MAX;
+
 /// Phase of the first slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
@@ -73,9 +78,9 @@ pub(super) struct HyStart {
     /// `windowEnd`: SND.NXT at the start of the round; its ACK ends the round.
     window_end: u64,
     /// `lastRoundMinRTT`.
-    last_min: Option<Duration>,
+    last_min: Duration,
     /// `currentRoundMinRTT`.
-    current_min: Option<Duration>,
+    current_min: Duration,
     /// `rttSampleCount`.
     samples: u32,
 }
@@ -88,8 +93,8 @@ impl HyStart {
             max_thresh: values.duration(MAX_RTT_THRESH.name),
             phase: if values.bool(HYSTART.name) { Phase::SlowStart } else { Phase::Over },
             window_end: 0,
-            last_min: None,
-            current_min: None,
+            last_min: INFINITY,
+            current_min: INFINITY,
             samples: 0,
         }
     }
@@ -106,8 +111,8 @@ impl HyStart {
 
     /// Forgets the round trips before a pause.
     pub(super) const fn restart(&mut self) {
-        self.last_min = None;
-        self.current_min = None;
+        self.last_min = INFINITY;
+        self.current_min = INFINITY;
         self.samples = 0;
     }
 
@@ -119,14 +124,14 @@ impl HyStart {
             return true;
         }
         let Some(rtt) = ack.rtt else { return false };
-        let current = self.current_min.map_or(rtt, |min| min.min(rtt));
-        self.current_min = Some(current);
+        let current = self.current_min.min(rtt);
+        self.current_min = current;
         self.samples = self.samples.saturating_add(1);
         if self.samples < N_RTT_SAMPLE {
             return false;
         }
         match (self.phase, self.last_min) {
-            (Phase::SlowStart, Some(last)) if current >= last + self.thresh(last) => {
+            (Phase::SlowStart, last) if last < INFINITY && current >= last + self.thresh(last) => {
                 self.phase = Phase::Conservative { baseline: current, rounds: 0 };
             }
             (Phase::Conservative { baseline, .. }, _) if current < baseline => {
@@ -140,7 +145,7 @@ impl HyStart {
     /// Begins a round; returns true if the last conservative one ended.
     fn begin_round(&mut self, snd_nxt: u64) -> bool {
         self.window_end = snd_nxt;
-        self.last_min = self.current_min.take();
+        self.last_min = replace(&mut self.current_min, INFINITY);
         self.samples = 0;
         let Phase::Conservative { rounds, .. } = &mut self.phase else { return false };
         *rounds += 1;

@@ -285,7 +285,7 @@ fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
         start: Instant::ZERO,
         k_us: 0,
         plateau: window,
-        w_est: u128::from(window) << EST_BITS,
+        w_est: window << EST_BITS,
     };
     let mut cubic = Cubic {
         window: CongestionWindow::new(&setup(), BETA),
