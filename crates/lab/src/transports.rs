@@ -164,8 +164,10 @@ impl Transports {
             let mut parts: Vec<String> = Vec::new();
             let replaced = || manifest.replaced.iter().filter(|r| r.scheme == *scheme);
             out.mismatches.extend(replaced().map(|r| settings(r, of)));
-            let whole = |flows, text: String| {
-                if flows == of { text } else { format!("{text} in {flows} of {of} flows") }
+            // Flows of the most frequent fallback that only a part of the flows had.
+            let mut partial = 0;
+            let mut label = |flows: usize, text: String| {
+                if flows == of { parts.push(text) } else { partial = flows.max(partial) }
             };
             let mut points: Vec<&SweepPoint> = runs.iter().map(|r| &r.key.point).collect();
             points.dedup();
@@ -177,7 +179,7 @@ impl Transports {
                 count(&runs, TransportFacts::fell_back, |t| (t.cc.as_str(), t.cc_used.as_str()));
             for ((asked, used), fallback) in fell_back {
                 let (flows, points) = (fallback.flows, narrowed(&fallback));
-                parts.push(whole(flows, format!("ran {used}")));
+                label(flows, format!("ran {used}"));
                 let text = format!(
                     "{scheme}: {flows} of {of} flows ran {used} instead of {asked}{}{}",
                     fallback.reason,
@@ -197,7 +199,7 @@ impl Transports {
             });
             for ((asked, used), fallback) in lost_ecn {
                 let (flows, points) = (fallback.flows, narrowed(&fallback));
-                parts.push(whole(flows, format!("ECN {used}")));
+                label(flows, format!("ECN {used}"));
                 let ran = if used == EcnMode::Off.name() {
                     "ran without ECN".to_owned()
                 } else {
@@ -215,6 +217,9 @@ impl Transports {
                     points,
                     text,
                 ));
+            }
+            if partial > 0 {
+                parts.push(format!("{} fell back", share(partial, of)));
             }
             // A fallback states the effect of a failed negotiation; the mismatches state its cause.
             let ran_says =
@@ -284,6 +289,15 @@ pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::ReplacedSwitch]
     let of = replaced.iter().filter(|r| r.scheme == scheme);
     let parts: Vec<String> = of.map(|r| part(&manifest_entry(r))).collect();
     labelled(scheme, &parts)
+}
+
+/// Returns a share in percent.
+fn share(part: usize, of: usize) -> String {
+    match 100.0 * part as f64 / of as f64 {
+        percent if percent < 0.01 => "<0.01 %".to_owned(),
+        percent if percent < 1.0 => format!("{percent:.2} %"),
+        percent => format!("{percent:.0} %"),
+    }
 }
 
 fn labelled(scheme: &str, parts: &[String]) -> String {

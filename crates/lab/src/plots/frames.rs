@@ -10,7 +10,7 @@ use crate::plots::{PlotInput, at_point};
 /// Limit on points of the slider, so that the page stays small.
 const MAX_FRAMES: usize = 8;
 /// Limit on the points of a series, which the last point does not have.
-const MAX_POINTS: usize = 240;
+const MAX_POINTS: usize = 120;
 
 /// The figures at one point of the sweep.
 pub(crate) struct PointFigures {

@@ -9,8 +9,10 @@ use lowtide_units::parse_packets;
 use crate::naming::point_text;
 use crate::plots::{PlotInput, time_axis};
 
-/// Limit on the points of a trace or of a distribution.
-const MAX_POINTS: usize = 1200;
+/// Limit on the points of a trace.
+const MAX_POINTS: usize = 800;
+/// Limit on the points of a distribution.
+const MAX_LEVELS: usize = 400;
 /// A scheme whose queue stays below this share of the longest one gets another, larger panel.
 const SMALL: f64 = 0.25;
 
@@ -135,7 +137,7 @@ pub(crate) fn distribution(
             part,
             style,
             kind: SeriesKind::Steps,
-            points: thinned(&points, MAX_POINTS),
+            points: thinned(&points, MAX_LEVELS),
         });
     }
     if series.is_empty() {

@@ -6,7 +6,7 @@ use lowtide_rows::ProbeRow;
 use crate::plots::{PlotInput, time_axis};
 
 /// Limit on the points of a trace.
-const MAX_POINTS: usize = 1200;
+const MAX_POINTS: usize = 800;
 /// Limit on schemes with a panel.
 const MAX_PANELS: usize = 6;
 
