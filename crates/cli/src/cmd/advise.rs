@@ -158,6 +158,13 @@ fn sentences(advice: &FabricAdvice) -> Vec<String> {
          without queues).",
         advice.k_above_packets, advice.rtt_us,
     ));
+    out.push(match advice.burst_segments {
+        0 | 1 => "The hosts of this scenario send segments one by one. Hosts with segmentation \
+                  offload send bursts of up to 64 kB, which may need a larger K: repeat with \
+                  -s transport.host-profile=linux."
+            .to_owned(),
+        n => format!("The hosts send bursts of up to {n} segments (segmentation offload)."),
+    });
     if let Some(alpha) = advice.chosen_alpha() {
         out.push(format!(
             "alpha of the shared memory: {}, with a tail of {} and {:.1} drops per run.",

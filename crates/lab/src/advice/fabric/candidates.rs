@@ -10,8 +10,11 @@ use crate::error::LabError;
 use crate::ideal::BasePath;
 use crate::times::bytes;
 
-/// Candidates as multiples of the analysis' K, numerator and denominator.
-const MULTIPLES: [(u64, u64); 7] = [(1, 4), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1)];
+/// The least candidate is the analysis' K divided by this; each further one is twice as large.
+const BELOW: u64 = 4;
+/// The candidates end at this many times the analysis' K, or at this many bursts of a host.
+const ABOVE: u64 = 16;
+const BURSTS: u64 = 4;
 /// Least K: a smaller one marks nearly every packet of a window.
 const MIN_PACKETS: u64 = 4;
 /// Round trips of the runs that fill a line: warm-up, and all.
@@ -98,15 +101,24 @@ pub(super) fn subject(scenario: &Scenario) -> Result<Subject, LabError> {
     })
 }
 
-/// Candidates for K in packets, ascending: multiples of the analysis' bound that the buffer allows.
-pub(super) fn candidates(subject: &Subject, k_above: f64) -> Vec<u64> {
-    let base = (k_above.floor() as u64 + 1).max(MIN_PACKETS);
-    let mut all: Vec<u64> =
-        MULTIPLES.iter().map(|(n, d)| rounded((base * n / d).max(MIN_PACKETS))).collect();
-    all.dedup();
+/// Candidates for K in packets, ascending, that the buffer allows. The analysis assumes hosts
+/// without bursts; a host's burst of `burst` segments needs more room (DCTCP §4.1).
+pub(super) fn candidates(subject: &Subject, k_above: f64, burst: u64) -> Vec<u64> {
+    let all = ladder(k_above, burst);
     let allowed =
         |k: &u64| with_k(&subject.scenario, k * PACKET.as_u64()).is_ok_and(|s| s.expand().is_ok());
     all.into_iter().filter(allowed).collect()
+}
+
+/// Powers of two times the analysis' bound, packets.
+fn ladder(k_above: f64, burst: u64) -> Vec<u64> {
+    let base = (k_above.floor() as u64 + 1).max(MIN_PACKETS);
+    let most = (ABOVE * base).max(if burst > 1 { BURSTS * burst } else { 0 });
+    let powers = (0..u64::BITS).map(|i| base.saturating_mul(1 << i) / BELOW);
+    let mut all: Vec<u64> =
+        powers.take_while(|k| *k <= most).map(|k| rounded(k.max(MIN_PACKETS))).collect();
+    all.dedup();
+    all
 }
 
 /// Rounds to two digits.
@@ -188,6 +200,13 @@ mod tests {
         for (n, shown) in [(4, 4), (17, 17), (99, 99), (123, 120), (127, 130), (1288, 1300)] {
             assert_eq!(rounded(n), shown, "{n}");
         }
+    }
+
+    #[test]
+    fn candidates_reach_beyond_the_bursts_of_hosts() {
+        assert_eq!(ladder(9.5, 1), [4, 5, 10, 20, 40, 80, 160]);
+        assert_eq!(ladder(1.2, 1), [4, 8, 16, 32, 64]);
+        assert_eq!(ladder(1.2, 45), [4, 8, 16, 32, 64, 128]);
     }
 
     #[test]

@@ -102,6 +102,8 @@ pub struct FabricAdvice {
     pub rtt_us: f64,
     /// Hosts.
     pub hosts: usize,
+    /// Most segments that a host passes to its NIC at once; 1 without segmentation offload.
+    pub burst_segments: u32,
     /// Lower bound of K by the analysis (DCTCP eq. 13), packets.
     pub k_above_packets: f64,
     /// Traffic group whose short flows count.
@@ -156,7 +158,9 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
     let seconds = path.rtt.as_ps() as f64 / 1e12;
     let bdp = bdp_packets(path.rate.as_bps() as f64, seconds, WIRE_BYTES);
     let k_above = dctcp::min_k(bdp).map_err(|e| wrong(&e.to_string()))?;
-    let packets = candidates(&subject, k_above);
+    let bursts = subject.setup.hosts.iter().map(|host| host.config.tso_segments);
+    let burst_segments = bursts.max().unwrap_or(1);
+    let packets = candidates(&subject, k_above, u64::from(burst_segments));
     if packets.len() < 2 {
         return Err(wrong(
             "the buffer leaves fewer than two values for K: it holds too few packets",
@@ -222,6 +226,7 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         line_bps: path.rate.as_bps(),
         rtt_us: path.rtt.as_ps() as f64 / 1e6,
         hosts: subject.setup.hosts.len(),
+        burst_segments,
         k_above_packets: k_above,
         group: subject.group.clone(),
         candidates: rows,
