@@ -99,7 +99,7 @@ impl Vendor {
                 },
                 Source {
                     title: "Cisco Nexus 9000 NX-OS QoS Configuration Guide, Queuing and Scheduling",
-                    version: "10.5(x)",
+                    version: "10.5(x), of which only the beginning was read",
                     url: "https://www.cisco.com/c/en/us/td/docs/dcn/nx-os/nexus9000/105x/\
                           configuration/qos/cisco-nexus-9000-series-nx-os-quality-of-service-\
                           configuration-guide-105x/m-configuring-queuing-and-scheduling.html",
@@ -120,7 +120,7 @@ impl Vendor {
                 },
                 Source {
                     title: "Juniper Validated Design, AI Data Center Multitenancy, QFX5240",
-                    version: "Junos Evolved",
+                    version: "Junos Evolved, read in a collection of its configurations",
                     url: "https://www.juniper.net/documentation/us/en/software/jvd/\
                           jvd-ai-dc-evpn-multitenancy/index.html",
                 },
