@@ -62,7 +62,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
-pub(crate) use switch_config::{ExportArgs, ImportArgs, SwitchFormat};
+pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
@@ -107,7 +107,7 @@ pub(crate) enum Command {
     /// Read the configuration of a switch (SONiC) into `[switch]` of a scenario
     #[command(after_long_help = switch_config::IMPORT_EXAMPLES)]
     Import(ImportArgs),
-    /// Print the switch of a scenario as a configuration (SONiC)
+    /// Print the switch of a scenario as the lines of a real one (SONiC and others)
     #[command(after_long_help = switch_config::EXPORT_EXAMPLES)]
     Export(ExportArgs),
     /// Check a scenario and estimate its cost, or verify the hashes of a run directory

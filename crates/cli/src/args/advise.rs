@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lowtide_units::{Fraction, Rate, parse_fraction, parse_rate};
+use lowtide_switch_config::Vendor;
+use lowtide_units::{Bytes, Fraction, Rate, parse_fraction, parse_rate};
+
+use super::switch_config::{size, vendor};
 
 pub(super) const EXAMPLES: &str = "\
 The rule: of the values of K at which two long DCTCP flows fill a host's line within one point of
@@ -61,8 +64,14 @@ pub(crate) struct AdviseArgs {
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    /// Operating system of the switches, whose lines are printed
+    #[arg(long, value_name = "NAME", default_value = "sonic", value_parser = vendor())]
+    pub(crate) switch: Vendor,
+    /// Memory of each queue, for Junos, whose thresholds are percentages of it
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) queue_memory: Option<Bytes>,
     /// Directory for the knee figure (SVG, CSV), the scenario with the advised values, and the
-    /// lines of the switch (SONiC); default: none are written
+    /// lines of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

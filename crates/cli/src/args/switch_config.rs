@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use lowtide_switch_config::Vendor;
+use lowtide_units::{Bytes, parse_bytes};
 
 use super::ScenarioArgs;
 
@@ -15,25 +18,42 @@ Examples:
   lowtide import sonic qos.json buffers.json --queue 0    the settings of queue 0";
 
 pub(super) const EXPORT_EXAMPLES: &str = "\
-Only what SONiC can express is exported; anything else is an error that names the key.
-docs/howto/switches.md has the rules.
+Only what the switch can express is exported; anything else is an error that names the key. The
+comments of the lines name the documents, what happens to packets that are not ECT, and what was
+rounded; SONiC's JSON has no comments, so they are on stderr. docs/howto/switches.md has the rules.
 
 Examples:
   lowtide export sonic leaf-spine -s switch.mark.not-ect=drop --ports Ethernet0,Ethernet4
-  lowtide export sonic mine.toml -s switch.mark.k='97500 B' > lowtide.json";
+  lowtide export sonic mine.toml -s switch.mark.k='97500 B' > lowtide.json
+  lowtide export cumulus leaf-spine --ports swp1,swp2 --queue 3
+  lowtide export junos leaf-spine --queue-memory '400 kB'    K as a percentage";
 
-/// Format of the configuration of a switch.
+/// Format of a configuration that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum SwitchFormat {
+pub(crate) enum ImportFormat {
     /// Tables of SONiC's CONFIG_DB, JSON.
     Sonic,
+}
+
+/// Parses the name of a switch's operating system.
+pub(super) fn vendor() -> impl TypedValueParser<Value = Vendor> {
+    let values = Vendor::ALL.map(|v| PossibleValue::new(v.name()).help(v.title()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let named = Vendor::ALL.into_iter().find(|vendor| vendor.name() == name);
+        named.ok_or("no such switch")
+    })
+}
+
+/// Parses `400 kB`.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    parse_bytes(text).map_err(|e| e.to_string())
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Format
     #[arg(value_enum)]
-    pub(crate) format: SwitchFormat,
+    pub(crate) format: ImportFormat,
     /// Files of one switch
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -44,13 +64,13 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Format
-    #[arg(value_enum)]
-    pub(crate) format: SwitchFormat,
+    /// Operating system of the switch
+    #[arg(value_parser = vendor())]
+    pub(crate) switch: Vendor,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Ports of the switch
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "Ethernet0")]
+    /// Ports of the switch; default: its first one, as an example
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) ports: Vec<String>,
     /// Egress queue
     #[arg(long, value_name = "N", default_value_t = 0,
@@ -60,4 +80,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
           value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) packet: u32,
+    /// Memory of the queue, for Junos, whose thresholds are percentages of it; default: the fixed
+    /// limit of the scenario, if it has one
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) queue_memory: Option<Bytes>,
 }

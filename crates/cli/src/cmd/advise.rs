@@ -10,12 +10,13 @@ use lowtide_lab::advice::fabric::{
 };
 use lowtide_record::write_atomic;
 use lowtide_scenario::{HOPS_PER_SECOND, RunSpec, Scenario};
-use lowtide_sonic::Placement;
+use lowtide_switch_config::{Configuration, Content, Placement};
 use serde::Serialize;
 
 use crate::args::AdviseArgs;
 use crate::cmd::run::processors;
 use crate::cmd::set;
+use crate::cmd::switch_config::{as_json, lines};
 use crate::error::CommandError;
 use crate::output::Output;
 
@@ -27,7 +28,7 @@ struct AdviseOutput<'a> {
     sentences: Vec<String>,
     #[serde(flatten)]
     advice: &'a FabricAdvice,
-    sonic: Option<serde_json::Value>,
+    switch: Option<serde_json::Value>,
 }
 
 pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError> {
@@ -37,10 +38,10 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     let request = FabricRequest { scenario, hops, jobs };
     let advice = advise(&request, &|what| out.note(&format!("simulating {what}")))?;
     let advised = advice.apply(&request.scenario)?;
-    let sonic = sonic(&advised);
+    let switch = switch(&advised, args);
     let sentences = sentences(&advice);
     if let Some(dir) = &args.out {
-        write(dir, &advice, &advised, sonic.as_ref().ok())?;
+        write(dir, &advice, &advised, switch.as_ref().ok())?;
     }
     if out.json {
         return out.json(&AdviseOutput {
@@ -49,7 +50,7 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
             scenario: request.scenario.name(),
             sentences,
             advice: &advice,
-            sonic: sonic.ok(),
+            switch: switch.as_ref().ok().map(as_json),
         });
     }
     for sentence in &sentences {
@@ -57,16 +58,10 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     }
     out.text("")?;
     table(&advice, out)?;
-    match sonic {
-        Ok(json) => {
-            out.text("\nSONiC (docs/howto/switches.md):")?;
-            let wred = serde_json::json!({ "WRED_PROFILE": json.get("WRED_PROFILE") });
-            out.paragraph(&wred.to_string())?;
-            if let Some(profile) = json.get("BUFFER_PROFILE") {
-                out.paragraph(&serde_json::json!({ "BUFFER_PROFILE": profile }).to_string())?;
-            }
-        }
-        Err(why) => out.text(&format!("\nno lines for SONiC: {why}"))?,
+    out.text(&format!("\n{} (docs/howto/switches.md):", args.switch))?;
+    match switch {
+        Ok(configuration) => print_switch(&configuration, out)?,
+        Err(why) => out.paragraph(&format!("no lines: {why}"))?,
     }
     if let Some(dir) = &args.out {
         out.text(&format!("knee figure, scenario and switch: {}", dir.display()))?;
@@ -93,15 +88,30 @@ fn scenario(args: &AdviseArgs) -> Result<Scenario, CommandError> {
     Ok(fabric.scenario()?)
 }
 
-/// The tables of a SONiC switch with the advised values, or why there are none.
-fn sonic(advised: &Scenario) -> Result<serde_json::Value, String> {
+/// The lines of a switch with the advised values, or why there are none.
+fn switch(advised: &Scenario, args: &AdviseArgs) -> Result<Configuration, String> {
     let plan = advised.expand().map_err(|e| e.to_string())?;
     let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     let table: toml::Table = resolved.parse().unwrap_or_default();
     let switch = table.get("switch").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-    let place = Placement { ports: vec!["Ethernet0".to_owned()], queue: 0 };
-    let settings = lowtide_sonic::from_switch(&switch, PACKET);
-    settings.and_then(|s| lowtide_sonic::export(&s, &place)).map_err(|e| e.to_string())
+    let place = Placement { queue_memory: args.queue_memory, ..Placement::default() };
+    lines(args.switch, &switch, PACKET, &place).map_err(|e| e.to_string())
+}
+
+/// Prints lines with their comments, or the two profiles of SONiC's tables after the notes.
+fn print_switch(configuration: &Configuration, out: Output) -> Result<(), CommandError> {
+    let Content::Json(tables) = &configuration.content else {
+        return out.text(&configuration.file());
+    };
+    for note in &configuration.notes {
+        out.paragraph(note)?;
+    }
+    for name in ["WRED_PROFILE", "BUFFER_PROFILE"] {
+        if let Some(profile) = tables.get(name) {
+            out.paragraph(&serde_json::json!({ name: profile }).to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// The advice in words, the answer first.
@@ -238,7 +248,7 @@ fn write(
     dir: &Path,
     advice: &FabricAdvice,
     advised: &Scenario,
-    sonic: Option<&serde_json::Value>,
+    switch: Option<&Configuration>,
 ) -> Result<(), CommandError> {
     let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
     let figure = FigureFiles::of(&knee(advice)).map_err(|e| CommandError::Run(e.to_string()))?;
@@ -247,8 +257,8 @@ fn write(
     fs::create_dir_all(dir).map_err(wrong)?;
     let mut files =
         vec![("knee.svg", figure.svg), ("knee.csv", figure.csv), ("advised.toml", resolved)];
-    if let Some(json) = sonic {
-        files.push(("sonic.json", format!("{json:#}\n")));
+    if let Some(configuration) = switch {
+        files.push((configuration.vendor.file_name(), configuration.file()));
     }
     for (name, text) in files {
         write_atomic(&dir.join(name), text.as_bytes())

@@ -4,29 +4,32 @@ use std::fs;
 use std::path::Path;
 
 use lowtide_scenario::RunPlan;
-use lowtide_sonic::{Placement, SonicError};
+use lowtide_switch_config::{ConfigError, Configuration, Content, Placement, Signal, Vendor};
 use lowtide_units::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toml::Table;
 
-use crate::args::{ExportArgs, ImportArgs, SwitchFormat};
+use crate::args::{ExportArgs, ImportArgs, ImportFormat};
 use crate::cmd::{expand, scenario};
 use crate::error::CommandError;
 use crate::output::Output;
 
-fn wrong(error: &SonicError) -> CommandError {
+fn wrong(error: &ConfigError) -> CommandError {
     CommandError::Usage(error.to_string(), None)
 }
 
 pub(crate) fn import(args: &ImportArgs, out: Output) -> Result<(), CommandError> {
-    let SwitchFormat::Sonic = args.format;
+    let ImportFormat::Sonic = args.format;
     let files: Vec<Value> = args.files.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
-    let settings = lowtide_sonic::import(&files, args.queue).map_err(|e| wrong(&e))?;
-    if settings.marking.is_some_and(|m| m.ecn) {
+    let settings =
+        lowtide_switch_config::import_sonic(&files, args.queue).map_err(|e| wrong(&e))?;
+    if settings.marking.is_some_and(|m| m.signal != Signal::Drop) {
         out.note("packets that are not ECN-capable are dropped where others are marked");
     }
-    let switch =
-        Table::from_iter([("switch".to_owned(), lowtide_sonic::to_switch(&settings).into())]);
+    let switch = Table::from_iter([(
+        "switch".to_owned(),
+        lowtide_switch_config::to_switch(&settings).into(),
+    )]);
     if out.json {
         return out.json(&switch);
     }
@@ -40,12 +43,46 @@ fn read(path: &Path) -> Result<Value, CommandError> {
 }
 
 pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError> {
-    let SwitchFormat::Sonic = args.format;
     let plan = expand(&scenario(&args.scenario)?, out)?;
-    let settings = lowtide_sonic::from_switch(&only_switch(&plan)?, Bytes::new(args.packet.into()));
-    let place = Placement { ports: args.ports.clone(), queue: args.queue };
-    let json = settings.and_then(|settings| lowtide_sonic::export(&settings, &place));
-    out.json(&json.map_err(|e| wrong(&e))?)
+    let packet = Bytes::new(args.packet.into());
+    let place =
+        Placement { ports: args.ports.clone(), queue: args.queue, queue_memory: args.queue_memory };
+    let configuration = lines(args.switch, &only_switch(&plan)?, packet, &place);
+    let configuration = configuration.map_err(|e| wrong(&e))?;
+    if let Content::Json(tables) = &configuration.content {
+        for note in &configuration.notes {
+            out.note(note);
+        }
+        return out.json(tables);
+    }
+    if out.json {
+        return out.json(&as_json(&configuration));
+    }
+    Output::raw(&configuration.file())
+}
+
+/// The lines of a switch with the table `[switch]`.
+pub(crate) fn lines(
+    vendor: Vendor,
+    switch: &Table,
+    packet: Bytes,
+    place: &Placement,
+) -> Result<Configuration, ConfigError> {
+    let settings = lowtide_switch_config::from_switch(vendor, switch, packet)?;
+    lowtide_switch_config::export(vendor, &settings, place)
+}
+
+/// The lines with their notes, as `--json` prints them.
+pub(crate) fn as_json(configuration: &Configuration) -> Value {
+    let content = match &configuration.content {
+        Content::Json(tables) => tables.clone(),
+        Content::Lines(lines) => Value::from(lines.as_str()),
+    };
+    json!({
+        "name": configuration.vendor.name(),
+        "configuration": content,
+        "notes": configuration.notes,
+    })
 }
 
 /// The table `[switch]` that all runs of the plan have.

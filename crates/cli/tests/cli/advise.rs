@@ -44,8 +44,24 @@ fn the_answer_comes_first_and_its_files_are_usable() {
     let chosen = &candidates[usize::try_from(json["advised"].as_u64().unwrap()).unwrap()];
     // Terminal and JSON agree, and the switch has the advised K.
     assert!(text.starts_with(&format!("Set K = {} packets", chosen["k_packets"])), "{text}");
-    let wred = &json["sonic"]["WRED_PROFILE"]["LOWTIDE"]["green_min_threshold"];
+    let tables = &json["switch"]["configuration"];
+    let wred = &tables["WRED_PROFILE"]["LOWTIDE"]["green_min_threshold"];
     assert_eq!(wred.as_str().unwrap(), chosen["k_bytes"].to_string());
+}
+
+#[test]
+fn the_lines_are_those_of_the_named_switch() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let advised = lowtide(&[&SMALL[..], &["--switch", "cumulus", "-o", out]].concat());
+    assert!(advised.status.success(), "{}", stderr(&advised));
+    let (text, file) = (stdout(&advised), std::fs::read_to_string(dir.path().join("cumulus.sh")));
+    let file = file.unwrap();
+    assert!(text.contains(file.trim_end()), "{text}");
+    assert!(file.contains(" red enable\n") && file.contains("shared-alpha alpha_"), "{file}");
+    let refused = lowtide(&[&SMALL[..], &["--switch", "junos", "--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert!(json["switch"].is_null() && json["advised"].is_u64(), "{json}");
 }
 
 #[test]

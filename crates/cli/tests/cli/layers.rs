@@ -10,7 +10,7 @@ use serde_json::Value;
 const ORDER: [&str; 32] = [
     "lowtide-units",
     "lowtide-schema",
-    "lowtide-sonic",
+    "lowtide-switch-config",
     "lowtide-rows",
     "lowtide-wire",
     "lowtide-capture",

@@ -13,11 +13,43 @@ fn a_switch_goes_to_sonic_and_comes_back() {
         lowtide(&[&["export", "sonic", "leaf-spine", "--queue", "3"], &set[..]].concat());
     assert!(exported.status.success(), "{}", stderr(&exported));
     fs::write(&file, &exported.stdout).unwrap();
+    // JSON has no comments, so its document is named beside it.
+    assert!(stderr(&exported).contains("Source: YANG model"), "{}", stderr(&exported));
     let imported = lowtide(&["import", "sonic", file.to_str().unwrap()]);
     let toml = "[switch]\nbuffer = \"dynamic\"\nalpha = \"1\"\nmemory = \"4 MB\"\n\n\
                 [switch.mark]\nkind = \"step\"\nk = \"97500 B\"\nnot-ect = \"drop\"\n";
     assert_eq!(stdout(&imported), toml, "{}", stderr(&imported));
     assert!(stderr(&imported).contains("not ECN-capable"), "{}", stderr(&imported));
+}
+
+#[test]
+fn other_switches_have_lines_with_their_documents() {
+    let drop = ["-s", "switch.mark.k=97500 B", "-s", "switch.mark.not-ect=drop"];
+    let export = |args: &[&str], set: &[&str]| {
+        let exported = lowtide(&[&["export"], args, set].concat());
+        assert!(exported.status.success(), "{args:?}: {}", stderr(&exported));
+        stdout(&exported)
+    };
+    for (args, line) in [
+        (
+            &["cumulus", "leaf-spine", "--ports", "swp1,swp2", "--queue", "3"][..],
+            "nv set interface swp1,swp2 qos congestion-control profile lowtide\n",
+        ),
+        (&["nxos", "leaf-spine"], "minimum-threshold 98 kbytes maximum-threshold 98 kbytes"),
+        (&["junos", "leaf-spine", "--queue-memory", "400 kB"], "fill-level [ 24 25 ];"),
+    ] {
+        let text = export(args, &drop);
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("Source: ") && text.contains("not tried on a switch"), "{text}");
+    }
+    // The rule for packets that are not ECT is the simulated one.
+    assert!(export(&["cumulus", "leaf-spine"], &drop).contains(" red enable\n"));
+    assert!(export(&["cumulus", "leaf-spine"], &[]).contains(" red disable\n"));
+    let json = export(&["nxos", "leaf-spine", "--json"], &drop);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["name"], "nxos");
+    assert!(json["configuration"].as_str().unwrap().starts_with("policy-map type queuing"));
+    assert!(json["notes"][0].as_str().unwrap().starts_with("Source: "));
 }
 
 #[test]
@@ -38,7 +70,7 @@ fn what_a_switch_cannot_do_is_refused() {
                 "-s",
                 "switch.mark.not-ect=drop",
             ],
-            "`alpha`: alpha is 2^dynamic_th",
+            "`alpha`: alpha is a power of two from 1/128 to 64",
         ),
         (
             &["export", "sonic", "leaf-spine", "--over", "switch.mark.k=20 pkt,65 pkt"],
@@ -47,6 +79,11 @@ fn what_a_switch_cannot_do_is_refused() {
         (&["import", "sonic", file], "no.json: not JSON"),
         (&["import", "sonic", "missing.json"], "missing.json: No such file"),
         (&["import", "junos", file], "possible values: sonic"),
+        (&["export", "ios", "leaf-spine"], "possible values: sonic, cumulus, nxos, junos"),
+        (&["export", "nxos", "leaf-spine"], "Cisco NX-OS cannot express `mark.not-ect`"),
+        (&["export", "cumulus", "leaf-spine", "--queue", "9"], "egress queues are 0 to 7, not 9"),
+        (&["export", "junos", "leaf-spine"], "state it with --queue-memory"),
+        (&["export", "junos", "leaf-spine", "--queue-memory", "9"], "no unit"),
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}");

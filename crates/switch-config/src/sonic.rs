@@ -1,12 +1,26 @@
-//! [`Settings`] to and from the tables of CONFIG_DB.
+//! SONiC: [`Settings`] to and from the tables of CONFIG_DB (`WRED_PROFILE`, `QUEUE`,
+//! `BUFFER_POOL`, `BUFFER_PROFILE`, `BUFFER_QUEUE`, `PORT`).
+//!
+//! Thresholds are in bytes and may be equal. Packets that are not ECT are dropped where others are
+//! marked. Packets are green unless a switch meters them, so only the green thresholds count.
+//! Importing an export returns the same settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_units::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::error::SonicError;
-use crate::settings::{Buffer, MAX_EXPONENT, MIN_EXPONENT, Marking, Settings, Thresholds};
+use crate::configuration::{Configuration, Content, Placement};
+use crate::error::ConfigError;
+use crate::settings::{
+    Buffer, MAX_EXPONENT, MIN_EXPONENT, Marking, NotEct, Settings, Signal, Thresholds, exponent,
+    power_of_two,
+};
+use crate::vendor::Vendor;
+
+const VENDOR: Vendor = Vendor::Sonic;
+/// Egress queues of a port, unicast and multicast.
+const QUEUES: u8 = 20;
 
 /// Name of the exported WRED profile.
 const WRED: &str = "LOWTIDE";
@@ -19,70 +33,81 @@ const MARK_GREEN: [&str; 4] = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_
 /// Values of `ecn` with which they are dropped.
 const DROP_GREEN: [&str; 4] = ["ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red"];
 
-/// Ports and queue that an export is for.
-#[derive(Clone, Debug)]
-pub struct Placement {
-    /// Names of the ports, as `Ethernet0`.
-    pub ports: Vec<String>,
-    /// Number of the egress queue.
-    pub queue: u8,
-}
-
 /// Returns the tables for a switch, as `config load` and `sonic-cfggen -j` read them.
 ///
 /// # Errors
-/// What is reserved for the ports is more than the memory.
-pub fn export(settings: &Settings, place: &Placement) -> Result<Value, SonicError> {
+/// SONiC cannot express a setting, or what is reserved for the ports is more than the memory.
+pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configuration, ConfigError> {
+    place.check(VENDOR, QUEUES, true)?;
+    let ports = place.ports_or("Ethernet0");
     let mut out = Map::new();
+    let mut notes = Vec::new();
     let at = |port: &String| format!("{port}|{}", place.queue);
     let per_port = |field: &str, name: &str| -> Value {
-        place
-            .ports
-            .iter()
-            .map(|port| (at(port), json!({ field: name })))
-            .collect::<Map<_, _>>()
-            .into()
+        ports.iter().map(|port| (at(port), json!({ field: name }))).collect::<Map<_, _>>().into()
     };
     if let Some(marking) = settings.marking {
+        notes.push(not_ect(marking.signal)?.to_owned());
         out.insert("WRED_PROFILE".to_owned(), json!({ WRED: wred(marking) }));
         out.insert("QUEUE".to_owned(), per_port("wred_profile", WRED));
     }
-    let Some(buffer) = settings.buffer else { return Ok(out.into()) };
-    let (pool, profile) = match buffer {
-        Buffer::Dynamic { exponent, memory, reserved } => {
-            let ports = place.ports.len() as u64;
+    if let Some(buffer) = settings.buffer {
+        let (pool, profile) = pool_and_profile(buffer, ports.len() as u64)?;
+        out.insert("BUFFER_POOL".to_owned(), json!({ BUFFER_POOL: pool }));
+        out.insert("BUFFER_PROFILE".to_owned(), json!({ BUFFER_PROFILE: profile }));
+        out.insert("BUFFER_QUEUE".to_owned(), per_port("profile", BUFFER_PROFILE));
+    }
+    Ok(Configuration::new(VENDOR, Content::Json(out.into()), notes))
+}
+
+/// The entries of `BUFFER_POOL` and `BUFFER_PROFILE`.
+fn pool_and_profile(buffer: Buffer, ports: u64) -> Result<(Value, Value), ConfigError> {
+    Ok(match buffer {
+        Buffer::Dynamic { alpha, memory, reserved } => {
             let all = reserved.as_u64().checked_mul(ports);
             let Some(pool) = all.and_then(|all| memory.as_u64().checked_sub(all)) else {
                 let problem = format!("{reserved} for each of {ports} ports exceed {memory}");
-                return Err(SonicError::inexpressible("reserved", problem));
+                return Err(ConfigError::inexpressible(VENDOR, "reserved", problem));
             };
-            let pool = json!({"type": "egress", "mode": "dynamic", "size": pool.to_string()});
+            let exponent = exponent(VENDOR, alpha)?.to_string();
             let reserved = reserved.as_u64().to_string();
-            let profile = json!({
-                "pool": BUFFER_POOL, "size": reserved, "dynamic_th": exponent.to_string(),
-            });
-            (pool, profile)
+            (
+                json!({"type": "egress", "mode": "dynamic", "size": pool.to_string()}),
+                json!({"pool": BUFFER_POOL, "size": reserved, "dynamic_th": exponent}),
+            )
         }
         Buffer::Static(limit) => {
             let limit = limit.as_u64().to_string();
-            let pool = json!({"type": "egress", "mode": "static", "size": limit});
-            (pool, json!({"pool": BUFFER_POOL, "size": "0", "static_th": limit}))
+            (
+                json!({"type": "egress", "mode": "static", "size": limit}),
+                json!({"pool": BUFFER_POOL, "size": "0", "static_th": limit}),
+            )
         }
-    };
-    out.insert("BUFFER_POOL".to_owned(), json!({ BUFFER_POOL: pool }));
-    out.insert("BUFFER_PROFILE".to_owned(), json!({ BUFFER_PROFILE: profile }));
-    out.insert("BUFFER_QUEUE".to_owned(), per_port("profile", BUFFER_PROFILE));
-    Ok(out.into())
+    })
+}
+
+/// The sentence about packets that are not ECT.
+fn not_ect(signal: Signal) -> Result<&'static str, ConfigError> {
+    match signal {
+        Signal::Mark(NotEct::Drop) => {
+            Ok("Packets that are not ECT are dropped where others are marked, as simulated.")
+        }
+        Signal::Mark(NotEct::Ignore) => Err(ConfigError::inexpressible(
+            VENDOR,
+            "mark.not-ect",
+            "WRED drops packets that are not ECN-capable where it marks others: simulate \
+             `not-ect = \"drop\"`, or give them another queue",
+        )),
+        Signal::Drop => Ok("All packets are dropped by WRED, ECT or not, as simulated."),
+    }
 }
 
 /// Fields of a WRED profile; all colours have the values of green.
 fn wred(marking: Marking) -> Value {
-    let (min, max, percent) = match marking.thresholds {
-        Thresholds::Step(k) => (k, k, 100),
-        Thresholds::Ramp { min, max, max_percent } => (min, max, max_percent),
-    };
+    let (min, max, percent) = marking.thresholds.corners();
+    let ecn = if marking.signal == Signal::Drop { "ecn_none" } else { "ecn_all" };
     let mut fields = Map::new();
-    fields.insert("ecn".to_owned(), if marking.ecn { "ecn_all" } else { "ecn_none" }.into());
+    fields.insert("ecn".to_owned(), ecn.into());
     for colour in ["green", "yellow", "red"] {
         for (field, value) in [
             (format!("wred_{colour}_enable"), "true".to_owned()),
@@ -101,13 +126,13 @@ fn wred(marking: Marking) -> Value {
 ///
 /// # Errors
 /// A table or field is missing or wrong, or the queues differ.
-pub fn import(files: &[Value], queue: Option<u8>) -> Result<Settings, SonicError> {
+pub fn import(files: &[Value], queue: Option<u8>) -> Result<Settings, ConfigError> {
     let tables = Tables::merge(files)?;
     let wred = tables.of_queue("QUEUE", "wred_profile", "WRED_PROFILE", queue)?;
     let buffer = tables.of_queue("BUFFER_QUEUE", "profile", "BUFFER_PROFILE", queue)?;
     if wred.is_none() && buffer.is_none() {
         let at = "WRED_PROFILE, BUFFER_PROFILE";
-        return Err(SonicError::field(at, "the files have neither table for an egress queue"));
+        return Err(ConfigError::field(at, "the files have neither table for an egress queue"));
     }
     let marking = wred.map(|name| tables.marking(&name)).transpose()?.flatten();
     let buffer = buffer.map(|name| tables.buffer(&name)).transpose()?;
@@ -122,10 +147,10 @@ type Fields = BTreeMap<String, String>;
 struct Tables(BTreeMap<String, BTreeMap<String, Fields>>);
 
 impl Tables {
-    fn merge(files: &[Value]) -> Result<Self, SonicError> {
+    fn merge(files: &[Value]) -> Result<Self, ConfigError> {
         let mut all = Self::default();
         let not_an_object =
-            |at: &str| SonicError::field(at, "expected an object, as CONFIG_DB has it");
+            |at: &str| ConfigError::field(at, "expected an object, as CONFIG_DB has it");
         for file in files {
             let tables = file.as_object().ok_or_else(|| not_an_object("the file"))?;
             for (table, entries) in tables {
@@ -137,7 +162,7 @@ impl Tables {
                     let entries = all.0.entry(table.clone()).or_default();
                     let old = entries.insert(entry.clone(), fields.clone());
                     if old.is_some_and(|old| old != fields) {
-                        return Err(SonicError::Conflict(at));
+                        return Err(ConfigError::Conflict(at));
                     }
                 }
             }
@@ -157,14 +182,14 @@ impl Tables {
         field: &str,
         profiles: &str,
         queue: Option<u8>,
-    ) -> Result<Option<String>, SonicError> {
+    ) -> Result<Option<String>, ConfigError> {
         let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for (entry, fields) in self.entries(table) {
             let Some(name) = fields.get(field) else { continue };
             let numbers = entry.rsplit('|').next().unwrap_or_default();
             let (first, last) = queue_range(numbers).ok_or_else(|| {
                 let problem = "expected PORT|QUEUE or PORT|FIRST-LAST";
-                SonicError::field(format!("{table}|{entry}"), problem)
+                ConfigError::field(format!("{table}|{entry}"), problem)
             })?;
             if queue.is_none_or(|n| (first..=last).contains(&n)) {
                 names.entry(referenced(name).to_owned()).or_default().insert(numbers);
@@ -182,7 +207,7 @@ impl Tables {
                     format!("{} ({name})", queues.join(", "))
                 })
                 .collect();
-            return Err(SonicError::SeveralQueues(format!("{table} {}", list.join("; "))));
+            return Err(ConfigError::SeveralQueues(format!("{table} {}", list.join("; "))));
         }
         Ok(names.into_keys().next())
     }
@@ -194,13 +219,13 @@ impl Tables {
         pool.ok().and_then(|pool| pool.get("type")).is_none_or(|kind| kind != "ingress")
     }
 
-    fn entry(&self, table: &str, name: &str) -> Result<&Fields, SonicError> {
+    fn entry(&self, table: &str, name: &str) -> Result<&Fields, ConfigError> {
         self.0.get(table).and_then(|entries| entries.get(name)).ok_or_else(|| {
-            SonicError::field(format!("{table}|{name}"), "the files do not have this entry")
+            ConfigError::field(format!("{table}|{name}"), "the files do not have this entry")
         })
     }
 
-    fn marking(&self, name: &str) -> Result<Option<Marking>, SonicError> {
+    fn marking(&self, name: &str) -> Result<Option<Marking>, ConfigError> {
         let fields = self.entry("WRED_PROFILE", name)?;
         let at = |field: &str| format!("WRED_PROFILE|{name}|{field}");
         if fields.get("wred_green_enable").is_none_or(|on| on != "true") {
@@ -212,9 +237,14 @@ impl Tables {
             _ if DROP_GREEN.contains(&ecn) => false,
             _ => {
                 let known = [MARK_GREEN, DROP_GREEN].concat().join(", ");
-                return Err(SonicError::field(at("ecn"), format!("`{ecn}` is none of {known}")));
+                return Err(ConfigError::field(at("ecn"), format!("`{ecn}` is none of {known}")));
             }
         };
+        // Since revision 2026-06-23 of the YANG model marks may start before drops.
+        if ecn && let Some(field) = fields.keys().find(|field| field.starts_with("ecn_green_")) {
+            let problem = "thresholds of marks that differ from those of drops are not modelled";
+            return Err(ConfigError::field(at(field), problem));
+        }
         let number = |field: &str| number(fields, field, &at(field));
         let (min, max) = (number("green_min_threshold")?, number("green_max_threshold")?);
         let thresholds = match min.cmp(&max) {
@@ -222,26 +252,27 @@ impl Tables {
             std::cmp::Ordering::Equal => {
                 let problem = "drops without ECN need it above green_min_threshold; a sharp limit \
                                is a buffer";
-                return Err(SonicError::field(at("green_max_threshold"), problem));
+                return Err(ConfigError::field(at("green_max_threshold"), problem));
             }
             std::cmp::Ordering::Greater => {
                 let problem = format!("{max} is below green_min_threshold, {min}");
-                return Err(SonicError::field(at("green_max_threshold"), problem));
+                return Err(ConfigError::field(at("green_max_threshold"), problem));
             }
             std::cmp::Ordering::Less => {
                 let percent = number("green_drop_probability")?;
                 let percent = u8::try_from(percent).ok().filter(|p| (1..=100).contains(p));
                 let Some(max_percent) = percent else {
                     let problem = "expected a percentage from 1 to 100";
-                    return Err(SonicError::field(at("green_drop_probability"), problem));
+                    return Err(ConfigError::field(at("green_drop_probability"), problem));
                 };
                 Thresholds::Ramp { min: Bytes::new(min), max: Bytes::new(max), max_percent }
             }
         };
-        Ok(Some(Marking { thresholds, ecn }))
+        let signal = if ecn { Signal::Mark(NotEct::Drop) } else { Signal::Drop };
+        Ok(Some(Marking { thresholds, signal }))
     }
 
-    fn buffer(&self, name: &str) -> Result<Buffer, SonicError> {
+    fn buffer(&self, name: &str) -> Result<Buffer, ConfigError> {
         let profile = self.entry("BUFFER_PROFILE", name)?;
         let at = |field: &str| format!("BUFFER_PROFILE|{name}|{field}");
         if profile.contains_key("static_th") {
@@ -249,15 +280,16 @@ impl Tables {
                 .map(|n| Buffer::Static(Bytes::new(n)));
         }
         let Some(exponent) = profile.get("dynamic_th") else {
-            return Err(SonicError::field(at("dynamic_th"), "neither it nor static_th is set"));
+            return Err(ConfigError::field(at("dynamic_th"), "neither it nor static_th is set"));
         };
         let exponent = exponent.parse::<i8>().ok();
-        let Some(exponent) = exponent.filter(|e| (MIN_EXPONENT..=MAX_EXPONENT).contains(e)) else {
+        let valid = exponent.filter(|e| (MIN_EXPONENT..=MAX_EXPONENT).contains(e));
+        let Some(alpha) = valid.and_then(power_of_two) else {
             let problem = format!(
                 "expected {MIN_EXPONENT} to {MAX_EXPONENT}: alpha is 2^dynamic_th (-8 is no share, \
                  7 is no limit; neither is modelled)"
             );
-            return Err(SonicError::field(at("dynamic_th"), problem));
+            return Err(ConfigError::field(at("dynamic_th"), problem));
         };
         let reserved = match profile.get("size") {
             Some(_) => number(profile, "size", &at("size"))?,
@@ -267,9 +299,9 @@ impl Tables {
         let size = format!("BUFFER_POOL|{pool}|size");
         let pool = number(self.entry("BUFFER_POOL", pool)?, "size", &size)?;
         let memory = reserved.checked_mul(self.ports()).and_then(|all| all.checked_add(pool));
-        let memory = memory.ok_or_else(|| SonicError::field(size, "too large"))?;
+        let memory = memory.ok_or_else(|| ConfigError::field(size, "too large"))?;
         let (memory, reserved) = (Bytes::new(memory), Bytes::new(reserved));
-        Ok(Buffer::Dynamic { exponent, memory, reserved })
+        Ok(Buffer::Dynamic { alpha, memory, reserved })
     }
 
     /// Number of ports: of the table `PORT`, else of those that `BUFFER_QUEUE` names.
@@ -294,9 +326,9 @@ fn field_text((field, value): (&String, &Value)) -> Option<(String, String)> {
     Some((field.clone(), text))
 }
 
-fn number(fields: &Fields, field: &str, at: &str) -> Result<u64, SonicError> {
-    let text = fields.get(field).ok_or_else(|| SonicError::field(at, "it is missing"))?;
-    text.parse().map_err(|_| SonicError::field(at, format!("`{text}` is no number of bytes")))
+fn number(fields: &Fields, field: &str, at: &str) -> Result<u64, ConfigError> {
+    let text = fields.get(field).ok_or_else(|| ConfigError::field(at, "it is missing"))?;
+    text.parse().map_err(|_| ConfigError::field(at, format!("`{text}` is no number of bytes")))
 }
 
 /// `3` or `3-4`.

@@ -6,8 +6,18 @@ use crate::{from_switch, to_switch};
 const PACKET: Bytes = Bytes::new(1500);
 
 fn place(ports: usize) -> Placement {
-    Placement { ports: (0..ports).map(|i| format!("Ethernet{}", 4 * i)).collect(), queue: 3 }
+    let ports = (0..ports).map(|i| format!("Ethernet{}", 4 * i)).collect();
+    Placement { ports, queue: 3, queue_memory: None }
 }
+
+fn tables(settings: &Settings, place: &Placement) -> Result<Value, ConfigError> {
+    match export(settings, place)?.content {
+        Content::Json(tables) => Ok(tables),
+        Content::Lines(lines) => panic!("SONiC has tables, not {lines}"),
+    }
+}
+
+const MARK: Signal = Signal::Mark(NotEct::Drop);
 
 fn settings() -> impl Strategy<Value = Settings> {
     let size = || (1_u64..1 << 32).prop_map(Bytes::new);
@@ -15,12 +25,14 @@ fn settings() -> impl Strategy<Value = Settings> {
         Thresholds::Ramp { min: Bytes::new(min), max: Bytes::new(min + more), max_percent }
     });
     let marking = prop_oneof![
-        size().prop_map(|k| Marking { thresholds: Thresholds::Step(k), ecn: true }),
-        (ramp, any::<bool>()).prop_map(|(thresholds, ecn)| Marking { thresholds, ecn }),
+        size().prop_map(|k| Marking { thresholds: Thresholds::Step(k), signal: MARK }),
+        (ramp, any::<bool>()).prop_map(|(thresholds, ecn)| {
+            Marking { thresholds, signal: if ecn { MARK } else { Signal::Drop } }
+        }),
     ];
     let dynamic = (MIN_EXPONENT..=MAX_EXPONENT, 1_u64..1 << 40, 0_u64..1 << 20).prop_map(
         |(exponent, pool, reserved)| Buffer::Dynamic {
-            exponent,
+            alpha: power_of_two(exponent).unwrap(),
             memory: Bytes::new(pool + 64 * reserved),
             reserved: Bytes::new(reserved),
         },
@@ -33,12 +45,12 @@ fn settings() -> impl Strategy<Value = Settings> {
 proptest! {
     #[test]
     fn an_import_of_an_export_is_the_same_switch(settings in settings(), ports in 1_usize..=64) {
-        let json = export(&settings, &place(ports)).unwrap();
+        let json = tables(&settings, &place(ports)).unwrap();
         let text = serde_json::to_string(&json).unwrap();
         let read: Value = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(import(std::slice::from_ref(&read), None).unwrap(), settings);
         prop_assert_eq!(import(&[read], Some(3)).unwrap(), settings);
-        prop_assert_eq!(from_switch(&to_switch(&settings), PACKET).unwrap(), settings);
+        prop_assert_eq!(from_switch(VENDOR, &to_switch(&settings), PACKET).unwrap(), settings);
     }
 
     #[test]
@@ -48,22 +60,33 @@ proptest! {
         field in "(wred_profile|profile|ecn|size|pool|dynamic_th|static_th|green_min_threshold)",
         value in "[-A-Za-z0-9_|\\[\\]]{0,12}",
     ) {
-        let mut json = export(&sample(), &place(2)).unwrap();
+        let mut json = tables(&sample(), &place(2)).unwrap();
         json[table][entry][field] = Value::String(value);
         let _ = import(&[json], None);
     }
 }
 
+/// A scenario refuses `not-ect` with `signal = "drop"`.
+#[test]
+fn drops_without_ecn_have_no_rule_for_other_packets() {
+    let (min, max) = (Bytes::new(30_000), Bytes::new(90_000));
+    let thresholds = Thresholds::Ramp { min, max, max_percent: 10 };
+    let marking = Some(Marking { thresholds, signal: Signal::Drop });
+    let switch = to_switch(&Settings { marking, buffer: None });
+    assert_eq!(switch["mark"]["signal"].as_str(), Some("drop"));
+    assert!(!switch["mark"].as_table().unwrap().contains_key("not-ect"));
+}
+
 fn sample() -> Settings {
     let thresholds = Thresholds::Step(Bytes::new(97_500));
     let (memory, reserved) = (Bytes::new(16_000_000), Bytes::new(1518));
-    let buffer = Buffer::Dynamic { exponent: -2, memory, reserved };
-    Settings { marking: Some(Marking { thresholds, ecn: true }), buffer: Some(buffer) }
+    let buffer = Buffer::Dynamic { alpha: power_of_two(-2).unwrap(), memory, reserved };
+    Settings { marking: Some(Marking { thresholds, signal: MARK }), buffer: Some(buffer) }
 }
 
 #[test]
 fn a_switch_has_the_tables_that_sonic_reads() {
-    let json = export(&sample(), &place(2)).unwrap();
+    let json = tables(&sample(), &place(2)).unwrap();
     let wred = &json["WRED_PROFILE"][WRED];
     assert_eq!(wred["ecn"], "ecn_all");
     assert_eq!(
@@ -121,11 +144,14 @@ fn queues_that_differ_are_named_and_chosen() {
     let lossless = import(&file, Some(4)).unwrap();
     let thresholds =
         Thresholds::Ramp { min: Bytes::new(1_048_576), max: Bytes::new(2_097_152), max_percent: 5 };
-    assert_eq!(lossless.marking, Some(Marking { thresholds, ecn: true }));
+    assert_eq!(lossless.marking, Some(Marking { thresholds, signal: MARK }));
     assert_eq!(lossless.buffer, Some(Buffer::Static(Bytes::new(32_000_000))));
     let lossy = import(&file, Some(0)).unwrap();
     let (memory, reserved) = (Bytes::new(20_002_000), Bytes::new(1000));
-    assert_eq!(lossy.buffer, Some(Buffer::Dynamic { exponent: 3, memory, reserved }));
+    assert_eq!(
+        lossy.buffer,
+        Some(Buffer::Dynamic { alpha: power_of_two(3).unwrap(), memory, reserved })
+    );
     assert_eq!(lossy.marking.map(|m| m.thresholds), Some(Thresholds::Step(Bytes::new(97_500))));
     // A queue without WRED.
     assert_eq!(import(&file, Some(2)).unwrap().marking, None);
@@ -159,15 +185,19 @@ fn wrong_tables_are_refused_with_what_would_be_right() {
         let error = with(path, value);
         assert!(error.contains(message), "{path}: {error}");
     }
+    let mut two_thresholds = switch_of_two_kinds();
+    two_thresholds["WRED_PROFILE"]["WEB"]["ecn_green_min_threshold"] = json!("30000");
+    let error = import(&[two_thresholds], Some(0)).unwrap_err().to_string();
+    assert!(error.contains("WEB|ecn_green_min_threshold: thresholds of marks"), "{error}");
     let two = [switch_of_two_kinds(), json!({"PORT": {"Ethernet0": {"speed": "100000"}}})];
-    assert_eq!(import(&two, Some(0)), Err(SonicError::Conflict("PORT|Ethernet0".to_owned())));
+    assert_eq!(import(&two, Some(0)), Err(ConfigError::Conflict("PORT|Ethernet0".to_owned())));
     assert!(import(&[json!({})], None).unwrap_err().to_string().contains("neither table"));
 }
 
 #[test]
 fn settings_that_sonic_lacks_are_refused() {
     for (toml, message) in [
-        ("buffer = \"dynamic\"\nmemory = \"4 MB\"\nalpha = \"1/5\"", "alpha is 2^dynamic_th"),
+        ("buffer = \"dynamic\"\nmemory = \"4 MB\"\nalpha = \"1/5\"", "alpha is a power of two"),
         ("buffer = \"100 pkt\"\nmark = { kind = \"pie\" }", "WRED has no `pie`"),
         (
             "buffer = \"100 pkt\"\nmark = { kind = \"step\", k = \"20 pkt\" }",
@@ -179,15 +209,16 @@ fn settings_that_sonic_lacks_are_refused() {
             "present queue",
         ),
     ] {
-        let error = from_switch(&toml.parse().unwrap(), PACKET).unwrap_err().to_string();
+        let settings = from_switch(VENDOR, &toml.parse().unwrap(), PACKET);
+        let error = settings.and_then(|s| export(&s, &place(1))).unwrap_err().to_string();
         assert!(error.contains(message), "{toml}: {error}");
     }
     let packets =
         "buffer = \"100 pkt\"\nmark = { kind = \"step\", k = \"65 pkt\", not-ect = \"drop\" }";
-    let settings = from_switch(&packets.parse().unwrap(), PACKET).unwrap();
+    let settings = from_switch(VENDOR, &packets.parse().unwrap(), PACKET).unwrap();
     assert_eq!(settings.marking.map(|m| m.thresholds), sample().marking.map(|m| m.thresholds));
-    let tight =
-        Buffer::Dynamic { exponent: 0, memory: Bytes::new(1000), reserved: Bytes::new(600) };
+    let (memory, reserved) = (Bytes::new(1000), Bytes::new(600));
+    let tight = Buffer::Dynamic { alpha: power_of_two(0).unwrap(), memory, reserved };
     let error = export(&Settings { marking: None, buffer: Some(tight) }, &place(2)).unwrap_err();
     assert!(error.to_string().contains("for each of 2 ports exceed 1 kB"), "{error}");
 }
