@@ -206,7 +206,7 @@ mod tests {
     fn candidates_reach_beyond_the_bursts_of_hosts() {
         assert_eq!(ladder(9.5, 1), [4, 5, 10, 20, 40, 80, 160]);
         assert_eq!(ladder(1.2, 1), [4, 8, 16, 32, 64]);
-        assert_eq!(ladder(1.2, 45), [4, 8, 16, 32, 64, 128]);
+        assert_eq!(ladder(1.2, 45), [4, 8, 16, 32, 64, 130]);
     }
 
     #[test]
