@@ -120,7 +120,7 @@ describe("a figure with axes", () => {
       const tip = await tipIn(page, chart);
       for (const wanted of ["Flow size", "sack", "ecn", "dctcp", "95 %:"]) assert.ok(tip.includes(wanted), tip);
       const csv = readFileSync(join(dirname(pages.run), "figures/transfer-time-short.csv"), "utf8");
-      const size = /Flow size[^:]*: (\d+) kB/.exec(tip)[1];
+      const size = /Flow size.*\(kB\): (\d+)/.exec(tip)[1];
       const row = csv.split("\n").map((line) => line.split(",")).find((row) => row[1] === "dctcp" && Number(row[3]) === size * 1000);
       assert.ok(tip.includes(String(Number(Number(row[4]).toPrecision(5)))), `${tip} has ${row}`);
     }));
