@@ -214,6 +214,7 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
             cell(c.utilisation.map(|u| u * 100.0)),
             cell(c.p99.value),
             c.ratio.map_or_else(|| "1".to_owned(), |r| format!("{r:.2}{}", interval(c.ratio_ci95))),
+            c.query_p99_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.2}")),
             format!("{:.1}", c.timeouts),
             format!("{:.1}", c.drops),
             c.flows.to_string(),
@@ -226,8 +227,8 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
         .enumerate()
         .map(|(i, c)| row(mark(c.k_packets.to_string(), i == advice.advised), c))
         .collect();
-    let head = ["K", "line, %", "p99", "ratio (95 %)", "RTOs", "drops", "flows"];
-    out.narrow_table(&head, &[0, 1, 2, 4, 5, 6], &rows)?;
+    let head = ["K", "line, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
+    out.narrow_table(&head, &[0, 1, 2, 4, 5, 6, 7], &rows)?;
     let alphas: Vec<Vec<String>> = advice
         .alphas
         .iter()
@@ -240,8 +241,9 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
     if alphas.is_empty() {
         return Ok(());
     }
-    let head = ["alpha", "line, %", "p99", "ratio (95 %)", "RTOs", "drops", "flows"];
-    out.narrow_table(&head, &[0, 1, 2, 4, 5, 6], &alphas)
+    let head =
+        ["alpha", "line, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
+    out.narrow_table(&head, &[0, 1, 2, 4, 5, 6, 7], &alphas)
 }
 
 fn write(

@@ -26,7 +26,7 @@ pub use estimate::IntervalMethod;
 use estimate::{LEAST_BEYOND, LEAST_SEEDS, Resamples, SeedInterval, SeedSelection};
 pub(crate) use flow_set::{FlowSet, all_classes, flow_sets};
 pub use ratio::{TailRatio, TailVerdict};
-pub(crate) use ratio::{common_percentile, ratios, shortest};
+pub(crate) use ratio::{common_percentile, ratio_between, ratios, shortest};
 pub(crate) use table::to_csv;
 pub use table::{range, significant};
 

@@ -86,6 +86,18 @@ pub(crate) fn ratios(runs: &[RunFacts], rows: &[TailRow]) -> Vec<TailRatio> {
     out
 }
 
+/// Returns the ratio of a percentile of scheme `b` to that of `a`, whatever other schemes have.
+pub(crate) fn ratio_between(
+    runs: &[RunFacts],
+    [a, b]: [&str; 2],
+    set: FlowSet<'_>,
+    percentile: Percentile,
+) -> Option<TailRatio> {
+    let of = |scheme: &str| runs.iter().filter(|r| r.key.scheme == scheme).collect::<Vec<_>>();
+    let (a, b) = paired(&of(a), &of(b));
+    ratio(&a, &b, set, percentile, &Resamples::new(a.len()))
+}
+
 /// Returns the runs of seeds that both have, in the same order.
 fn paired<'a>(a: &[&'a RunFacts], b: &[&'a RunFacts]) -> (Vec<&'a RunFacts>, Vec<&'a RunFacts>) {
     let partner = |run: &&'a RunFacts| {

@@ -42,7 +42,7 @@ pub(super) const MIN_RTT_THRESH: Param = Param {
     name: "hystart-min-rtt-thresh",
     kind: ValueKind::Duration { min: Duration::ZERO, max: MAX_THRESH },
     default: DefaultValue::Is("4 ms"),
-    doc: "HyStart++: smallest rise of the round-trip time that ends slow start.",
+    doc: "HyStart++: lower bound of RttThresh, the rise of the round-trip time that starts Conservative Slow Start. The default is that of RFC 9406; queues of a data centre rarely reach it.",
     source: "RFC 9406 §4.3 MIN_RTT_THRESH",
 };
 
@@ -51,7 +51,7 @@ pub(super) const MAX_RTT_THRESH: Param = Param {
     name: "hystart-max-rtt-thresh",
     kind: ValueKind::Duration { min: Duration::ZERO, max: MAX_THRESH },
     default: DefaultValue::Is("16 ms"),
-    doc: "HyStart++: largest rise of the round-trip time that does not end slow start.",
+    doc: "HyStart++: upper bound of RttThresh, the rise of the round-trip time that starts Conservative Slow Start.",
     source: "RFC 9406 §4.3 MAX_RTT_THRESH",
 };
 

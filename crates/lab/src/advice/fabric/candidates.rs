@@ -15,12 +15,12 @@ const BELOW: u64 = 4;
 /// The candidates end at this many times the analysis' K, or at this many bursts of a host.
 const ABOVE: u64 = 16;
 const BURSTS: u64 = 4;
-/// Least K: a smaller one marks nearly every packet of a window.
+/// Least K that is tried, packets.
 const MIN_PACKETS: u64 = 4;
 /// Round trips of the runs that fill a line: warm-up, and all.
 const WARMUP_ROUND_TRIPS: u64 = 400;
 const ROUND_TRIPS: u64 = 1600;
-/// Exponents of alpha that switches have and that differ in effect.
+/// Exponents of two of the alphas that are tried: of those that switches have, -7 to 6.
 const ALPHA_EXPONENTS: [i32; 6] = [-3, -2, -1, 0, 1, 3];
 
 /// The fabric that the advice is for.

@@ -1,10 +1,11 @@
 //! Advises a marking threshold K, and alpha of the shared memory, for a whole fabric under its own
 //! traffic.
 //!
-//! Contract: analysis gives the candidates, simulation decides. All candidates have the same seeds,
-//! so the same flows at the same times. The number of runs follows from their estimated cost and
-//! the budget, never from the clock, so equal requests give equal advice. A question that the
-//! runs leave open is called undecided.
+//! Contract: analysis gives the candidates, simulation decides. Candidates are compared with the
+//! same seeds, so with the same flows at the same times; those with a longer tail are left out and
+//! get no more seeds. The number of runs follows from their estimated cost and the budget, never
+//! from the clock, so equal requests give equal advice. A question that the runs leave open is
+//! called undecided.
 //!
 //! The rule: of the candidates at which two long flows fill a host's line within one point of the
 //! best candidate, the one with the shortest tail of short flows.
@@ -28,7 +29,7 @@ use crate::facts::RunFacts;
 use crate::ideal::base_path;
 use crate::results::Results;
 use crate::session::simulate;
-use crate::tails::{Percentile, TailMetric, TailQuantile, TailRow};
+use crate::tails::{FlowSet, Percentile, TailMetric, TailQuantile, TailRow, ratio_between};
 use crate::theory::{bdp_packets, dctcp};
 use candidates::{Subject, candidates, filled_line, subject, with_alpha, with_k};
 use rule::{Choice, choose};
@@ -44,7 +45,7 @@ const FIRST_SEEDS: u64 = 4;
 const MAX_SEEDS: u64 = 20;
 /// Seeds of the runs that fill a line.
 const LINE_SEEDS: u64 = 2;
-/// Share of the budget for alpha, a part of this number.
+/// One part in this number of the budget is for alpha.
 const ALPHA_PART: u64 = 4;
 
 /// A request for advice.
@@ -83,6 +84,9 @@ pub struct Candidate {
     pub timeouts: f64,
     /// Packets dropped, per run.
     pub drops: f64,
+    /// 99th percentile of the completion time of queries, milliseconds; null without queries, or
+    /// with fewer than 100.
+    pub query_p99_ms: Option<f64>,
     /// Share of the queries with a timeout; null without queries.
     pub queries_with_timeout: Option<f64>,
     /// Tail over that of the advised one, over the same seeds; null for the advised one.
@@ -360,24 +364,20 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Tail of candidate `b` over that of `a`, with its interval.
+    /// Completion time of the queries of a candidate.
+    fn query_tail(&self, i: usize) -> Option<&TailRow> {
+        let (label, _) = self.ladder.get(i)?;
+        let is_of = |r: &&TailRow| r.scheme == *label && r.metric == TailMetric::QctMs;
+        self.results.tails.iter().find(is_of)
+    }
+
+    /// Tail of candidate `b` over that of `a` with the seeds of both, and its interval.
     fn ratio(&self, a: usize, b: usize) -> Option<(f64, Option<[f64; 2]>)> {
-        let (name_a, name_b) = (&self.ladder.get(a)?.0, &self.ladder.get(b)?.0);
-        let ours = self.results.ratios.iter().filter(|r| {
-            r.metric == TailMetric::Slowdown
-                && r.group == self.subject.group
-                && r.class.as_deref() == Some(self.subject.class.as_str())
-                && r.percentile == Percentile::P99
-        });
-        for r in ours {
-            if r.a == *name_a && r.b == *name_b {
-                return Some((r.ratio, r.ci95));
-            }
-            if r.a == *name_b && r.b == *name_a {
-                return Some((1.0 / r.ratio, r.ci95.map(|[low, high]| [1.0 / high, 1.0 / low])));
-            }
-        }
-        None
+        let labels = [self.ladder.get(a)?.0.as_str(), self.ladder.get(b)?.0.as_str()];
+        let class = Some(self.subject.class.as_str());
+        let set = FlowSet { group: &self.subject.group, class, metric: TailMetric::Slowdown };
+        let ratio = ratio_between(&self.runs, labels, set, Percentile::P99)?;
+        Some((ratio.ratio, ratio.ci95))
     }
 
     /// Whether the tail of `a` is shown to be shorter than that of `b`.
@@ -388,7 +388,7 @@ impl<'a> Contest<'a> {
     fn choose(&self, utilisation: &[Option<f64>]) -> Choice {
         let tails: Vec<Option<f64>> =
             (0..self.ladder.len()).map(|i| self.tail(i)?.p99.value).collect();
-        choose(&tails, utilisation, &|a, b| self.ratio(a, b))
+        choose(&tails, &self.seeds, utilisation, &|a, b| self.ratio(a, b))
     }
 
     fn rows(&self, choice: &Choice, utilisation: &[Option<f64>]) -> Vec<Candidate> {
@@ -419,6 +419,7 @@ impl<'a> Contest<'a> {
             utilisation,
             timeouts: per_run(timeouts),
             drops: per_run(drops),
+            query_p99_ms: self.query_tail(i).and_then(|t| t.p99.value),
             queries_with_timeout: (asked > 0).then(|| late as f64 / asked as f64),
             ratio: ratio.map(|(ratio, _)| ratio),
             ratio_ci95: ratio.and_then(|(_, ci95)| ci95),

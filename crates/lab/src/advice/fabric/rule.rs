@@ -32,13 +32,20 @@ pub(super) type RatioOf<'a> = &'a dyn Fn(usize, usize) -> Option<(f64, Option<[f
 
 /// Whether a ratio shows a tail of at most 10 % more.
 pub(super) fn is_as_good((ratio, ci95): (f64, Option<[f64; 2]>)) -> bool {
-    ci95.map_or_else(|| ratio.to_bits() == 1.0_f64.to_bits(), |[_, high]| high <= AS_GOOD)
+    ci95.map_or_else(|| is_same(ratio), |[_, high]| high <= AS_GOOD)
 }
 
-/// Chooses by the rule of the module. `tails` and `utilisation` are by candidate; an unknown
-/// utilisation excludes nothing.
+/// Whether both tails are equal; equal ones for every seed have no interval.
+fn is_same(ratio: f64) -> bool {
+    ratio.to_bits() == 1.0_f64.to_bits()
+}
+
+/// Chooses by the rule of the module. `tails`, `seeds` and `utilisation` are by candidate. Only a
+/// candidate with the most seeds can be chosen: the others were shown to have a longer tail, and
+/// percentiles of different seeds are not compared. An unknown utilisation excludes nothing.
 pub(super) fn choose(
     tails: &[Option<f64>],
+    seeds: &[u64],
     utilisation: &[Option<f64>],
     ratio: RatioOf<'_>,
 ) -> Choice {
@@ -49,14 +56,15 @@ pub(super) fn choose(
     let by_tail = |a: &&usize, b: &&usize| {
         tails[**a].unwrap_or(f64::MAX).total_cmp(&tails[**b].unwrap_or(f64::MAX))
     };
-    let Some(&chosen) = feasible.iter().min_by(by_tail) else {
+    let most = feasible.iter().map(|i| seeds[*i]).max().unwrap_or(0);
+    let in_the_running = feasible.iter().filter(|i| seeds[**i] == most);
+    let Some(&chosen) = in_the_running.min_by(by_tail) else {
         return Choice { chosen: 0, confidence: Confidence::Undecided, feasible };
     };
     let settled = |i: &usize| {
         *i == chosen
-            || ratio(chosen, *i).is_some_and(|of| {
-                let [low, _] = of.1.unwrap_or([0.0; 2]);
-                low >= 1.0 || low > 1.0 / AS_GOOD || is_as_good(of)
+            || ratio(chosen, *i).is_some_and(|(ratio, ci95)| {
+                ci95.map_or_else(|| is_same(ratio), |[low, _]| low > 1.0 / AS_GOOD)
             })
     };
     let confidence =
@@ -79,7 +87,7 @@ mod tests {
         };
         let tails: Vec<Option<f64>> = tails.iter().copied().map(Some).collect();
         let utilisation: Vec<Option<f64>> = utilisation.iter().copied().map(Some).collect();
-        let choice = choose(&tails, &utilisation, &ratio);
+        let choice = choose(&tails, &vec![4; tails.len()], &utilisation, &ratio);
         (choice.chosen, choice.confidence, choice.feasible)
     }
 
@@ -109,8 +117,23 @@ mod tests {
     }
 
     #[test]
+    fn a_candidate_that_may_be_better_by_more_than_ten_percent_leaves_it_undecided() {
+        let ratio = |low: f64| move |_: usize, _: usize| Some((1.0 / low, Some([low, 1.05])));
+        let of = |low| choose(&[Some(8.0), Some(8.1)], &[4, 4], &[None, None], &ratio(low));
+        assert_eq!(of(0.6).confidence, Confidence::Undecided);
+        assert_eq!(of(0.95).confidence, Confidence::Decided);
+    }
+
+    #[test]
+    fn a_candidate_that_was_left_out_is_not_chosen_for_its_luck_with_few_seeds() {
+        let ratio = |a: usize, _: usize| Some((1.2, Some([if a == 1 { 1.1 } else { 0.5 }, 1.3])));
+        let choice = choose(&[Some(7.9), Some(8.0)], &[4, 20], &[None, None], &ratio);
+        assert_eq!((choice.chosen, choice.confidence), (1, Confidence::Decided));
+    }
+
+    #[test]
     fn without_a_tail_nothing_is_decided() {
-        let choice = choose(&[None, None], &[Some(0.9), Some(0.9)], &|_, _| None);
+        let choice = choose(&[None, None], &[4, 4], &[Some(0.9), Some(0.9)], &|_, _| None);
         assert_eq!((choice.confidence, choice.feasible), (Confidence::Undecided, Vec::new()));
     }
 }
