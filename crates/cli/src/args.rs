@@ -244,6 +244,10 @@ pub(crate) struct RunArgs {
     /// Discard finished runs in the output directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+    /// Simulate every run. By default runs of a scheme that no swept key can affect are simulated
+    /// once and have equal tables
+    #[arg(long)]
+    pub(crate) no_share: bool,
     /// Run task I of a job array, from 0 to N - 1: the runs whose number modulo N is I. The task
     /// that finds all runs finished completes the directory
     #[arg(long, value_name = "I", requires = "of", conflicts_with = "afresh")]

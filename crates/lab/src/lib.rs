@@ -30,6 +30,7 @@ mod results;
 mod schedule;
 mod session;
 mod settings;
+mod sharing;
 mod signals;
 mod srtt;
 mod stored;

@@ -147,6 +147,7 @@ fn results(
         discard_existing: false,
         backend: None,
         memory: MemoryArg::default(),
+        share: true,
     };
     out.note(&format!("{name}: {}", runner.dir(&plan).display()));
     runner.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))

@@ -112,6 +112,7 @@ fn by_backends(
             discard_existing: false,
             backend: backend.as_deref(),
             memory: MemoryArg::default(),
+            share: true,
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", runner.dir(&plan).display()));
