@@ -7,8 +7,8 @@
 //!   runs of a scheme that has no swept parameter have equal texts.
 //! - If no host requests ECN, no packet is ECN-capable: ECT needs a negotiated connection, and only
 //!   a SYN that requests ECN starts the negotiation (`lowtide_tcp`, `ecn.rs`). Then a marker that
-//!   forwards such packets acts like any other of its kind ([`lowtide_net::MarkSpec::without_ect`]).
-//!   A host that moves in a deployment counts as both.
+//!   forwards such packets acts like any other of its kind
+//!   ([`lowtide_net::MarkSpec::without_ect`]). A host that moves in a deployment counts as both.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
 //! The tables of a rollout, for terminal and page; they fit 80 columns.
 
 use super::effect::{number, percent};
+use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
 use super::statistics::Estimate;
 use crate::request::{HostDraw, MovedEnds};
@@ -62,9 +63,87 @@ fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
     result.rows.iter().filter(|r| r.sizes == ALL_SIZES)
 }
 
+/// The tables by content.
+pub(super) struct Tables {
+    pub(super) effects: TextTable,
+    pub(super) percentiles: TextTable,
+    pub(super) by_size: TextTable,
+    /// Empty without queries.
+    pub(super) queries: Vec<TextTable>,
+    pub(super) connections: TextTable,
+}
+
+impl Tables {
+    pub(super) fn of(result: &RolloutResult) -> Self {
+        let mut queries = Vec::new();
+        if !result.queries.is_empty() {
+            queries = vec![query_effects(result), query_percentiles(result)];
+        }
+        Self {
+            effects: effects(result),
+            percentiles: percentiles(result),
+            by_size: by_size(result),
+            queries,
+            connections: connections(result),
+        }
+    }
+}
+
 /// Returns all tables.
 pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
-    vec![effects(result), percentiles(result), by_size(result), connections(result)]
+    let Tables { effects, percentiles, by_size, queries, connections } = Tables::of(result);
+    let mut out = vec![effects, percentiles, by_size];
+    out.extend(queries);
+    out.push(connections);
+    out
+}
+
+fn query_effects(result: &RolloutResult) -> TextTable {
+    let row = |r: &QueryClassRow| {
+        vec![
+            percent(r.share_percent),
+            clients(r),
+            with_interval(r.qct_ms.p99, r.queries, P99_FLOWS),
+            r.before.map_or_else(String::new, |b| value(b.p99, r.queries, P99_FLOWS)),
+            r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.queries, P99_FLOWS)),
+            r.effect.map_or_else(String::new, |e| e.name().to_owned()),
+        ]
+    };
+    TextTable {
+        title: "99th percentile of the completion time of queries, ms, and over that of the same \
+                queries before the move"
+            .to_owned(),
+        head: texts(&["moved", "clients", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
+        names: 2,
+        rows: result.queries.iter().map(row).collect(),
+    }
+}
+
+fn query_percentiles(result: &RolloutResult) -> TextTable {
+    let row = |r: &QueryClassRow| {
+        let of = |e, needed| value(e, r.queries, needed);
+        vec![
+            percent(r.share_percent),
+            clients(r),
+            r.queries.to_string(),
+            (r.unfinished + r.failed).to_string(),
+            of(r.qct_ms.p50, 2),
+            of(r.qct_ms.p95, 20),
+            of(r.qct_ms.p99, P99_FLOWS),
+            of(r.qct_ms.p999, 1000),
+        ]
+    };
+    TextTable {
+        title: format!("Completion time of queries of {} seeds, ms", result.seeds),
+        head: texts(&["moved", "clients", "queries", "incomplete", "p50", "p95", "p99", "p99.9"]),
+        names: 2,
+        rows: result.queries.iter().map(row).collect(),
+    }
+}
+
+/// Names the traffic group and the class of its clients.
+fn clients(row: &QueryClassRow) -> String {
+    format!("{}: {}", row.group, row.client)
 }
 
 fn effects(result: &RolloutResult) -> TextTable {
