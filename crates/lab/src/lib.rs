@@ -10,6 +10,7 @@ pub mod bench;
 mod budget;
 mod censored;
 pub mod compare;
+mod demands;
 pub mod diff;
 mod error;
 mod facts;
