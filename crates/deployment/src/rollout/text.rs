@@ -1,5 +1,7 @@
 //! The tables of a rollout, for terminal and page; they fit 80 columns.
 
+use std::collections::BTreeSet;
+
 use super::effect::{number, percent};
 use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
@@ -75,15 +77,13 @@ pub(super) struct Tables {
 
 impl Tables {
     pub(super) fn of(result: &RolloutResult) -> Self {
-        let mut queries = Vec::new();
-        if !result.queries.is_empty() {
-            queries = vec![query_effects(result), query_percentiles(result)];
-        }
+        let groups: BTreeSet<&str> = result.queries.iter().map(|r| r.group.as_str()).collect();
+        let of_group = |group| [query_effects(result, group), query_percentiles(result, group)];
         Self {
             effects: effects(result),
             percentiles: percentiles(result),
             by_size: by_size(result),
-            queries,
+            queries: groups.into_iter().flat_map(of_group).collect(),
             connections: connections(result),
         }
     }
@@ -98,11 +98,18 @@ pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
     out
 }
 
-fn query_effects(result: &RolloutResult) -> TextTable {
+fn of_group<'a>(
+    result: &'a RolloutResult,
+    group: &'a str,
+) -> impl Iterator<Item = &'a QueryClassRow> {
+    result.queries.iter().filter(move |r| r.group == group)
+}
+
+fn query_effects(result: &RolloutResult, group: &str) -> TextTable {
     let row = |r: &QueryClassRow| {
         vec![
             percent(r.share_percent),
-            clients(r),
+            r.client.to_owned(),
             with_interval(r.qct_ms.p99, r.queries, P99_FLOWS),
             r.before.map_or_else(String::new, |b| value(b.p99, r.queries, P99_FLOWS)),
             r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.queries, P99_FLOWS)),
@@ -110,40 +117,32 @@ fn query_effects(result: &RolloutResult) -> TextTable {
         ]
     };
     TextTable {
-        title: "99th percentile of the completion time of queries, ms, and over that of the same \
-                queries before the move"
-            .to_owned(),
-        head: texts(&["moved", "clients", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
+        title: format!("{group}: 99th percentile of the query completion time, ms, and before"),
+        head: texts(&["moved", "client", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
         names: 2,
-        rows: result.queries.iter().map(row).collect(),
+        rows: of_group(result, group).map(row).collect(),
     }
 }
 
-fn query_percentiles(result: &RolloutResult) -> TextTable {
+fn query_percentiles(result: &RolloutResult, group: &str) -> TextTable {
     let row = |r: &QueryClassRow| {
         let of = |e, needed| value(e, r.queries, needed);
         vec![
             percent(r.share_percent),
-            clients(r),
+            r.client.to_owned(),
             r.queries.to_string(),
             (r.unfinished + r.failed).to_string(),
             of(r.qct_ms.p50, 2),
             of(r.qct_ms.p95, 20),
             of(r.qct_ms.p99, P99_FLOWS),
-            of(r.qct_ms.p999, 1000),
         ]
     };
     TextTable {
-        title: format!("Completion time of queries of {} seeds, ms", result.seeds),
-        head: texts(&["moved", "clients", "queries", "incomplete", "p50", "p95", "p99", "p99.9"]),
+        title: format!("{group}: query completion time of {} seeds, ms", result.seeds),
+        head: texts(&["moved", "client", "queries", "incomplete", "p50", "p95", "p99"]),
         names: 2,
-        rows: result.queries.iter().map(row).collect(),
+        rows: of_group(result, group).map(row).collect(),
     }
-}
-
-/// Names the traffic group and the class of its clients.
-fn clients(row: &QueryClassRow) -> String {
-    format!("{}: {}", row.group, row.client)
 }
 
 fn effects(result: &RolloutResult) -> TextTable {

@@ -168,7 +168,10 @@ fn queries_are_split_by_the_class_of_their_client() {
     assert_eq!(csv.lines().count(), result.queries.len() + 1);
     assert!(csv.starts_with("share_percent,moved_hosts,group,client,queries,"), "{csv}");
     let page = dir.read("report.html").unwrap();
-    assert!(page.contains("Which queries pay?") && page.contains("queries: new"));
+    assert!(
+        page.contains("Which queries pay?")
+            && page.contains("queries: query completion time of 3 seeds")
+    );
     assert_eq!(tables(&result).len(), 6);
 }
 
