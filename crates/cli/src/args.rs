@@ -291,6 +291,8 @@ pub(crate) struct FlowSelectorArgs {
     pub(crate) flow: String,
     #[command(flatten)]
     pub(crate) run: RunSelectorArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }
 
 /// Selects a flow of a directory, if one is given.
@@ -308,6 +310,8 @@ pub(crate) struct OptionalFlowArgs {
     /// Value of a swept key; default: the last point
     #[arg(long, value_name = "KEY=VALUE", requires = "flow")]
     pub(crate) at: Vec<String>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }
 
 #[derive(Debug, Args)]

@@ -211,7 +211,8 @@ impl Schedule<'_> {
         .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
         if let Some((resident, limit)) = over {
             let cause = spec.key_for_cost(Estimate::of(setup).memory_cause);
-            return Err(LabError::Memory { key: Box::new(key.clone()), cause, resident, limit });
+            let key = Box::new(key.clone());
+            return Err(LabError::Memory { key, cause, resident, limit, stored: true });
         }
         if outcome.reason == EndReason::Interrupted {
             return Ok(None);

@@ -376,6 +376,17 @@ fn complete(
 
 /// Runs a plan without storing anything on disk: for claims and tests.
 pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
+    simulate_within(plan, jobs, ResourceLimits::default())
+}
+
+/// As [`simulate`], within `limits`.
+pub(crate) fn simulate_within(
+    plan: &RunPlan,
+    jobs: usize,
+    limits: ResourceLimits<'_>,
+) -> Result<Results, LabError> {
+    let cost = admit(plan, &limits)?;
+    let jobs = concurrent_jobs(jobs, &cost, &limits);
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
     let schedule = Schedule {
@@ -384,7 +395,7 @@ pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         backend: None,
-        limits: ResourceLimits::default(),
+        limits,
         share: true,
     };
     let facts =
