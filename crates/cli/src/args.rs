@@ -244,6 +244,10 @@ pub(crate) struct RunArgs {
     /// Discard finished runs in the output directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+    /// Simulate every run. By default runs of a scheme that no swept key can affect are simulated
+    /// once and have equal tables
+    #[arg(long)]
+    pub(crate) no_share: bool,
     /// Run task I of a job array, from 0 to N - 1: the runs whose number modulo N is I. The task
     /// that finds all runs finished completes the directory
     #[arg(long, value_name = "I", requires = "of", conflicts_with = "afresh")]
@@ -287,6 +291,8 @@ pub(crate) struct FlowSelectorArgs {
     pub(crate) flow: String,
     #[command(flatten)]
     pub(crate) run: RunSelectorArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }
 
 /// Selects a flow of a directory, if one is given.
@@ -304,6 +310,8 @@ pub(crate) struct OptionalFlowArgs {
     /// Value of a swept key; default: the last point
     #[arg(long, value_name = "KEY=VALUE", requires = "flow")]
     pub(crate) at: Vec<String>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }
 
 #[derive(Debug, Args)]

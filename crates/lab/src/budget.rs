@@ -4,8 +4,14 @@
 //! responsible key. Concurrent runs are as few as fit together. An estimate may be wrong by several
 //! times, so a run that exceeds the limit ends with an error before the system kills the process.
 
-use lowtide_scenario::{CostCause, Estimate, RunPlan};
+use std::fmt;
+
+use lowtide_host::Setup;
+use lowtide_record::RunKey;
+use lowtide_scenario::{CostCause, Estimate, RunPlan, RunSpec};
 use lowtide_units::Bytes;
+
+use crate::error::LabError;
 
 /// Resource limits of runs. Without a limit nothing is rejected.
 #[derive(Clone, Copy, Default)]
@@ -16,6 +22,13 @@ pub struct ResourceLimits<'a> {
     pub disk: Option<u64>,
     /// Bytes of memory that this process uses now, if the system states it.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
+}
+
+impl fmt::Debug for ResourceLimits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { memory, disk, .. } = self;
+        f.debug_struct("ResourceLimits").field("memory", memory).field("disk", disk).finish()
+    }
 }
 
 /// Runs that do not fit.
@@ -36,21 +49,8 @@ pub struct TooLarge {
 /// A run does not fit into memory, or all runs do not fit onto the disk.
 pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, TooLarge> {
     let cost = plan.estimate();
-    let beyond = |need: Bytes, limit: Option<u64>| limit.filter(|limit| need.as_u64() > *limit);
-    if let Some(limit) = beyond(cost.memory, limits.memory) {
-        let key = plan.key_for_cost(cost.memory_cause);
-        return Err(TooLarge {
-            message: format!(
-                "a run needs about {} of memory, most of it for {}; the limit is {}",
-                format_bytes(cost.memory.as_u64()),
-                named(cost.memory_cause),
-                format_bytes(limit)
-            ),
-            help: format!("change `{key}`, or raise the limit with --memory"),
-            key,
-        });
-    }
-    if let Some(free) = beyond(cost.disk, limits.disk) {
+    admit_memory("a run needs", &cost, plan.key_for_cost(cost.memory_cause), limits)?;
+    if let Some(free) = limits.disk.filter(|free| cost.disk.as_u64() > *free) {
         let key = plan.key_for_cost(cost.disk_cause);
         return Err(TooLarge {
             message: format!(
@@ -64,6 +64,60 @@ pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, To
         });
     }
     Ok(cost)
+}
+
+/// Rejects `needs` bytes of memory above the limit; `key` is the responsible key.
+fn admit_memory(
+    needs: &str,
+    cost: &Estimate,
+    key: String,
+    limits: &ResourceLimits<'_>,
+) -> Result<(), TooLarge> {
+    let Some(limit) = limits.memory.filter(|limit| cost.memory.as_u64() > *limit) else {
+        return Ok(());
+    };
+    Err(TooLarge {
+        message: format!(
+            "{needs} about {} of memory, most of it for {}; the limit is {}",
+            format_bytes(cost.memory.as_u64()),
+            named(cost.memory_cause),
+            format_bytes(limit)
+        ),
+        help: format!("change `{key}`, or raise the limit with --memory"),
+        key,
+    })
+}
+
+/// A run that stores nothing: repeated for inspection, or measured.
+#[derive(Clone, Copy)]
+pub(crate) struct UnstoredRun<'a> {
+    pub(crate) key: &'a RunKey,
+    pub(crate) spec: &'a RunSpec,
+    /// Setup of the run, without the samples of `spec`.
+    pub(crate) setup: &'a Setup,
+}
+
+impl UnstoredRun<'_> {
+    /// Rejects runs that do not fit into memory together.
+    ///
+    /// # Errors
+    /// [`LabError::TooLarge`].
+    pub(crate) fn admit(runs: &[Self], limits: &ResourceLimits<'_>) -> Result<(), LabError> {
+        let costs = || runs.iter().map(|run| (run, Estimate::of(run.setup)));
+        let Some((run, cost)) = costs().max_by_key(|(_, cost)| cost.memory) else { return Ok(()) };
+        let all = costs().map(|(_, cost)| cost.memory.as_u64()).fold(0, u64::saturating_add);
+        let needs = if runs.len() == 1 { "the run needs" } else { "runs side by side need" };
+        let cost = Estimate { memory: Bytes::new(all), ..cost };
+        Ok(admit_memory(needs, &cost, run.spec.key_for_cost(cost.memory_cause), limits)?)
+    }
+
+    /// Returns the error of a run during which the process exceeds the limit.
+    pub(crate) fn check(&self, limits: &ResourceLimits<'_>) -> Result<(), LabError> {
+        let Some((resident, limit)) = overrun(limits) else { return Ok(()) };
+        let cause = self.spec.key_for_cost(Estimate::of(self.setup).memory_cause);
+        let key = Box::new(self.key.clone());
+        Err(LabError::Memory { key, cause, resident, limit, stored: false })
+    }
 }
 
 /// Returns how many of `jobs` concurrent runs fit together.

@@ -51,11 +51,13 @@ pub enum LabError {
     /// The runs do not fit into memory or onto the disk.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
-    /// A run exceeded its estimate and the memory limit. The finished runs are kept.
+    /// A run exceeded its estimate and the memory limit.
     #[error(
-        "the run {key} took the process to {} of memory; the limit is {}: fewer jobs (-j), another `{cause}`, \
-         or a higher limit (--memory); finished runs are kept",
-        format_bytes(*.resident), format_bytes(*.limit)
+        "the run {key} took the process to {} of memory; the limit is {}: {}another `{cause}`, \
+         or a higher limit (--memory){}",
+        format_bytes(*.resident), format_bytes(*.limit),
+        if *.stored { "fewer jobs (-j), " } else { "" },
+        if *.stored { "; finished runs are kept" } else { "" }
     )]
     Memory {
         /// The run.
@@ -66,6 +68,8 @@ pub enum LabError {
         resident: u64,
         /// Limit in bytes.
         limit: u64,
+        /// Whether runs are stored, so that finished ones are kept.
+        stored: bool,
     },
     /// The threads for the runs could not be started.
     #[error("cannot start {jobs} threads: {reason}")]

@@ -1,40 +1,34 @@
 //! Offered load and oversubscription of the tiers of a network, before anything runs.
 //!
-//! Contract: the load is the payload of the transfers over the time between the first and the last
-//! start of their group, as drawn for one seed. Groups of fewer than [`MIN_FLOWS`] transfers,
-//! groups that start at once, endless flows and queries have no rate and are not counted.
+//! Contract: the load is that of [`demands`], over the lines of one direction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, NodeId};
+use lowtide_net::{Blueprint, LineSpec, NodeId};
 
-/// Fewest transfers of a group from which a rate is computed.
-const MIN_FLOWS: usize = 10;
+use crate::demands::{Demand, demands};
+
 /// Share of a tier from which its load is high.
 pub const HIGH_LOAD: f64 = 0.9;
 
-/// Links between two levels of a network.
+/// Links between two levels of a network, or a link within a level.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TierLoad {
-    /// Names of the nodes below and above: `hosts to leaf`, `leaf to spine`.
+    /// Names of the nodes below and above: `hosts to leaf`, `leaf to spine`. Of a link within a
+    /// level, the switches at its ends: `switch0 to switch1`.
     pub name: String,
-    /// Offered load as a share of the lines of one direction; `None` without transfers that have a
+    /// Offered load as a share of the lines of one direction; `None` without traffic that has a
     /// rate.
     pub load: Option<f64>,
-    /// Lines of the lower switches towards hosts over those upwards; `None` at hosts.
+    /// Lines of the lower switches towards hosts over those upwards; `None` at hosts and within a
+    /// level.
     pub oversubscription: Option<f64>,
 }
 
-/// A transfer rate between two hosts, bit/s.
-struct Demand {
-    src: usize,
-    dst: usize,
-    rate: f64,
-}
-
 /// Returns the tiers of a network whose switches form levels above the hosts, the lowest first. A
-/// network with links within a level has its lowest tier only.
+/// network with links within a level has its lowest tier, and those of these links without which it
+/// would be in two parts.
 pub fn offered_load(setup: &Setup) -> Vec<TierLoad> {
     let network = &setup.network;
     let levels = levels(network);
@@ -82,6 +76,9 @@ pub fn offered_load(setup: &Setup) -> Vec<TierLoad> {
             let (a, b) = (set_of(&mut below, a), set_of(&mut below, b));
             below[a] = b;
         }
+    }
+    if flat {
+        out.extend(only_paths(network, &demands, level));
     }
     out
 }
@@ -152,29 +149,53 @@ fn tier_name(
     format!("{} to {}", kind(low), kind(high))
 }
 
-fn demands(setup: &Setup) -> Vec<Demand> {
-    let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-    for (i, flow) in setup.flows.iter().enumerate().filter(|(_, flow)| flow.size.is_some()) {
-        groups.entry(flow.group).or_default().push(i);
-    }
+/// Returns the loads of links within a level that are the only path between their two sides, as the
+/// bottleneck of a dumbbell: each by the direction with the higher load.
+fn only_paths(
+    network: &Blueprint,
+    demands: &[Demand],
+    level: impl Fn(NodeId) -> usize,
+) -> Vec<TierLoad> {
     let mut out = Vec::new();
-    for flows in groups.into_values().filter(|flows| flows.len() >= MIN_FLOWS) {
-        let starts = || flows.iter().map(|i| setup.flows[*i].start);
-        let (Some(first), Some(last)) = (starts().min(), starts().max()) else { continue };
-        let span = last.saturating_since(first).as_secs_f64();
-        if span == 0.0 {
+    for (i, link) in network.links.iter().enumerate() {
+        if level(link.a) != level(link.b) {
             continue;
         }
-        // The span has one interval less than flows.
-        let share = (flows.len() - 1) as f64 / flows.len() as f64;
-        out.extend(flows.iter().map(|i| {
-            let flow = &setup.flows[*i];
-            let bits = flow.size.map_or(0, lowtide_units::Bytes::as_u64) as f64 * 8.0;
-            let (src, dst) = (flow.src as usize, flow.dst as usize);
-            Demand { src, dst, rate: bits * share / span }
-        }));
+        let Some(near) = side_of(network, i) else { continue };
+        let (mut from_a, mut from_b) = (0.0, 0.0);
+        for demand in demands {
+            match (near[demand.src], near[demand.dst]) {
+                (true, false) => from_a += demand.rate,
+                (false, true) => from_b += demand.rate,
+                _ => {}
+            }
+        }
+        let share = |crossing: f64, line: &LineSpec| crossing / line.rate.as_bps() as f64;
+        let load = share(from_a, &link.from_a).max(share(from_b, &link.from_b));
+        out.push(TierLoad {
+            name: format!("{} to {}", network.name(link.a), network.name(link.b)),
+            load: (load > 0.0).then_some(load),
+            oversubscription: None,
+        });
     }
     out
+}
+
+/// Returns whether each node is on the side of the link's end `a` if the link is removed; `None` if
+/// the two ends are still connected.
+fn side_of(network: &Blueprint, removed: usize) -> Option<Vec<bool>> {
+    let count = network.hosts.len() + network.switches.len();
+    let mut sets: Vec<usize> = (0..count).collect();
+    for (i, link) in network.links.iter().enumerate() {
+        if i != removed {
+            let [a, b] = [link.a, link.b].map(|node| index(network, node));
+            let (a, b) = (set_of(&mut sets, a), set_of(&mut sets, b));
+            sets[a] = b;
+        }
+    }
+    let link = network.links.get(removed)?;
+    let [a, b] = [link.a, link.b].map(|node| set_of(&mut sets, index(network, node)));
+    (a != b).then(|| (0..count).map(|node| set_of(&mut sets, node) == a).collect())
 }
 
 #[cfg(test)]
@@ -204,9 +225,86 @@ mod tests {
     }
 
     #[test]
-    fn a_dumbbell_has_no_levels_and_long_flows_have_no_rate() {
+    fn a_dumbbell_has_a_bottleneck_and_long_flows_have_no_rate() {
         let tiers = tiers("dumbbell-10g", &[]);
-        assert_eq!(tiers.len(), 1);
-        assert_eq!((tiers[0].load, tiers[0].oversubscription), (None, None));
+        let names: Vec<&str> = tiers.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["hosts to switch", "switch0 to switch1"]);
+        assert!(tiers.iter().all(|t| t.load.is_none() && t.oversubscription.is_none()));
+    }
+
+    const DUMBBELL: &str = r#"
+schema = 1
+title = "A test"
+[run]
+duration = "10 s"
+[topology]
+kind = "dumbbell"
+link-rate = "10 Gbit/s"
+link-delay = "10 us"
+bottleneck-rate = "1 Gbit/s"
+bottleneck-delay = "10 us"
+[switch]
+buffer = "100 pkt"
+[transport]
+profile = "linux"
+[transport.sender]
+nagle = false
+[hosts.left]
+count = 4
+side = "left"
+[hosts.right]
+count = 2
+side = "right"
+"#;
+
+    fn dumbbell(traffic: &str) -> Vec<Option<f64>> {
+        let text = format!("{DUMBBELL}{traffic}");
+        let plan = Scenario::parse(&text, "t.toml").and_then(|s| s.expand());
+        let plan = plan.unwrap_or_else(|e| panic!("{e}"));
+        let tiers = offered_load(&plan.runs[0].setup().expect("a setup"));
+        tiers.iter().map(|t| t.load).collect()
+    }
+
+    /// Eleven transfers of 1 MB in 100 ms to the right: ten intervals of 8 Mbit each.
+    const TO_THE_RIGHT: &str = "[traffic.a]\nfrom = \"left\"\nto = \"right\"\ncount = 11\n\
+                                size = \"1 MB\"\nspacing = \"10 ms\"\n";
+
+    fn near(found: Option<f64>, wanted: f64) {
+        let found = found.expect("a load");
+        assert!((found / wanted - 1.0).abs() < 1e-9, "{found} is not {wanted}");
+    }
+
+    #[test]
+    fn the_bottleneck_carries_one_direction() {
+        let [hosts, line] = dumbbell(TO_THE_RIGHT)[..] else { panic!("two rows") };
+        near(line, 0.8);
+        near(hosts, 0.8 / 20.0);
+        // Transfers within a side do not cross it, and the other direction has its own line.
+        let within = TO_THE_RIGHT.replace("traffic.a", "traffic.b");
+        let within = within.replace("\"right\"", "\"left\"").replace("\"1 MB\"", "\"3 MB\"");
+        near(dumbbell(&format!("{TO_THE_RIGHT}{within}"))[1], 0.8);
+        let back = TO_THE_RIGHT.replace("traffic.a", "traffic.b").replace("\"left\"", "\"x\"");
+        let back = back.replace("\"right\"", "\"left\"").replace("\"x\"", "\"right\"");
+        near(dumbbell(&format!("{TO_THE_RIGHT}{back}"))[1], 0.8);
+        near(dumbbell(&back)[1], 0.8);
+    }
+
+    #[test]
+    fn open_loop_queries_offer_their_answers() {
+        let queries = |more: &str| {
+            format!(
+                "[traffic.q]\nkind = \"partition-aggregate\"\nfrom = \"right.0\"\n\
+                 to = \"left\"\nfan-out = 3\nanswer-each = \"10 kB\"\nqueries = 2000\n{more}"
+            )
+        };
+        let open = queries("loop = \"poisson\"\nmean-gap = \"1 ms\"\n");
+        // 30 kB in each millisecond, up to the draw of 2000 gaps.
+        let load = dumbbell(&open)[1].expect("a load");
+        assert!((load - 0.24).abs() < 0.24 * 0.1, "{load}");
+        let both = dumbbell(&format!("{open}{TO_THE_RIGHT}"))[1].expect("a load");
+        assert!((both - 0.8 - load).abs() < 1e-9, "{both}");
+        assert_eq!(dumbbell(&queries("")), [None, None], "a closed loop waits");
+        let few = open.replace("queries = 2000", "queries = 9");
+        assert_eq!(dumbbell(&few), [None, None]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Manifest, combine_digests};
+use lowtide_record::{Manifest, SharedRuns, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
@@ -45,6 +45,8 @@ pub struct ResultsJson<'a> {
     pub labels: BTreeMap<String, String>,
     /// Transports that differ from the names or settings.
     pub mismatches: Vec<Mismatch>,
+    /// Schemes of which some runs have the tables of another.
+    pub shared: &'a [SharedRuns],
     /// Every run, in the order of the plan.
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
@@ -83,6 +85,7 @@ impl Results {
             scenario: &manifest.scenario,
             scenario_hash: &manifest.scenario_hash,
             digest: &self.digest,
+            shared: &manifest.shared,
             runs: &self.runs,
             summary: &self.summary,
             findings: &self.findings,

@@ -3,6 +3,7 @@
 //! Contract: the number of threads changes only the duration. A run is a pure function of its
 //! specification; runs share nothing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -65,9 +66,20 @@ pub(crate) fn keys(plan: &RunPlan) -> Vec<RunKey> {
     plan.runs.iter().enumerate().map(key).collect()
 }
 
-/// Callback for a finished run: index in the list, setup, result and wall time.
-pub(crate) type Finish<'a, T> =
-    dyn Fn(usize, &Setup, CompletedRun, Duration) -> Result<T, LabError> + Sync + 'a;
+/// A finished run of the list.
+pub(crate) struct FinishedRun<'a> {
+    /// Its index in the list.
+    pub(crate) index: usize,
+    /// Its result.
+    pub(crate) completed: &'a CompletedRun,
+    /// Wall time of its simulation; zero if the result is that of another run.
+    pub(crate) wall: Duration,
+    /// The run of the list that was simulated instead, which has an equal outcome.
+    pub(crate) shared_from: Option<&'a RunKey>,
+}
+
+/// Callback for a finished run.
+pub(crate) type Finish<'a, T> = dyn Fn(FinishedRun<'_>) -> Result<T, LabError> + Sync + 'a;
 
 /// Settings of the scheduler.
 pub(crate) struct Schedule<'a> {
@@ -83,10 +95,12 @@ pub(crate) struct Schedule<'a> {
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Resource limits of the runs.
     pub(crate) limits: ResourceLimits<'a>,
+    /// Simulates runs of a scheme with equal outcomes once; not on real packets.
+    pub(crate) share: bool,
 }
 
 impl Schedule<'_> {
-    /// Runs `todo` and passes each result to `finish` on the run's thread. Returns the results of
+    /// Makes `todo` and passes each result to `finish` on the run's thread. Returns the results of
     /// `finish` in the order of `todo`; `None` for runs after the caller's stop. After a failure no
     /// further run starts; the error of the first failed run in `todo` is returned.
     pub(crate) fn run<T: Send>(
@@ -95,7 +109,8 @@ impl Schedule<'_> {
         clock: &(dyn Fn() -> Duration + Sync),
         finish: &Finish<'_, T>,
     ) -> Result<Vec<Option<T>>, LabError> {
-        let jobs = self.jobs.clamp(1, todo.len().max(1));
+        let groups = self.groups(todo);
+        let jobs = self.jobs.clamp(1, groups.len().max(1));
         // Real packets share the machine's CPUs: one run at a time.
         let jobs = if self.backend.is_some() { 1 } else { jobs };
         let threads = Threads::up_to(self.threads.unwrap_or(self.jobs / jobs).max(1));
@@ -107,44 +122,76 @@ impl Schedule<'_> {
         let failed = AtomicBool::new(false);
         let done: Vec<Mutex<Option<Result<T, LabError>>>> =
             todo.iter().map(|_| Mutex::new(None)).collect();
+        let keep = |index: usize, result: Result<T, LabError>| {
+            if result.is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+            // A poisoned lock would mean a panic in the assignment below.
+            if let Ok(mut slot) = done[index].lock() {
+                *slot = Some(result);
+            }
+        };
         pool.broadcast(|_| {
             while !self.stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some((key, spec)) = todo.get(i) else { break };
+                let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let began = clock();
-                let finish = |setup: &Setup, made: CompletedRun| {
-                    finish(i, setup, made, clock().saturating_sub(began))
+                let (simulated, spec) = todo[group[0]];
+                let completed = match self.complete(simulated, spec, threads) {
+                    Ok(Some(completed)) => completed,
+                    Ok(None) => break,
+                    Err(error) => {
+                        keep(group[0], Err(error));
+                        break;
+                    }
                 };
-                let Some(result) = self.one(key, spec, threads, &finish).transpose() else { break };
-                if result.is_err() {
-                    failed.store(true, Ordering::Relaxed);
-                }
-                // A poisoned lock would mean a panic in the assignment below.
-                if let Ok(mut slot) = done[i].lock() {
-                    *slot = Some(result);
+                let mut wall = clock().saturating_sub(began);
+                let mut shared_from = None;
+                for &index in group {
+                    let completed = &completed;
+                    let result = finish(FinishedRun { index, completed, wall, shared_from });
+                    let stored = result.is_ok();
+                    keep(index, result);
+                    if !stored {
+                        break;
+                    }
+                    (self.progress)(RunProgress::Finished(todo[index].0));
+                    (wall, shared_from) = (Duration::ZERO, Some(simulated));
                 }
             }
         });
         done.into_iter().map(|slot| slot.into_inner().ok().flatten().transpose()).collect()
     }
 
-    fn one<T>(
+    /// Returns the indices of runs that are simulated together; the first of each is simulated.
+    fn groups(&self, todo: &[(&RunKey, &RunSpec)]) -> Vec<Vec<usize>> {
+        if !self.share || self.backend.is_some() {
+            return (0..todo.len()).map(|index| vec![index]).collect();
+        }
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (index, (_, spec)) in todo.iter().enumerate() {
+            let place = *places.entry((&spec.scheme, &spec.outcome)).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some(group) => group.push(index),
+                None => groups.push(vec![index]),
+            }
+        }
+        groups
+    }
+
+    /// Makes a run; `None` if the caller stopped it.
+    fn complete(
         &self,
         key: &RunKey,
         spec: &RunSpec,
         threads: Threads,
-        finish: &dyn Fn(&Setup, CompletedRun) -> Result<T, LabError>,
-    ) -> Result<Option<T>, LabError> {
+    ) -> Result<Option<CompletedRun>, LabError> {
         let setup = spec.setup()?;
         (self.progress)(RunProgress::Started(key));
-        let made = match self.backend {
-            None => self.simulated(key, spec, &setup, threads)?,
-            Some(backend) => self.measured(key, &setup, backend)?,
-        };
-        let Some(made) = made else { return Ok(None) };
-        let finished = finish(&setup, made)?;
-        (self.progress)(RunProgress::Finished(key));
-        Ok(Some(finished))
+        match self.backend {
+            None => self.simulated(key, spec, &setup, threads),
+            Some(backend) => self.measured(key, &setup, backend),
+        }
     }
 
     fn simulated(
@@ -164,7 +211,8 @@ impl Schedule<'_> {
         .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
         if let Some((resident, limit)) = over {
             let cause = spec.key_for_cost(Estimate::of(setup).memory_cause);
-            return Err(LabError::Memory { key: Box::new(key.clone()), cause, resident, limit });
+            let key = Box::new(key.clone());
+            return Err(LabError::Memory { key, cause, resident, limit, stored: true });
         }
         if outcome.reason == EndReason::Interrupted {
             return Ok(None);

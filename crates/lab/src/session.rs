@@ -20,8 +20,9 @@ use crate::facts::RunFacts;
 use crate::flow;
 use crate::outputs;
 use crate::results::Results;
-use crate::schedule::{RunProgress, Schedule, keys};
+use crate::schedule::{FinishedRun, RunProgress, Schedule, keys};
 use crate::settings::settings;
+use crate::sharing;
 use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
 use crate::transports::manifest_entry;
 
@@ -49,6 +50,8 @@ pub struct ExecuteOptions<'a> {
     pub backend: Option<&'a dyn Backend>,
     /// Resource limits of the runs; a plan that does not fit is rejected before its first run.
     pub limits: ResourceLimits<'a>,
+    /// Simulates runs of a scheme with equal outcomes once ([`RunPlan::shared`]).
+    pub share: bool,
 }
 
 /// Returns `runs/<scenario>/<first eight digits of its hash>`.
@@ -188,21 +191,23 @@ fn run_and_keep(
     todo: &[(&RunKey, &RunSpec)],
     (options, jobs): (&ExecuteOptions<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &ExecuteOptions { threads, stop, progress, backend, limits, .. } = options;
-    let schedule = Schedule { jobs, threads, stop, progress, backend, limits };
-    schedule.run(todo, options.clock, &|i, _, CompletedRun { tables, measured, threads }, wall| {
-        let (key, spec) = todo[i];
+    let &ExecuteOptions { threads, stop, progress, backend, limits, share, .. } = options;
+    let schedule = Schedule { jobs, threads, stop, progress, backend, limits, share };
+    schedule.run(todo, options.clock, &|FinishedRun { index, completed, wall, shared_from }| {
+        let (key, spec) = todo[index];
+        let CompletedRun { tables, measured, threads } = completed;
         let run = ManifestRun {
             key: key.clone(),
             hash: spec.hash.clone(),
             digest: tables.digest().to_owned(),
             wall_seconds: wall.as_secs_f64(),
-            threads,
+            threads: *threads,
             size_classes: spec.size_classes(),
-            measured,
+            measured: measured.clone(),
+            shared_from: shared_from.map(|key| key.point.clone()),
         };
-        dir.save_run(&run, &tables)?;
-        let facts = RunFacts::new(key, &tables, &run.size_classes);
+        dir.save_run(&run, tables)?;
+        let facts = RunFacts::new(key, tables, &run.size_classes);
         Ok((run, facts))
     })
 }
@@ -359,6 +364,7 @@ fn complete(
         unfinished: results.unfinished() as u64,
         failed: results.failed() as u64,
         wall_seconds: entries.iter().map(|r| r.wall_seconds).sum(),
+        shared: sharing::entries(plan, &entries),
         runs: entries,
         ..session.planned.clone()
     };
@@ -370,6 +376,17 @@ fn complete(
 
 /// Runs a plan without storing anything on disk: for claims and tests.
 pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
+    simulate_within(plan, jobs, ResourceLimits::default())
+}
+
+/// As [`simulate`], within `limits`.
+pub(crate) fn simulate_within(
+    plan: &RunPlan,
+    jobs: usize,
+    limits: ResourceLimits<'_>,
+) -> Result<Results, LabError> {
+    let cost = admit(plan, &limits)?;
+    let jobs = concurrent_jobs(jobs, &cost, &limits);
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
     let schedule = Schedule {
@@ -378,12 +395,14 @@ pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         backend: None,
-        limits: ResourceLimits::default(),
+        limits,
+        share: true,
     };
-    let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, _, made, _| {
-        let (key, spec) = todo[i];
-        Ok(RunFacts::new(key, &made.tables, &spec.size_classes()))
-    })?;
+    let facts =
+        schedule.run(&todo, &|| Duration::ZERO, &|FinishedRun { index, completed, .. }| {
+            let (key, spec) = todo[index];
+            Ok(RunFacts::new(key, &completed.tables, &spec.size_classes()))
+        })?;
     Ok(Results::new(facts.into_iter().flatten().collect()))
 }
 
@@ -433,6 +452,7 @@ fn manifest(plan: &RunPlan, options: &ExecuteOptions<'_>) -> Result<Manifest, La
         points: plan.points.iter().cloned().map(SweepPoint).collect(),
         seeds,
         settings: settings(plan)?,
+        shared: Vec::new(),
         wall_seconds: 0.0,
         hops: 0,
         flows: 0,

@@ -29,7 +29,7 @@ pub use frame::{DataFrame, FrameColumn, FrameValues};
 pub use key::{RunKey, SweepPoint};
 pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
-    SchemeOverride, TimingReport,
+    SchemeOverride, SharedRuns, TimingReport,
 };
 pub use renamed::{renamed_column, renamed_table};
 pub use table::schema;

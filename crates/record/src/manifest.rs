@@ -44,6 +44,40 @@ pub struct ManifestRun {
     /// Timing accuracy on real packets; `None` for a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<TimingReport>,
+    /// Point of the run of this scheme and seed whose tables this run has, because settings that
+    /// can affect them are equal; `None` for a run that was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_from: Option<SweepPoint>,
+}
+
+/// Runs of a scheme, of which some have the tables of another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SharedRuns {
+    /// The scheme.
+    pub scheme: String,
+    /// Number of its runs.
+    pub runs: usize,
+    /// Of these, runs that were simulated.
+    pub simulated: usize,
+    /// Swept keys that cannot affect the scheme; empty if only some of their values are equivalent.
+    pub keys: Vec<String>,
+    /// The reason, as a clause.
+    pub reason: String,
+}
+
+impl SharedRuns {
+    /// Returns one sentence without a full stop.
+    pub fn sentence(&self) -> String {
+        let Self { scheme, runs, simulated, keys, reason } = self;
+        let cause = match keys.as_slice() {
+            [] => format!("some points are equivalent: {reason}"),
+            keys => {
+                let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+                format!("{} cannot affect it: {reason}", keys.join(" and "))
+            }
+        };
+        format!("{scheme}: {simulated} of {runs} runs were simulated; {cause}")
+    }
 }
 
 /// The backend that executed the runs instead of the simulator.
@@ -149,6 +183,9 @@ pub struct Manifest {
     pub seeds: Vec<u64>,
     /// Settings of the runs.
     pub settings: Vec<ReportedSetting>,
+    /// Schemes of which some runs were not simulated; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedRuns>,
     /// Sum of the wall-clock seconds of all runs: the time of a single thread.
     pub wall_seconds: f64,
     /// Packets serialised by any output queue, over all runs.

@@ -3,6 +3,7 @@
 //! Contract: reading the text gives one run with an identical setup. The hash of a run is taken of
 //! it.
 
+use crate::model::ScenarioModel;
 use crate::run_config::RunConfig;
 use crate::tables;
 use crate::toml_writer::TomlWriter;
@@ -17,8 +18,13 @@ pub(crate) fn resolved(run_config: &RunConfig, seed: u64) -> String {
 
 /// Emits the part of the text that determines the simulation.
 pub(crate) fn hashed_toml(run_config: &RunConfig, seed: u64) -> String {
+    text(&run_config.model, run_config, seed)
+}
+
+/// As [`hashed_toml`], with another `model`.
+pub(crate) fn text(model: &ScenarioModel, run_config: &RunConfig, seed: u64) -> String {
     let mut out = TomlWriter::default();
-    tables::write(&mut out, &run_config.model, &run_config.configs, &run_config.scheme, seed);
+    tables::write(&mut out, model, &run_config.configs, &run_config.scheme, seed);
     out.0
 }
 

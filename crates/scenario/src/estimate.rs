@@ -201,6 +201,11 @@ impl Estimate {
         }
     }
 
+    /// The cost of a run whose tables are copied from another: no time.
+    pub(crate) fn copied(self) -> Self {
+        Self { hops: 0, simulated: Duration::ZERO, wall: Duration::ZERO, ..self }
+    }
+
     /// The cost of `n` of these, one after the other.
     pub fn times(self, n: u64) -> Self {
         let hops = self.hops.saturating_mul(n);

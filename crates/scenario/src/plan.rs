@@ -1,5 +1,6 @@
 //! Expands a tree to all runs: points of the sweep, compared schemes, seeds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::bundle_overrides;
@@ -40,15 +41,19 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
-    /// Estimates the cost of all runs. Runs that differ only in the seed cost the same.
+    /// Estimates the cost of all runs. Runs that differ only in the seed cost the same. Of runs of
+    /// a scheme with equal outcomes, only the first costs time.
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
+        let mut simulated = BTreeSet::new();
         let mut rest = &self.runs[..];
         while let Some(first) = rest.first() {
             let same =
                 rest.iter().take_while(|r| Arc::ptr_eq(&r.run_config, &first.run_config)).count();
-            total =
-                total.then(Estimate::of(&first.run_config.setup(first.seed)).times(same as u64));
+            let each = Estimate::of(&first.run_config.setup(first.seed));
+            let is_new = simulated.insert((&first.scheme, &first.outcome));
+            let all = if is_new { each } else { each.copied() };
+            total = total.then(all.times(same as u64));
             rest = &rest[same..];
         }
         total
@@ -190,15 +195,20 @@ pub(crate) fn expand(
         // times.
         let physics = blake3::hash(emit::hashed_toml(&run_config, 0).as_bytes());
         whole.update(physics.as_bytes());
+        let outcome =
+            run_config.outcome_text().map_or(physics, |text| blake3::hash(text.as_bytes()));
         for i in 0..run_config.model.run.seeds {
             let seed = run_config.model.run.first_seed + i;
-            let mut hasher = blake3::Hasher::new();
-            hasher.update(physics.as_bytes()).update(&seed.to_le_bytes());
+            let of_seed = |text: &blake3::Hash| {
+                let mut hasher = blake3::Hasher::new();
+                short_hash(hasher.update(text.as_bytes()).update(&seed.to_le_bytes()))
+            };
             runs.push(RunSpec {
                 scheme: run_config.scheme.clone(),
                 point: point.clone(),
                 seed,
-                hash: short_hash(&hasher),
+                hash: of_seed(&physics),
+                outcome: of_seed(&outcome),
                 run_config: Arc::clone(&run_config),
             });
         }

@@ -20,6 +20,9 @@ pub struct RunSpec {
     pub seed: u64,
     /// Hash of everything that determines the run, 16 hexadecimal digits: equal hashes, equal runs.
     pub hash: String,
+    /// Hash of the settings that can affect the outcome, and of the seed, 16 hexadecimal digits:
+    /// runs with equal ones have equal tables, except for their keys.
+    pub outcome: String,
     pub(crate) run_config: Arc<RunConfig>,
 }
 

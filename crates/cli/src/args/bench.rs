@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ThreadCount;
+use super::{MemoryArg, ThreadCount};
 
 pub(super) const EXAMPLES: &str = "\
 A row is the median of the runs, with minimum and maximum of the CPU time. Each benchmark runs in a
@@ -28,4 +28,6 @@ pub(crate) struct BenchArgs {
     /// Most threads of a run; `auto`: one per CPU. A run takes fewer if more do not pay
     #[arg(long, value_name = "N|auto", default_value = "1")]
     pub(crate) threads: ThreadCount,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }

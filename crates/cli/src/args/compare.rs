@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::MemoryArg;
 use super::backend::{BackendArg, RealArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -47,7 +48,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) queue: Vec<String>,
     /// Shared buffers to compare, as `switch0.0`; default: the fullest of A
-    #[arg(long, alias = "memory", value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) buffer_pool: Vec<String>,
     /// Pair a scheme of A with a scheme of B; default: by name
     #[arg(long = "pair", value_name = "A=B")]
@@ -59,6 +60,8 @@ pub(crate) struct CompareArgs {
     /// Largest share for the verdict `same`: the whole interval of the difference is within it
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     pub(crate) same: f64,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::RunSelectorArgs;
+use super::{MemoryArg, RunSelectorArgs};
 
 pub(super) const EXAMPLES: &str = "\
 A and B are run directories, scenario files or names of embedded scenarios. -s sets keys of B only.
@@ -39,6 +39,8 @@ pub(crate) struct DiffArgs {
     /// Value of a swept key; default: the last point
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) at: Vec<String>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
 }
 
 impl DiffArgs {

@@ -1,6 +1,7 @@
 //! Memory limit of runs: `--memory`.
 
 use clap::Args;
+use lowtide_lab::ResourceLimits;
 use lowtide_units::{Bytes, parse_bytes};
 
 /// `--memory`.
@@ -21,6 +22,12 @@ fn size(text: &str) -> Result<Bytes, String> {
 }
 
 impl MemoryArg {
+    /// Limits of runs that are not stored.
+    pub(crate) fn limits(self) -> ResourceLimits<'static> {
+        let resident = Some(&crate::machine::resident as &(dyn Fn() -> Option<u64> + Sync));
+        ResourceLimits { memory: self.limit(), disk: None, resident }
+    }
+
     /// Limit in bytes; `None` if none was given and the system reports no free memory.
     pub(crate) fn limit(self) -> Option<u64> {
         self.memory.map(Bytes::as_u64).or_else(crate::machine::memory)

@@ -3,7 +3,7 @@
 use clap::Args;
 use lowtide_units::{Duration, Rate, parse_packets, parse_rate};
 
-use super::time;
+use super::{MemoryArg, time};
 
 pub(super) const EXAMPLES: &str = "\
 The analysis is DCTCP (SIGCOMM 2010) §3.3 and §3.4: N endless, synchronised flows on one link.
@@ -50,6 +50,8 @@ pub(crate) struct PlanArgs {
     /// Number of seeds of the simulation
     #[arg(long, value_name = "N", conflicts_with = "no_check")]
     pub(crate) seeds: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,

@@ -61,8 +61,8 @@ fn here(
         }
     };
     let threads = args.threads.number().unwrap_or_else(processors);
-    let row = measure(benchmark, args.runs, threads, &|| start.elapsed(), &starts)
-        .map_err(|e| CommandError::Run(e.to_string()))?;
+    let limits = args.memory.limits();
+    let row = measure(benchmark, args.runs, threads, &|| start.elapsed(), &starts, &limits)?;
     if let Some(why) = &row.fewer_threads {
         let threads = if row.threads == 1 { "thread" } else { "threads" };
         out.note(&format!("{}: {} {threads}, because {why}", row.name, row.threads));
@@ -83,6 +83,7 @@ fn in_subprocess(
         .args(out.quiet.then_some("--quiet"))
         .args(["--json", "bench", &benchmark.name, "-n", &args.runs.to_string()])
         .args(["--threads", &args.threads.to_string()])
+        .args(args.memory.memory.map(|limit| format!("--memory={limit}")))
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| failed(format!("cannot start a process: {e}")))?;

@@ -36,13 +36,13 @@ struct CheckOutput {
     tiers: Vec<Tier>,
 }
 
-/// Links between two levels of the network, at the point with the highest load.
+/// Links between two levels of the network or within one, at the point with the highest load.
 #[derive(Serialize)]
 struct Tier {
     name: String,
-    /// Payload of the transfers as a share of the lines; null if they have no rate.
+    /// Payload of transfers and answers as a share of the lines; null if they have no rate.
     offered_load: Option<f64>,
-    /// Lines from below over lines upwards; null at hosts.
+    /// Lines from below over lines upwards; null at hosts and within a level.
     oversubscription: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ fn warn(tiers: &[Tier], out: Output) {
             "with headers the lines are nearly full: queues depend on the length of the run"
         };
         out.note(&format!(
-            "warning: the transfers offer {:.0} % of the lines {}, {effect}; below {:.0} % is right: \
+            "warning: the traffic offers {:.0} % of the lines {}, {effect}; below {:.0} % is right: \
              a lower `load`, longer gaps, fewer flows or faster lines",
             load * 100.0,
             tier.name,

@@ -13,7 +13,7 @@ use lowtide_record::{SweepPoint, renamed_column};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::{CompareArgs, MemoryArg, ThreadCount};
+use crate::args::{CompareArgs, ThreadCount};
 use crate::cmd::run::PlanRunner;
 use crate::cmd::{set, split};
 use crate::error::CommandError;
@@ -146,10 +146,13 @@ fn results(
         threads: ThreadCount::Auto,
         discard_existing: false,
         backend: None,
-        memory: MemoryArg::default(),
+        memory: args.memory,
+        share: true,
     };
     out.note(&format!("{name}: {}", runner.dir(&plan).display()));
-    runner.run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+    runner
+        .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+        .map_err(|failure| failure.located_in(&scenario))
 }
 
 fn show(

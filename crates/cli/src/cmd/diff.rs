@@ -51,7 +51,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
     let (a, b) = ((&a, &of_a), (&b, &of_b));
     let version = env!("CARGO_PKG_VERSION");
     let same = if args.first_divergence {
-        let runs = first_divergence(a, b).map_err(failure)?;
+        let runs = first_divergence(a, b, &args.memory.limits()).map_err(failure)?;
         let same = runs.iter().all(|r| r.first.is_none());
         if out.json {
             let (schema, found) = ("lowtide.divergence/1", FirstDivergences { same, runs });

@@ -7,7 +7,9 @@ use lowtide_lab::flow::{self, FlowSelector, FlowSource, PlotWindow, ReplayProgre
 use lowtide_record::{write_atomic, write_atomic_with};
 use serde::Serialize;
 
-use crate::args::{CapturePointArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs};
+use crate::args::{
+    CapturePointArg, MemoryArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs,
+};
 use crate::cmd::split;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -50,6 +52,7 @@ pub(crate) fn failure(error: LabError) -> CommandError {
         LabError::Scenario(errors) => errors.into(),
         LabError::NotFound { message, help } => CommandError::Usage(message, help),
         LabError::Record(e) => CommandError::Usage(e.to_string(), None),
+        LabError::TooLarge(found) => CommandError::TooLarge(found),
         other => CommandError::Run(other.to_string()),
     }
 }
@@ -68,7 +71,8 @@ pub(crate) fn explain(
     let (scheme, seed, at) = (selected.scheme.clone(), selected.seed, selected.at.clone());
     let flow = selected.flow.as_deref().unwrap_or_default();
     let selector = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
-    let flows = each_flow(Path::new(dir), &selector, out, |flow, progress| flow.explain(progress))?;
+    let from = (Path::new(dir), selected.memory);
+    let flows = each_flow(from, &selector, out, |flow, progress| flow.explain(progress))?;
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&ExplainFlowOutput { schema: "lowtide.flow/2", version, flows });
@@ -96,7 +100,8 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), CommandError> {
     let selector = flow_selector(&args.flow.flow, &args.flow.run)?;
     let place = args.out.clone().unwrap_or_else(|| args.flow.dir.join("figures"));
     let window = PlotWindow { from: args.from, to: args.to };
-    let plots = each_flow(&args.flow.dir, &selector, out, |f, progress| f.plot(window, progress))?;
+    let from = (&*args.flow.dir, args.flow.memory);
+    let plots = each_flow(from, &selector, out, |f, progress| f.plot(window, progress))?;
     let mut files = Vec::new();
     for plot in &plots {
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
@@ -116,7 +121,7 @@ pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
         CapturePointArg::Receiver => Vantage::Receiver,
         CapturePointArg::Bottleneck => Vantage::Bottleneck,
     };
-    let flows = flow::select_flows(&args.flow.dir, &selector).map_err(failure)?;
+    let flows = select((&args.flow.dir, args.flow.memory), &selector)?;
     let several = flows.len() > 1;
     let files = each(&flows, out, |flow, progress| {
         let ending = args.out.extension().unwrap_or_default().to_string_lossy().into_owned();
@@ -131,14 +136,23 @@ pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
     print_files(&files, out)
 }
 
+/// Selects flows of a directory; a replay stays within the memory limit.
+fn select(
+    (dir, memory): (&Path, MemoryArg),
+    selector: &FlowSelector,
+) -> Result<Vec<FlowSource>, CommandError> {
+    let flows = flow::select_flows(dir, selector).map_err(failure)?;
+    Ok(flows.into_iter().map(|flow| flow.within(memory.limits())).collect())
+}
+
 /// Calls `show` for every flow that `selector` selects, with progress on stderr.
 fn each_flow<T>(
-    dir: &Path,
+    from: (&Path, MemoryArg),
     selector: &FlowSelector,
     out: Output,
     show: impl FnMut(&FlowSource, ReplayProgress<'_>) -> Result<T, LabError>,
 ) -> Result<Vec<T>, CommandError> {
-    each(&flow::select_flows(dir, selector).map_err(failure)?, out, show)
+    each(&select(from, selector)?, out, show)
 }
 
 fn each<T>(

@@ -42,6 +42,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
+        share: true,
     };
     let finished = match &args.share {
         Some(names) if args.on.is_some() => roll_out(args, names, scenario, &runner, out)?,

@@ -63,7 +63,7 @@ fn check(
         scenario = scenario.seeds(seeds)?;
     }
     let jobs = args.jobs.map_or_else(processors, |n| n as usize);
-    Ok(run_check(input, sizing, &scenario.expand()?, jobs)?)
+    Ok(run_check(input, sizing, &scenario.expand()?, jobs, args.memory.limits())?)
 }
 
 fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), CommandError> {

@@ -108,6 +108,7 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
         discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
+        share: true,
     }
 }
 

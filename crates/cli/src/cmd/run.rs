@@ -51,6 +51,7 @@ pub(super) fn run_by(
         discard_existing: args.afresh,
         backend,
         memory: args.memory,
+        share: !args.no_share,
     };
     let finished = match args.index.zip(args.of) {
         None => runner
@@ -143,6 +144,8 @@ pub(crate) struct PlanRunner<'a> {
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
+    /// Simulates runs of a scheme with equal outcomes once.
+    pub(crate) share: bool,
 }
 
 impl PlanRunner<'_> {
@@ -212,6 +215,7 @@ impl PlanRunner<'_> {
             progress: &|p| bar.update(p),
             backend: self.backend,
             limits,
+            share: self.share,
         });
         bar.clear();
         if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer_threads(), self.threads) {

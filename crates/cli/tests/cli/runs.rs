@@ -114,6 +114,29 @@ fn runs_that_do_not_fit_are_refused_before_they_start() {
         }
         assert!(!std::path::Path::new(dir).exists(), "{command} leaves nothing");
     }
+    let made = temp.path().join("made");
+    let made = made.to_str().expect("a name");
+    stdout(&lowtide(&["-q", "run", "first-light", "-s", "run.seeds=1", "-o", made]));
+    for (command, needs) in [
+        (&["compare", "first-light", "--with", "run.seeds=2"][..], "a run needs about "),
+        (&["bench", "instructions-dumbbell"], "the run needs about "),
+        (&["plan", "--rate", "1Gbps", "--rtt", "100us", "--flows", "2"], "a run needs about "),
+        (
+            &["diff", "first-light", "--seed", "1,2", "--first-divergence"],
+            "side by side need about",
+        ),
+        (&["plot", made, "--flow", "0"], "the run needs about "),
+        (&["pcap", made, "--flow", "0", "-o", dir], "the run needs about "),
+        (&["explain", made, "--flow", "0"], "the run needs about "),
+    ] {
+        let refused = lowtide(&[command, &["--memory", "20 kB"]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{command:?}: {refused:?}");
+        let message = stderr(&refused);
+        for part in [needs, "the limit is 20.0 kB", "raise the limit with --memory"] {
+            assert!(message.contains(part), "{command:?}: {part}: {message}");
+        }
+    }
+    stdout(&lowtide(&["-q", "explain", made, "--flow", "0", "--memory", "8 GB"]));
     let fine = json(&lowtide(&["check", "first-light", "--json", "--memory", "8 GB"]));
     for part in ["memory_mb", "disk_mb"] {
         assert!(fine[part].as_f64().is_some_and(|mb| mb > 0.1 && mb < 10.0), "{part}: {fine}");

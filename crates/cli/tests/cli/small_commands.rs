@@ -59,6 +59,13 @@ fn check_prints_the_offered_load_and_warns_from_90_percent() {
     );
     assert!(warning.contains("below 90 % is right"), "{warning}");
     assert!(!warning.contains("hosts to leaf"), "{warning}");
+    let dumbbell = stdout(&lowtide(&[
+        "check",
+        "mixed-deployment-100m",
+        "-s",
+        "traffic.stayed-short.spacing=5 ms",
+    ]));
+    assert!(dumbbell.contains("\nswitch0 to switch1: offered load "), "{dumbbell}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The flows of all runs by share, seed and pair of classes.
+//! The flows and queries of all runs by share, seed and pair of classes.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use lowtide_record::{Manifest, RunDir};
 use lowtide_rows::{DeploymentClass, FlowRow, FlowStatus, Role};
 use serde::Serialize;
 
+use super::queries::TimedQuery;
 use super::statistics::{Bounded, SCALE};
 
 /// The classes of the sending and the receiving host.
@@ -64,6 +65,7 @@ pub(crate) struct RolloutRun {
     pub(crate) share: String,
     pub(crate) seed: u64,
     pub(crate) flows: Vec<SizedFlow>,
+    pub(crate) queries: Vec<TimedQuery>,
     /// Whether each host was moved; hosts without connections are absent.
     moved: BTreeMap<u32, bool>,
     /// Opened connections by pair and effective transport.
@@ -73,12 +75,17 @@ pub(crate) struct RolloutRun {
 impl RolloutRun {
     /// Returns the pair of a flow, of this or another run of the seed, by the classes of this run.
     pub(crate) fn pair_of(&self, flow: &SizedFlow) -> Option<ClassPair> {
-        let [from_new, to_new] = flow.hosts.map(|host| self.moved.get(&host).copied());
+        let [from_new, to_new] = flow.hosts.map(|host| self.is_moved(host));
         Some(ClassPair { from_new: from_new?, to_new: to_new? })
+    }
+
+    /// Returns whether a host was moved; `None` if it has no connection.
+    pub(crate) fn is_moved(&self, host: u32) -> Option<bool> {
+        self.moved.get(&host).copied()
     }
 }
 
-/// Reads the flows of all runs, whose share is the value of `key`.
+/// Reads the flows and queries of all runs, whose share is the value of `key`.
 pub(crate) fn read(
     dir: &RunDir,
     manifest: &Manifest,
@@ -93,24 +100,35 @@ pub(crate) fn read(
             share: run.key.point.get(key).unwrap_or_default().to_owned(),
             seed: run.key.seed,
             flows: Vec::new(),
+            queries: Vec::new(),
             moved: BTreeMap::new(),
             connections: BTreeMap::new(),
         };
         for row in &tables.flows {
             add(&mut made, &mut names, row, tables.run.ended_ps);
         }
+        for row in &tables.queries {
+            let client = number(&mut names, &row.client);
+            made.queries.extend(TimedQuery::new(row, client, tables.run.ended_ps));
+        }
         out.push(made);
     }
     Ok(out)
 }
 
+/// Returns the number of the host `name`.
+fn number(names: &mut BTreeMap<String, u32>, name: &str) -> u32 {
+    if let Some(known) = names.get(name) {
+        return *known;
+    }
+    let next = names.len() as u32;
+    names.insert(name.to_owned(), next);
+    next
+}
+
 fn add(run: &mut RolloutRun, names: &mut BTreeMap<String, u32>, row: &FlowRow, ended_ps: u64) {
     let (Some(from), Some(to)) = (row.src_deployment, row.dst_deployment) else { return };
-    let mut number = |name: &String| {
-        let next = names.len() as u32;
-        *names.entry(name.clone()).or_insert(next)
-    };
-    let hosts = [number(&row.src), number(&row.dst)];
+    let hosts = [&row.src, &row.dst].map(|name| number(names, name));
     let [from_new, to_new] = [from, to].map(|class| class == DeploymentClass::New);
     run.moved.extend([(hosts[0], from_new), (hosts[1], to_new)]);
     if row.established_ps.is_some() {

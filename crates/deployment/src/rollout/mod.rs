@@ -2,11 +2,14 @@
 //!
 //! Contract: the plan is a sweep of `deployment.share`, with equal arrivals and equally drawn hosts
 //! at every share of a seed. Every share is compared with the share 0 by the same flows. Flows are
-//! those with a size; answers of queries have no ideal time.
+//! those with a size; answers of queries have no ideal time. Queries are compared by their
+//! completion time and the class of the client.
 
+mod csv_files;
 mod effect;
 mod flows;
 mod page;
+mod queries;
 mod result;
 mod statistics;
 mod text;
@@ -24,6 +27,7 @@ pub use crate::request::{HostDraw, MovedEnds};
 pub use effect::{Effect, PairEffect};
 pub use flows::Effective;
 pub(crate) use page::write_outputs;
+pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult, RolloutRow};
 pub use statistics::{Estimate, Percentiles};
 pub use text::{TextTable, describe, tables};

@@ -2,20 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use lowtide_charts::{
-    Axis, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind, csv,
-};
+use lowtide_charts::{Axis, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
+use lowtide_rows::DeploymentClass;
 
-use super::SHARE_KEY;
-use super::effect::Effect;
 use super::flows::{ClassPair, read};
+use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow, rollout_result};
-use super::statistics::{Estimate, Percentiles};
-use super::text::{TextTable, describe, tables};
+use super::statistics::Estimate;
+use super::text::{Tables, TextTable, describe};
+use super::{SHARE_KEY, csv_files};
 use crate::html_page::{self, PageMeta, PageTable, Section, json};
 use crate::request::RolloutRequest;
+
+/// Queries by class of the client, if the scenario has queries.
+const QUERIES_CSV: &str = "deployment-queries.csv";
+
+/// Explains the section of queries.
+const QUERIES: &str = "Completion times of queries by the class of the client, whose servers may \
+    be of both classes, and of the same queries with no host moved.";
 
 /// Writes all outputs and returns their names.
 pub(crate) fn write_outputs(
@@ -27,29 +33,32 @@ pub(crate) fn write_outputs(
     let runs = read(dir, manifest, SHARE_KEY)?;
     let result = rollout_result(request, manifest, results, &runs);
     dir.write("deployment.json", &json(&result)?)?;
-    dir.write("deployment.csv", &to_csv(&result))?;
-    let mut figures = Vec::new();
-    for figure in all_figures(&result) {
-        figures.push(FigureFiles::of(&figure)?);
+    dir.write("deployment.csv", &csv_files::flows(&result.rows))?;
+    let mut written = vec!["deployment.json", "deployment.csv"];
+    if !result.queries.is_empty() {
+        dir.write(QUERIES_CSV, &csv_files::queries(&result.queries))?;
+        written.push(QUERIES_CSV);
     }
-    let [main, by_size]: [Vec<FigureFiles>; 2] = {
-        let (main, rest) =
-            figures.into_iter().partition(|f| ["p99", "ratio"].contains(&f.id.as_str()));
-        [main, rest]
-    };
-    let mut shown = tables(&result).into_iter().map(page_table);
-    let mut next = |n: usize| shown.by_ref().take(n).collect::<Vec<_>>();
-    let section = |title: &str, text: &str, figures, tables| Section {
+    let drawn =
+        |figures: Vec<Figure>| figures.iter().map(FigureFiles::of).collect::<Result<Vec<_>, _>>();
+    let (main, by_size) =
+        drawn(all_figures(&result))?.into_iter().partition(|f| ["p99", "ratio"].contains(&&*f.id));
+    let section = |title: &str, text: &str, figures, tables: Vec<TextTable>| Section {
         title: title.to_owned(),
         text: text.to_owned(),
         figures,
-        tables,
+        tables: tables.into_iter().map(page_table).collect(),
     };
-    let sections = [
-        section("Who pays?", &method(&result), main, next(2)),
-        section("Which sizes pay?", "", by_size, next(1)),
-        section("What did the connections run?", "", Vec::new(), next(1)),
+    let Tables { effects, percentiles, by_size: sizes, queries, connections } = Tables::of(&result);
+    let mut sections = vec![
+        section("Who pays?", &method(&result), main, vec![effects, percentiles]),
+        section("Which sizes pay?", "", by_size, vec![sizes]),
     ];
+    if !queries.is_empty() {
+        let figures = drawn(query_figures(&result))?;
+        sections.push(section("Which queries pay?", QUERIES, figures, queries));
+    }
+    sections.push(section("What did the connections run?", "", Vec::new(), vec![connections]));
     let thresholds = toml::to_string(&result.thresholds)
         .map_err(|e| LabError::Draw { what: "the thresholds".to_owned(), reason: e.to_string() })?;
     let frame = PageMeta {
@@ -60,7 +69,7 @@ pub(crate) fn write_outputs(
         settings_note: "At the greatest share.".to_owned(),
     };
     let mut files = html_page::write(dir, manifest, &frame, &sections)?;
-    files.extend(["deployment.json", "deployment.csv"].map(str::to_owned));
+    files.extend(written.into_iter().map(str::to_owned));
     Ok((files, result))
 }
 
@@ -81,53 +90,6 @@ fn page_table(table: TextTable) -> PageTable {
     PageTable { title, head, names, rows, folded: false }
 }
 
-/// Reads one percentile.
-type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
-
-/// Names and readers of the percentiles.
-const PERCENTILES: [(&str, ReadPercentile); 4] =
-    [("p50", |p| p.p50), ("p95", |p| p.p95), ("p99", |p| p.p99), ("p999", |p| p.p999)];
-
-fn to_csv(result: &RolloutResult) -> String {
-    let head = ["share_percent", "moved_hosts", "pair", "sizes", "flows", "unfinished", "failed"];
-    let mut columns: Vec<String> = head.map(str::to_owned).into();
-    for of in ["slowdown", "before", "ratio"] {
-        for (name, _) in PERCENTILES {
-            let column = format!("{of}_{name}");
-            columns.extend([format!("{column}_ci95_low"), format!("{column}_ci95_high")]);
-            columns.insert(columns.len() - 2, column);
-        }
-    }
-    columns.push("effect".to_owned());
-    let mut text = csv::line(columns.iter().map(String::as_str));
-    for row in &result.rows {
-        let mut cells = vec![
-            row.share_percent.to_string(),
-            row.moved_hosts.to_string(),
-            row.pair.to_owned(),
-            row.sizes.clone(),
-            row.flows.to_string(),
-            row.unfinished.to_string(),
-            row.failed.to_string(),
-        ];
-        for of in [Some(row.slowdown), row.before, row.ratio] {
-            for (_, read) in PERCENTILES {
-                let estimate = of.as_ref().and_then(read);
-                let interval = estimate.and_then(|e| e.ci95);
-                let values = [
-                    estimate.map(|e| e.value),
-                    interval.map(|[low, _]| low),
-                    interval.map(|[_, high]| high),
-                ];
-                cells.extend(values.map(|v| v.map_or_else(String::new, |v| v.to_string())));
-            }
-        }
-        cells.push(row.effect.map_or("", Effect::name).replace(' ', "-"));
-        text.push_str(&csv::line(cells.iter().map(String::as_str)));
-    }
-    text
-}
-
 fn all_figures(result: &RolloutResult) -> Vec<Figure> {
     let mut sizes: Vec<&str> = result.pairs.iter().map(|p| p.sizes.as_str()).collect();
     let mut seen = BTreeSet::new();
@@ -141,42 +103,95 @@ fn all_figures(result: &RolloutResult) -> Vec<Figure> {
         };
         let title = format!("99th percentile of the slowdown of {of}");
         let names = [&id, &title, "Slowdown, 99th percentile", "slowdown_p99"];
-        out.extend(figure(result, size, names, 0.0, |r| r.slowdown.p99));
+        let lines = pair_lines(result, size, |r| r.slowdown.p99);
+        out.extend(figure(result, names, BY_PAIR, None, lines));
         if size == ALL_SIZES {
             let title = "The same over that of the same flows before the move";
             let names = ["ratio", title, "Ratio to before the move", "ratio_p99"];
-            out.extend(figure(result, size, names, 1.0, |r| r.ratio.and_then(|q| q.p99)));
+            let lines = pair_lines(result, size, |r| r.ratio.and_then(|q| q.p99));
+            out.extend(figure(result, names, BY_PAIR, Some(1.0), lines));
         }
     }
     out
 }
 
-/// Draws a value by share, one line per pair; `guide` is a reference line, zero for none.
-fn figure(
+/// Returns the figures of each group of queries.
+fn query_figures(result: &RolloutResult) -> Vec<Figure> {
+    let groups: BTreeSet<&str> = result.queries.iter().map(|r| r.group.as_str()).collect();
+    let mut out = Vec::new();
+    for (i, group) in groups.into_iter().enumerate() {
+        let ids = [format!("qct-p99-group{i}"), format!("qct-ratio-group{i}")];
+        let title = format!("99th percentile of the completion time of queries of {group}");
+        let names = [&ids[0], &title, "Completion time, 99th percentile (ms)", "qct_ms_p99"];
+        let lines = client_lines(result, group, |r| r.qct_ms.p99);
+        out.extend(figure(result, names, BY_CLIENT, None, lines));
+        let title = format!("The same of {group} over that of the same queries before the move");
+        let names = [&ids[1], &title, "Ratio to before the move", "ratio_p99"];
+        let lines = client_lines(result, group, |r| r.ratio.and_then(|q| q.p99));
+        out.extend(figure(result, names, BY_CLIENT, Some(1.0), lines));
+    }
+    out
+}
+
+/// Name, style and points of a line.
+type Line = (&'static str, usize, Vec<Dot>);
+
+/// Returns a value by share, one line per pair of classes.
+fn pair_lines(
     result: &RolloutResult,
     size: &str,
-    [id, title, label, column]: [&str; 4],
-    guide: f64,
     read: impl Fn(&RolloutRow) -> Option<Estimate>,
+) -> Vec<Line> {
+    let line = |(style, pair): (usize, ClassPair)| {
+        let rows = result.rows.iter().filter(|r| r.pair == pair.name() && r.sizes == size);
+        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(r)?)));
+        (pair.name(), style, dots.collect())
+    };
+    ClassPair::ALL.into_iter().enumerate().map(line).collect()
+}
+
+/// Returns a value by share, one line per class of the client.
+fn client_lines(
+    result: &RolloutResult,
+    group: &str,
+    read: impl Fn(&QueryClassRow) -> Option<Estimate>,
+) -> Vec<Line> {
+    let line = |(style, class): (usize, DeploymentClass)| {
+        let rows = result.queries.iter().filter(|r| r.group == group && r.client == class.name());
+        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(r)?)));
+        (class.name(), style, dots.collect())
+    };
+    [DeploymentClass::Old, DeploymentClass::New].into_iter().enumerate().map(line).collect()
+}
+
+fn dot(share_percent: f64, estimate: Estimate) -> Dot {
+    Dot { x: share_percent, y: estimate.value, interval: estimate.ci95 }
+}
+
+/// Meaning of the lines of flows.
+const BY_PAIR: &str = "One line per pair: class of the sender > class of the receiver.";
+
+/// Meaning of the lines of queries.
+const BY_CLIENT: &str = "One line per class of the client.";
+
+/// Draws lines by share; `guide` is the value before the move.
+fn figure(
+    result: &RolloutResult,
+    [id, title, label, column]: [&str; 4],
+    caption: &str,
+    guide: Option<f64>,
+    lines: Vec<Line>,
 ) -> Option<Figure> {
-    let series: Vec<PlotSeries> = ClassPair::ALL
+    let series: Vec<PlotSeries> = lines
         .into_iter()
-        .enumerate()
-        .map(|(style, pair)| {
-            let rows = result.rows.iter().filter(|r| r.pair == pair.name() && r.sizes == size);
-            let dot = |r: &RolloutRow| {
-                let e = read(r)?;
-                Some(Dot { x: r.share_percent, y: e.value, interval: e.ci95 })
-            };
-            PlotSeries {
-                scheme: pair.name().to_owned(),
-                part: String::new(),
-                style,
-                kind: SeriesKind::Measured,
-                points: rows.filter_map(dot).collect(),
-            }
+        .filter(|(.., points)| !points.is_empty())
+        .map(|(name, style, points)| PlotSeries {
+            scheme: name.to_owned(),
+            part: String::new(),
+            style,
+            kind: SeriesKind::Measured,
+            points,
         })
-        .filter(|series| !series.points.is_empty())
         .collect();
     let dots = || series.iter().flat_map(|s| &s.points);
     let ends = dots().flat_map(|d| d.interval.unwrap_or([d.y, d.y]));
@@ -186,21 +201,21 @@ fn figure(
     }
     let mut x = Axis::linear("Moved share of the hosts (%)", "share_percent", 0.0, 100.0);
     (x.low, x.high) = (-3.0, 103.0);
-    let line = GuideLine { label: "before".to_owned(), at: guide, vertical: false };
+    let line = |at| GuideLine { label: "before".to_owned(), at, vertical: false };
     Some(Figure {
         id: id.to_owned(),
         title: format!("{title}, {} to {}", result.from, result.to),
-        caption: "One line per pair: class of the sender > class of the receiver. All seeds \
-                  together; bars are 95 % intervals. A missing point has too few flows, or \
-                  unfinished ones that could change it."
-            .to_owned(),
+        caption: format!(
+            "{caption} All seeds together; bars are 95 % intervals. A missing point has too few \
+             values, or unfinished ones that could change it."
+        ),
         legend: series.iter().map(|s| (s.scheme.clone(), s.style)).collect(),
         panels: vec![Panel {
             title: String::new(),
             x,
             y: Axis::fitting(label, column, &values),
             series,
-            guide_lines: if guide > 0.0 { vec![line] } else { Vec::new() },
+            guide_lines: guide.map(line).into_iter().collect(),
             shade: None,
         }],
     })

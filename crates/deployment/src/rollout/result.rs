@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::effect::{Effect, PairEffect, sentence};
 use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
+use super::queries::{QueryClassRow, ShareRuns};
 use super::statistics::{Percentiles, Resamples, Sample};
 use crate::request::{HostDraw, MovedEnds, RolloutRequest};
 use crate::thresholds::RolloutThresholds;
@@ -50,6 +51,8 @@ pub struct RolloutResult {
     pub pairs: Vec<PairEffect>,
     /// By share, pair of classes and size class.
     pub rows: Vec<RolloutRow>,
+    /// By share, traffic group and class of the client; empty without queries.
+    pub queries: Vec<QueryClassRow>,
     /// By share, pair of classes and effective transport.
     pub connections: Vec<ConnectionRow>,
 }
@@ -141,7 +144,7 @@ pub(super) fn rollout_result(
 ) -> RolloutResult {
     let ranges = size_ranges(results);
     let resamples = Resamples::new(manifest.seeds.len());
-    let (mut rows, mut connections) = (Vec::new(), Vec::new());
+    let (mut rows, mut queries, mut connections) = (Vec::new(), Vec::new(), Vec::new());
     let shares = runs.chunk_by(|a, b| a.share == b.share);
     let first = shares.clone().next().unwrap_or_default();
     let seed = |run: &RolloutRun| manifest.seeds.iter().position(|s| *s == run.seed);
@@ -149,16 +152,24 @@ pub(super) fn rollout_result(
         let share = of_share.first().and_then(|run| parse_fraction(&run.share).ok());
         let share_percent = share.map_or(0.0, |share| share.as_ppb() as f64 / 1e7);
         let moved_hosts = (share_percent / 100.0 * f64::from(request.hosts)).round() as u32;
-        let (mut after, mut before) = (Vec::new(), Vec::new());
-        for run in of_share {
+        let with_base = |run| {
             let seed = seed(run).unwrap_or_default() as u32;
             // The run of the same seed with no host moved has the same arrivals.
-            let base = first.iter().find(|base| base.seed == run.seed);
+            (run, seed, first.iter().find(|base| base.seed == run.seed))
+        };
+        let paired_runs = ShareRuns {
+            share_percent,
+            moved_hosts,
+            runs: of_share.iter().map(with_base).collect(),
+        };
+        let (mut after, mut before) = (Vec::new(), Vec::new());
+        for (run, seed, base) in &paired_runs.runs {
             for (out, flows) in [
                 (&mut after, &run.flows[..]),
                 (&mut before, base.map_or(&[][..], |base| &base.flows[..])),
             ] {
-                let paired = |flow| Some(PairedFlow { flow, pair: run.pair_of(flow)?, seed });
+                let paired =
+                    |flow| Some(PairedFlow { flow, pair: run.pair_of(flow)?, seed: *seed });
                 out.extend(flows.iter().filter_map(paired));
             }
         }
@@ -193,6 +204,7 @@ pub(super) fn rollout_result(
                 });
             }
         }
+        queries.extend(paired_runs.query_rows(&resamples, request.thresholds));
         connections.extend(connection_rows(share_percent, of_share));
     }
     let mut result = RolloutResult {
@@ -211,6 +223,7 @@ pub(super) fn rollout_result(
         verdict: String::new(),
         pairs: pair_effects(&rows, &ranges),
         rows,
+        queries,
         connections,
     };
     result.verdict = sentence(&result);

@@ -1,6 +1,9 @@
 //! The tables of a rollout, for terminal and page; they fit 80 columns.
 
+use std::collections::BTreeSet;
+
 use super::effect::{number, percent};
+use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
 use super::statistics::Estimate;
 use crate::request::{HostDraw, MovedEnds};
@@ -62,9 +65,84 @@ fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
     result.rows.iter().filter(|r| r.sizes == ALL_SIZES)
 }
 
+/// The tables by content.
+pub(super) struct Tables {
+    pub(super) effects: TextTable,
+    pub(super) percentiles: TextTable,
+    pub(super) by_size: TextTable,
+    /// Empty without queries.
+    pub(super) queries: Vec<TextTable>,
+    pub(super) connections: TextTable,
+}
+
+impl Tables {
+    pub(super) fn of(result: &RolloutResult) -> Self {
+        let groups: BTreeSet<&str> = result.queries.iter().map(|r| r.group.as_str()).collect();
+        let of_group = |group| [query_effects(result, group), query_percentiles(result, group)];
+        Self {
+            effects: effects(result),
+            percentiles: percentiles(result),
+            by_size: by_size(result),
+            queries: groups.into_iter().flat_map(of_group).collect(),
+            connections: connections(result),
+        }
+    }
+}
+
 /// Returns all tables.
 pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
-    vec![effects(result), percentiles(result), by_size(result), connections(result)]
+    let Tables { effects, percentiles, by_size, queries, connections } = Tables::of(result);
+    let mut out = vec![effects, percentiles, by_size];
+    out.extend(queries);
+    out.push(connections);
+    out
+}
+
+fn of_group<'a>(
+    result: &'a RolloutResult,
+    group: &'a str,
+) -> impl Iterator<Item = &'a QueryClassRow> {
+    result.queries.iter().filter(move |r| r.group == group)
+}
+
+fn query_effects(result: &RolloutResult, group: &str) -> TextTable {
+    let row = |r: &QueryClassRow| {
+        vec![
+            percent(r.share_percent),
+            r.client.to_owned(),
+            with_interval(r.qct_ms.p99, r.queries, P99_FLOWS),
+            r.before.map_or_else(String::new, |b| value(b.p99, r.queries, P99_FLOWS)),
+            r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.queries, P99_FLOWS)),
+            r.effect.map_or_else(String::new, |e| e.name().to_owned()),
+        ]
+    };
+    TextTable {
+        title: format!("{group}: 99th percentile of the query completion time, ms, and before"),
+        head: texts(&["moved", "client", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
+        names: 2,
+        rows: of_group(result, group).map(row).collect(),
+    }
+}
+
+fn query_percentiles(result: &RolloutResult, group: &str) -> TextTable {
+    let row = |r: &QueryClassRow| {
+        let of = |e, needed| value(e, r.queries, needed);
+        vec![
+            percent(r.share_percent),
+            r.client.to_owned(),
+            r.queries.to_string(),
+            (r.unfinished + r.failed).to_string(),
+            of(r.qct_ms.p50, 2),
+            of(r.qct_ms.p95, 20),
+            of(r.qct_ms.p99, P99_FLOWS),
+        ]
+    };
+    TextTable {
+        title: format!("{group}: query completion time of {} seeds, ms", result.seeds),
+        head: texts(&["moved", "client", "queries", "incomplete", "p50", "p95", "p99"]),
+        names: 2,
+        rows: of_group(result, group).map(row).collect(),
+    }
 }
 
 fn effects(result: &RolloutResult) -> TextTable {

@@ -113,6 +113,69 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
 }
 
 #[test]
+fn queries_are_split_by_the_class_of_their_client() {
+    let temp = tempfile::tempdir().unwrap();
+    let points = points(&["50"]);
+    let set = [("traffic.background.flows", "8"), ("traffic.queries.queries", "12")];
+    let scenario = set
+        .into_iter()
+        .fold(scenario(), |s, (key, value)| s.with_override(key, value).expect("a key"));
+    let rollout = Rollout::new(scenario, &options(["sack", "dctcp"], &points)).unwrap();
+    let (_, result) = run(&rollout, temp.path());
+    let (dir, manifest) = RunDir::open(temp.path()).unwrap();
+    // The tables have the class of each client in the rows of its connections.
+    let mut reader = dir.reader().unwrap();
+    let (mut times, mut before) = (BTreeMap::new(), BTreeMap::new());
+    let mut first: BTreeMap<(u64, u32, u32), f64> = BTreeMap::new();
+    for run in &manifest.runs {
+        let tables = reader.take(run.key.run).unwrap().unwrap();
+        let share = run.key.point.get("deployment.share").unwrap().to_owned();
+        for query in &tables.queries {
+            let of = |f: &&lowtide_rows::FlowRow| f.dst == query.client;
+            let class = tables.flows.iter().find(of).unwrap().dst_deployment.unwrap().name();
+            let ms = query.qct_ps.unwrap() as f64 / 1e9;
+            let id = (run.key.seed, query.query_client, query.query);
+            let then = *first.entry(id).or_insert(ms);
+            times.entry((share.clone(), class)).or_insert_with(Vec::new).push(ms);
+            before.entry((share.clone(), class)).or_insert_with(Vec::new).push(then);
+        }
+    }
+    let median = |values: &[f64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        (sorted[sorted.len().div_ceil(2) - 1] * 1e6).floor() / 1e6
+    };
+    assert_eq!(times.len(), 3, "old ones at 0 %, both classes at 50 %");
+    assert_eq!(result.queries.len(), times.len());
+    for row in &result.queries {
+        let class = (format!("{} %", row.share_percent), row.client);
+        let near = |found: f64, wanted: f64| {
+            assert!((found - wanted).abs() < 2e-6, "{class:?}: {found} is not {wanted}");
+        };
+        assert_eq!((row.queries, row.group.as_str()), (times[&class].len(), "queries"));
+        let now = median(&times[&class]);
+        near(row.qct_ms.p50.unwrap().value, now);
+        if row.share_percent == 0.0 {
+            assert_eq!((row.before, row.ratio, row.effect), (None, None, None));
+            continue;
+        }
+        let then = median(&before[&class]);
+        near(row.before.unwrap().p50.unwrap().value, then);
+        near(row.ratio.unwrap().p50.unwrap().value, now / then);
+        assert!(row.qct_ms.p99.is_none(), "fewer than 100 queries");
+    }
+    let csv = dir.read("deployment-queries.csv").unwrap();
+    assert_eq!(csv.lines().count(), result.queries.len() + 1);
+    assert!(csv.starts_with("share_percent,moved_hosts,group,client,queries,"), "{csv}");
+    let page = dir.read("report.html").unwrap();
+    assert!(
+        page.contains("Which queries pay?")
+            && page.contains("queries: query completion time of 3 seeds")
+    );
+    assert_eq!(tables(&result).len(), 6);
+}
+
+#[test]
 fn one_sided_moves_and_schemes_need_no_permission() {
     let half = points(&["50"]);
     for (schemes, moves) in [

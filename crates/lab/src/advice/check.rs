@@ -9,11 +9,12 @@ use lowtide_units::Duration;
 use serde::Serialize;
 
 use super::{FRAMING_BYTES, Sizing, SizingInput};
+use crate::budget::ResourceLimits;
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
 use crate::queues::QueueFacts;
-use crate::session::simulate;
+use crate::session::simulate_within;
 
 const TEMPLATE: &str = include_str!("check.toml");
 /// Bytes of an ACK on the wire.
@@ -124,14 +125,15 @@ pub fn check_scenario(input: &SizingInput, sizing: &Sizing) -> Result<Scenario, 
 /// Runs the check and compares it with the prediction.
 ///
 /// # Errors
-/// A run failed.
+/// A run failed, or does not fit into `limits`.
 pub fn run_check(
     input: &SizingInput,
     sizing: &Sizing,
     plan: &RunPlan,
     jobs: usize,
+    limits: ResourceLimits<'_>,
 ) -> Result<SimulationCheck, LabError> {
-    let results = simulate(plan, jobs)?;
+    let results = simulate_within(plan, jobs, limits)?;
     let runs = &results.runs;
     let rows = rows(sizing, runs);
     let remarks = remarks(input, sizing, &rows);

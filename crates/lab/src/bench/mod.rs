@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use cpu_time::{ProcessTime, ThreadTime};
 use lowtide_host::{Outcome, ProbePlan, Setup, ThreadUsage, Threads, run_on};
-use lowtide_record::digest_text;
-use lowtide_scenario::Scenario;
+use lowtide_record::{RunKey, SweepPoint, digest_text};
+use lowtide_scenario::{RunSpec, Scenario};
 use serde::{Deserialize, Serialize};
 
 pub use suite::{Benchmark, all, select};
 
+use crate::budget::{ResourceLimits, UnstoredRun};
 use crate::error::LabError;
 
 /// Result of one benchmark.
@@ -64,34 +65,49 @@ pub struct BenchmarkResult {
     pub digest: String,
 }
 
-fn setup(benchmark: &Benchmark) -> Result<Setup, LabError> {
+/// The run of a benchmark, and its setup.
+fn specification(benchmark: &Benchmark) -> Result<(RunSpec, Setup), LabError> {
     let mut scenario = Scenario::load(&benchmark.scenario)?;
     for (key, value) in &benchmark.set {
         scenario = scenario.with_override(key, value)?;
     }
     let plan = scenario.expand()?;
-    let run = plan.runs.first().ok_or_else(|| LabError::NoRuns(benchmark.scenario.clone()))?;
+    let run = plan.runs.into_iter().next();
+    let run = run.ok_or_else(|| LabError::NoRuns(benchmark.scenario.clone()))?;
     let mut setup = run.setup()?;
     if !benchmark.probes {
         setup.probes = ProbePlan::default();
     }
-    Ok(setup)
+    Ok((run, setup))
 }
 
 /// Runs `benchmark` once to warm up and `runs` times to measure, on at most that many threads.
 /// `clock` returns wall-clock time since an arbitrary epoch. `starts` gets the number of each run
-/// before it starts; zero is the one to warm up.
+/// before it starts; zero is the one to warm up, which alone is compared with `limits`.
+///
+/// # Errors
+/// The run fails, or does not fit into `limits`.
 pub fn measure(
     benchmark: &Benchmark,
     runs: u32,
     threads: usize,
     clock: &dyn Fn() -> Duration,
     starts: &dyn Fn(u32),
+    limits: &ResourceLimits<'_>,
 ) -> Result<BenchmarkResult, LabError> {
-    let setup = setup(benchmark)?;
+    let (spec, setup) = specification(benchmark)?;
+    let point = SweepPoint(spec.point.clone());
+    let key = RunKey { run: 0, scheme: spec.scheme.clone(), point, seed: spec.seed };
+    let run = UnstoredRun { key: &key, spec: &spec, setup: &setup };
+    UnstoredRun::admit(&[run], limits)?;
     let threads = Threads::up_to(threads);
     starts(0);
-    let (first, used) = run_on(&setup, threads, &mut |_| false)?;
+    let mut fits = Ok(());
+    let (first, used) = run_on(&setup, threads, &mut |_| {
+        fits = run.check(limits);
+        fits.is_err()
+    })?;
+    fits?;
     let mut times = Times::default();
     for run in 1..=runs.max(1) {
         starts(run);

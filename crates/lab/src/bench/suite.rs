@@ -132,7 +132,8 @@ mod tests {
     fn the_file_is_read_and_every_scenario_takes_its_keys() {
         assert_eq!(all().len(), 11 * 4 + 2);
         for benchmark in all() {
-            let setup = super::super::setup(benchmark).unwrap_or_else(|e| panic!("{e}"));
+            let (_, setup) =
+                super::super::specification(benchmark).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(setup.probes.interval.is_some(), benchmark.probes, "{}", benchmark.name);
             let hosts = benchmark.name.split('-').nth(1).and_then(|n| n.parse::<usize>().ok());
             let expected = match benchmark.name.split('-').next() {

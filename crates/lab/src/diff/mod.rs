@@ -12,12 +12,14 @@ mod text;
 
 use lowtide_host::{ProbePlan, Setup};
 use lowtide_record::{RunKey, digest_text};
+use lowtide_scenario::RunSpec;
 use serde::Serialize;
 
 pub use entity_actions::EntityAction;
 pub use overview::{DiffOverview, RunPair, SettingDiff, overview};
 pub use sides::DiffSide;
 
+use crate::budget::{ResourceLimits, UnstoredRun};
 use crate::error::LabError;
 use crate::flow::FlowSelector;
 use search::SearchResult;
@@ -55,18 +57,21 @@ pub struct FirstDivergence {
 /// Returns the first differences of the selected runs of `a` and `b`, scheme by scheme.
 ///
 /// # Errors
-/// There is no such run, it cannot be executed again, or the two sides have no scheme in common and
-/// more than one each.
+/// There is no such run, it cannot be executed again, two runs do not fit into `limits` together,
+/// or the two sides have no scheme in common and more than one each.
 pub fn first_divergence(
     (a, choose_a): (&DiffSide, &FlowSelector),
     (b, choose_b): (&DiffSide, &FlowSelector),
+    limits: &ResourceLimits<'_>,
 ) -> Result<Vec<RunDivergence>, LabError> {
     let pairs = sides::pairs((a, choose_a), (b, choose_b))?;
     let mut all = Vec::new();
     for (left, right) in pairs {
-        let (setup_a, setup_b) = (run_setup(a, left)?, run_setup(b, right)?);
-        let first = compare(&setup_a, &setup_b)
-            .map_err(|error| LabError::Run { key: Box::new(left.key.clone()), error })?;
+        let ((spec_a, setup_a), (spec_b, setup_b)) = (run_setup(a, left)?, run_setup(b, right)?);
+        let run_a = UnstoredRun { key: &left.key, spec: &spec_a, setup: &setup_a };
+        let run_b = UnstoredRun { key: &right.key, spec: &spec_b, setup: &setup_b };
+        UnstoredRun::admit(&[run_a, run_b], limits)?;
+        let first = compare(run_a, &setup_b, limits)?;
         if let Divergence::Same(digest) = &first {
             let digest = digest_text(*digest);
             a.verify_digest(left, &digest)?;
@@ -81,10 +86,11 @@ pub fn first_divergence(
     Ok(all)
 }
 
-fn run_setup(side: &DiffSide, run: &sides::SideRun) -> Result<Setup, LabError> {
-    let mut setup = side.specification(run)?.setup()?;
+fn run_setup(side: &DiffSide, run: &sides::SideRun) -> Result<(RunSpec, Setup), LabError> {
+    let spec = side.specification(run)?;
+    let mut setup = spec.setup()?;
     setup.probes = ProbePlan::default();
-    Ok(setup)
+    Ok((spec, setup))
 }
 
 enum Divergence {
@@ -93,7 +99,17 @@ enum Divergence {
     Differs(Box<FirstDivergence>),
 }
 
-fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
+/// Compares `run` with the run of `b`.
+fn compare(
+    run: UnstoredRun<'_>,
+    b: &Setup,
+    limits: &ResourceLimits<'_>,
+) -> Result<Divergence, LabError> {
+    let a = run.setup;
+    let failed = |error: LabError| match error {
+        LabError::Start(error) => LabError::Run { key: Box::new(run.key.clone()), error },
+        other => other,
+    };
     if let Some((name_a, name_b)) = search::first_name_mismatch(a, b) {
         let first = FirstDivergence {
             at_ps: 0,
@@ -105,11 +121,13 @@ fn compare(a: &Setup, b: &Setup) -> Result<Divergence, lowtide_host::RunError> {
         };
         return Ok(Divergence::Differs(Box::new(first)));
     }
-    let instant = match search::find_divergence(a, b)? {
+    let found = search::find_divergence(a, b, &|| run.check(limits));
+    let instant = match found.map_err(failed)? {
         SearchResult::Same(digest) => return Ok(Divergence::Same(digest)),
         SearchResult::Differ(instant) => instant,
     };
-    let (seen_a, seen_b) = entity_actions::first_actions(a, b, &instant)?;
+    let (seen_a, seen_b) =
+        entity_actions::first_actions(a, b, &instant).map_err(|error| failed(error.into()))?;
     Ok(Divergence::Differs(Box::new(FirstDivergence {
         at_ps: instant.at.as_ps(),
         kind: instant.kind(),

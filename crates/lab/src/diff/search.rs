@@ -7,6 +7,8 @@
 use lowtide_host::{EntityName, RunError, Setup, SteppedRun};
 use lowtide_units::{Duration, Instant};
 
+use crate::error::LabError;
+
 /// Number of subintervals per step.
 const INTERVALS: u64 = 1024;
 
@@ -90,7 +92,12 @@ impl<'a> Lockstep<'a> {
     }
 }
 
-pub(super) fn find_divergence(a: &Setup, b: &Setup) -> Result<SearchResult, RunError> {
+/// Finds the first difference. An error of `check`, called once per interval, ends the search.
+pub(super) fn find_divergence(
+    a: &Setup,
+    b: &Setup,
+    check: &dyn Fn() -> Result<(), LabError>,
+) -> Result<SearchResult, LabError> {
     let end = Instant::ZERO + a.end.at.max(b.end.at);
     let (mut from, mut to) = (Instant::ZERO, end);
     let mut suspects = Vec::new();
@@ -101,6 +108,7 @@ pub(super) fn find_divergence(a: &Setup, b: &Setup) -> Result<SearchResult, RunE
         let step = Duration::from_ps(span.div_ceil(INTERVALS).max(1));
         let mut at = from;
         loop {
+            check()?;
             if pair.next().is_none() {
                 return Ok(compare_at_end(pair));
             }

@@ -32,6 +32,7 @@ pub use figure::{Plot, PlotWindow, plot};
 pub(crate) use replay::{extra_scenarios, file_name, not_reproducible, specification};
 pub use selector::FlowSelector;
 
+use crate::budget::ResourceLimits;
 use crate::error::LabError;
 use crate::schedule::RunProgress;
 
@@ -87,6 +88,7 @@ pub struct FlowSource {
     pub head: FlowHead,
     run: ManifestRun,
     results: Rc<(RunDir, Manifest)>,
+    limits: ResourceLimits<'static>,
 }
 
 /// Returns the flow that `choice` selects in the results in `root`, once per scheme that it
@@ -101,12 +103,23 @@ pub fn select_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowSource
     for run in choice.runs(manifest)? {
         let flow = choice.flow(dir.flows(run.key.run)?)?;
         let head = FlowHead { key: run.key.clone(), flow, threshold: threshold(manifest) };
-        out.push(FlowSource { head, run: run.clone(), results: Rc::clone(&results) });
+        out.push(FlowSource {
+            head,
+            run: run.clone(),
+            results: Rc::clone(&results),
+            limits: ResourceLimits::default(),
+        });
     }
     Ok(out)
 }
 
 impl FlowSource {
+    /// Sets the limits of a replay.
+    #[must_use]
+    pub fn within(self, limits: ResourceLimits<'static>) -> Self {
+        Self { limits, ..self }
+    }
+
     /// Passes the trace on to `consumer`. Returns true if it was read to the end.
     fn read(
         &self,
@@ -116,14 +129,9 @@ impl FlowSource {
         let (dir, manifest) = &*self.results;
         let recorded = dir.traces(self.run.key.run)?.of_flow(self.head.flow.flow);
         if recorded.is_empty() {
-            return replay::replay(
-                dir,
-                manifest,
-                &self.run,
-                self.head.flow.flow,
-                consumer,
-                progress,
-            );
+            let flow = self.head.flow.flow;
+            let results = (dir, manifest);
+            return replay::replay(results, &self.run, flow, consumer, &self.limits, progress);
         }
         consumer.part(&recorded, u64::MAX)?;
         Ok(true)

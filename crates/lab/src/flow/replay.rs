@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use lowtide_host::ProbePlan;
+use lowtide_host::{ProbePlan, Setup};
 use lowtide_record::{Manifest, ManifestRun, RunDir, RunKey, SweepPoint, TraceTables, digest_text};
 use lowtide_rows::EndReason;
 use lowtide_scenario::{RunPlan, RunSpec, Scenario};
 use lowtide_units::Instant;
 
 use super::{ReplayProgress, TraceConsumer};
+use crate::budget::{ResourceLimits, UnstoredRun};
 use crate::error::LabError;
 use crate::schedule::RunProgress;
 
@@ -102,15 +103,20 @@ pub(crate) fn specification(
 /// Passes the trace of `flow` in `run` on to `consumer`. Returns true if the run was repeated to
 /// its end; its digest was then compared.
 pub(super) fn replay(
-    dir: &RunDir,
-    manifest: &Manifest,
+    (dir, manifest): (&RunDir, &Manifest),
     run: &ManifestRun,
     flow: u32,
     consumer: &mut dyn TraceConsumer,
+    limits: &ResourceLimits<'_>,
     progress: ReplayProgress<'_>,
 ) -> Result<bool, LabError> {
-    let mut setup = specification(dir, manifest, run)?.setup()?;
-    setup.probes = ProbePlan { trace: vec![flow], ..ProbePlan::default() };
+    let spec = specification(dir, manifest, run)?;
+    let untraced = Setup { probes: ProbePlan::default(), ..spec.setup()? };
+    // The trace is read in parts, so the estimate is that of the run without it.
+    let unstored = UnstoredRun { key: &run.key, spec: &spec, setup: &untraced };
+    UnstoredRun::admit(&[unstored], limits)?;
+    let trace = ProbePlan { trace: vec![flow], ..ProbePlan::default() };
+    let setup = Setup { probes: trace, ..untraced.clone() };
     let (key, end) = (&run.key, Instant::ZERO + setup.end.at);
     progress(RunProgress::Started(key));
     let mut names: Vec<Arc<str>> = Vec::new();
@@ -123,7 +129,8 @@ pub(super) fn replay(
         if part.until < Instant::FAR_FUTURE {
             progress(RunProgress::Running { key, now: part.until, end });
         }
-        failed = consumer.part(&rows, part.until.as_ps()).err();
+        let fits = unstored.check(limits);
+        failed = fits.and_then(|()| consumer.part(&rows, part.until.as_ps())).err();
         failed.is_some() || consumer.is_complete()
     })
     .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;

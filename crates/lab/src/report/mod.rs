@@ -8,7 +8,7 @@ mod tails;
 
 use lowtide_charts::page::{self, fill};
 use lowtide_charts::{FigureFiles, number};
-use lowtide_record::{Manifest, ReportedSetting, SweepPoint};
+use lowtide_record::{Manifest, ReportedSetting, SharedRuns, SweepPoint};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -85,6 +85,7 @@ pub(crate) fn render(
         sections => sections(source, figures),
         mismatches => Serde(&transports.mismatches),
         ran => Serde(transports.ran().map(|(s, ran)| (transports.label(s), ran)).collect::<Vec<_>>()),
+        shared => Serde(m.shared.iter().map(SharedRuns::sentence).collect::<Vec<_>>()),
         deciding => Serde(deciding),
         rest => Serde(rest),
         differences => Serde(differences(m)),

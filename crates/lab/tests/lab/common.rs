@@ -23,6 +23,7 @@ pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
         progress: &|_| {},
         backend: None,
         limits: ResourceLimits::default(),
+        share: true,
     }
 }
 

@@ -1,14 +1,17 @@
 //! The first difference between two runs.
 
 use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, SteppedRun, Trigger, run};
-use lowtide_lab::LabError;
 use lowtide_lab::diff::{DiffSide, FirstDivergence, RunDivergence, first_divergence, overview};
 use lowtide_lab::flow::FlowSelector;
+use lowtide_lab::{LabError, ResourceLimits};
 use lowtide_net::HopOutcome;
 use lowtide_scenario::{RunPlan, Scenario};
 use lowtide_units::Instant;
 
 use crate::common;
+
+const UNLIMITED: ResourceLimits<'static> =
+    ResourceLimits { memory: None, disk: None, resident: None };
 
 /// Two flows of 1 MB through one port, DCTCP.
 fn plan(settings: &[(&str, &str)]) -> RunPlan {
@@ -48,7 +51,7 @@ fn compare(
     of_b: &FlowSelector,
 ) -> Option<FirstDivergence> {
     let (a, b) = (DiffSide::plan(a.clone()), DiffSide::plan(b.clone()));
-    let found = first_divergence((&a, of_a), (&b, of_b)).expect("they run");
+    let found = first_divergence((&a, of_a), (&b, of_b), &UNLIMITED).expect("they run");
     let [RunDivergence { first, .. }] = &found[..] else { panic!("{found:?}") };
     first.clone()
 }
@@ -228,7 +231,7 @@ fn directories_are_compared_by_settings_digests_and_tables() {
     let same = overview((&a, &any), (&b, &any)).unwrap();
     assert!(same.same && same.settings.is_empty() && same.tables.is_empty(), "{same:?}");
     assert_eq!(same.runs.len(), 2);
-    assert!(first_divergence((&a, &any), (&b, &any)).unwrap()[0].first.is_none());
+    assert!(first_divergence((&a, &any), (&b, &any), &UNLIMITED).unwrap()[0].first.is_none());
 
     let other = overview((&a, &any), (&c, &any)).unwrap();
     assert!(!other.same && other.runs.iter().all(|r| !r.same && r.a != r.b));
@@ -236,10 +239,10 @@ fn directories_are_compared_by_settings_digests_and_tables() {
     assert_eq!(keys, ["switch.mark.k"]);
     assert!(other.tables.iter().any(|t| t.ends_with("flows.parquet")), "{:?}", other.tables);
     let plan = DiffSide::plan(plan(&[("switch.mark.k", "10 pkt")]));
-    let dirs = first_divergence((&a, &seed(2)), (&c, &seed(2))).unwrap();
-    let mixed = first_divergence((&a, &seed(2)), (&plan, &seed(2))).unwrap();
+    let dirs = first_divergence((&a, &seed(2)), (&c, &seed(2)), &UNLIMITED).unwrap();
+    let mixed = first_divergence((&a, &seed(2)), (&plan, &seed(2)), &UNLIMITED).unwrap();
     assert_eq!(dirs[0].first.as_ref().map(|f| f.at_ps), mixed[0].first.as_ref().map(|f| f.at_ps));
 
-    let none = first_divergence((&a, &seed(7)), (&b, &any)).unwrap_err();
+    let none = first_divergence((&a, &seed(7)), (&b, &any), &UNLIMITED).unwrap_err();
     assert!(matches!(none, LabError::NotFound { .. }), "{none}");
 }

@@ -9,6 +9,7 @@ mod diff;
 mod fabric;
 mod flows;
 mod session;
+mod sharing;
 mod sizing;
 mod slowdown;
 mod tasks;

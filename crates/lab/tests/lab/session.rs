@@ -142,6 +142,7 @@ fn the_envelope_has_the_documented_shape() {
             "digest",
             "labels",
             "mismatches",
+            "shared",
             "runs",
             "summary",
             "findings",

@@ -1,5 +1,6 @@
 //! The analysis of DCTCP §3.3 compared with the simulator, at the parameters of its figure 12.
 
+use lowtide_lab::ResourceLimits;
 use lowtide_lab::advice::{
     SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
 };
@@ -23,7 +24,7 @@ fn check(question: &SizingInput, seeds: u64) -> (Sizing, SimulationCheck) {
     let scenario =
         check_scenario(question, &sizing).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
     let plan = scenario.expand().expect("a right scenario");
-    let check = run_check(question, &sizing, &plan, 2).expect("it runs");
+    let check = run_check(question, &sizing, &plan, 2, ResourceLimits::default()).expect("it runs");
     (sizing, check)
 }
 

@@ -61,6 +61,11 @@ impl CongestionSignal {
     pub const fn sets_ce(self) -> bool {
         matches!(self, Self::Mark(_))
     }
+
+    /// Returns true if it forwards packets that are not ECN-capable.
+    pub const fn forwards_not_ect(self) -> bool {
+        matches!(self, Self::Mark(NotEct::Ignore))
+    }
 }
 
 /// An admitted packet, as seen by a marker.

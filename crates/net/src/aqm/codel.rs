@@ -69,6 +69,10 @@ impl MarkerConfig for CoDelConfig {
         self.signal.sets_ce()
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.signal.forwards_not_ect()
+    }
+
     fn decision_point(&self) -> DecisionPoint {
         DecisionPoint::DequeueDrop
     }

@@ -56,6 +56,13 @@ pub trait MarkerConfig: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true if it forwards every packet that is not ECN-capable. Then only its `signal` and
+    /// `not-ect` affect a run without ECN-capable packets: no other parameter changes its decision
+    /// point or whether it needs a whole line.
+    fn forwards_not_ect(&self) -> bool {
+        false
+    }
+
     /// Returns a condition without which it never signals.
     fn signal_condition(&self) -> SignalCondition {
         SignalCondition::Unknown

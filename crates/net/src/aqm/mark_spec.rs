@@ -8,7 +8,7 @@ use lowtide_units::QueueLength;
 
 use super::droptail::{self, DropTail};
 use super::entry::{DecisionPoint, MarkerConfig, MarkerEntry};
-use super::{REGISTRY, step};
+use super::{REGISTRY, params, step};
 
 /// The marker (AQM) of a queue: its name, its values, and its checked configuration. A clone shares
 /// them. Two are equal if name and values are.
@@ -18,7 +18,7 @@ pub struct MarkSpec(Option<Arc<Configured>>);
 struct Configured {
     entry: &'static MarkerEntry,
     values: Values,
-    config: Box<dyn MarkerConfig>,
+    config: Arc<dyn MarkerConfig>,
 }
 
 /// Values of [`MarkSpec::NONE`].
@@ -33,7 +33,7 @@ impl MarkSpec {
     /// # Errors
     /// The values do not fit each other.
     pub fn configure(entry: &'static MarkerEntry, mut values: Values) -> Result<Self, ParamError> {
-        let config = (entry.configure)(&mut values)?;
+        let config = Arc::from((entry.configure)(&mut values)?);
         Ok(Self(Some(Arc::new(Configured { entry, values, config }))))
     }
 
@@ -86,6 +86,24 @@ impl MarkSpec {
     /// no marker.
     pub fn sets_ce(&self) -> Option<&'static str> {
         self.config().sets_ce().then(|| self.name())
+    }
+
+    /// Returns the marker without the parameters that have no effect in a run without ECN-capable
+    /// packets. Two such runs whose markers are equal in this form have equal outcomes. It is only
+    /// compared, never read back.
+    #[must_use]
+    pub fn without_ect(&self) -> Self {
+        let Some(configured) = self.0.as_ref().filter(|c| c.config.forwards_not_ect()) else {
+            return self.clone();
+        };
+        let Configured { entry, values, config } = configured.as_ref();
+        let mut effective = Values::new();
+        for name in [params::SIGNAL.name, params::NOT_ECT.name] {
+            if let Some(value) = values.get(name) {
+                effective.set(name, value.clone());
+            }
+        }
+        Self(Some(Arc::new(Configured { entry, values: effective, config: Arc::clone(config) })))
     }
 
     /// Returns true if the marker may drop enqueued packets or needs periodic updates. Such a port

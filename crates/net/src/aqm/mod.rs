@@ -53,9 +53,12 @@ static BUILT_IN: &[&MarkerEntry] = &[
 #[cfg(test)]
 mod tests {
     use lowtide_schema::{DefaultValue, Values};
-    use lowtide_units::{Bytes, QueueLength};
+    use lowtide_sim::Seed;
+    use lowtide_units::{Bytes, Duration, Instant, QueueLength, Rate};
+    use lowtide_wire::Ecn;
 
     use super::*;
+    use crate::{Framing, Occupancy};
 
     #[test]
     fn declarations_are_complete() {
@@ -125,5 +128,64 @@ mod tests {
                 Values::complete(spec.entry().params, |p| spec.values().get(p.name).cloned());
             assert_eq!(complete.as_ref(), Ok(spec.values()));
         }
+    }
+
+    /// Runs of such markers share a simulation if no packet is ECN-capable.
+    #[test]
+    fn markers_forward_packets_without_ect_as_declared() {
+        let (signals, not_ects) = (["mark", "drop"], ["ignore", "drop"]);
+        let (mut forwarding, mut others) = (Vec::new(), Vec::new());
+        for (name, params) in [
+            ("codel", &[("target", "1 us"), ("interval", "10 us")][..]),
+            ("droptail", &[]),
+            ("phantom", &[("k", "1 B"), ("gamma", "1 %")]),
+            ("pi", &[("q-ref", "1"), ("period", "1 us"), ("a", "90 %"), ("b", "10 %")]),
+            ("pie", &[("target", "1 us"), ("period", "1 us"), ("alpha", "10"), ("burst", "0 us")]),
+            ("red", &[("min", "1 pkt"), ("max", "2 pkt"), ("weight", "0")]),
+            ("step", &[("k", "1 pkt")]),
+            ("step-dequeue", &[("k", "1 pkt")]),
+        ] {
+            for signal in signals {
+                for not_ect in not_ects {
+                    let all = [("signal", signal), ("not-ect", not_ect)];
+                    let has = |key: &str| {
+                        REGISTRY.find(name).is_some_and(|m| m.params.iter().any(|p| p.name == key))
+                    };
+                    let own = all.into_iter().filter(|(key, _)| has(key));
+                    let own = own.filter(|(key, _)| *key != "not-ect" || signal == "mark");
+                    let params: Vec<_> = params.iter().copied().chain(own).collect();
+                    let spec = MarkSpec::new(name, &params).unwrap();
+                    let acted = acts_on_not_ect(&spec);
+                    if spec.config().forwards_not_ect() {
+                        assert!(!acted, "{spec:?}");
+                        forwarding.push(name);
+                    } else if acted {
+                        others.push(name);
+                    }
+                }
+            }
+        }
+        forwarding.dedup();
+        others.dedup();
+        assert_eq!(forwarding, ["codel", "phantom", "pi", "red", "step", "step-dequeue"]);
+        assert_eq!(others, ["codel", "phantom", "pi", "pie", "red", "step", "step-dequeue"]);
+        let names: Vec<_> = REGISTRY.names().into_iter().filter(|n| *n != "droptail").collect();
+        assert_eq!(others, names, "every marker was tried");
+    }
+
+    /// Returns whether a marker does anything but forward in a long queue of packets without ECT.
+    fn acts_on_not_ect(spec: &MarkSpec) -> bool {
+        let setup = MarkerSetup::new(Rate::from_gbps(1), Framing::Ethernet, Seed(1));
+        let mut marker = spec.config().start(&setup);
+        (1..2_000).any(|i| {
+            let now = Instant::ZERO + Duration::from_us(12 * i);
+            let backlog = Occupancy { packets: 50, bytes: 75_000 };
+            let (size, ecn) = (1_500, Ecn::NotEct);
+            marker.advance(now, backlog);
+            let arrives = EnqueueInfo { backlog, size, ecn, tx_start: now, idle_since: now };
+            let leaves = DequeueInfo { backlog, sojourn: Duration::from_us(600), size, ecn };
+            marker.on_enqueue(now, &arrives) != AqmVerdict::Forward
+                || marker.on_dequeue(now, &leaves) != AqmVerdict::Forward
+        })
     }
 }

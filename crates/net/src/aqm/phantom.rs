@@ -71,6 +71,10 @@ impl MarkerConfig for Config {
         true
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.not_ect == NotEct::Ignore
+    }
+
     fn needs_whole_line(&self) -> bool {
         true
     }

@@ -99,6 +99,10 @@ impl MarkerConfig for PiConfig {
         self.signal.sets_ce()
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.signal.forwards_not_ect()
+    }
+
     fn decision_point(&self) -> DecisionPoint {
         DecisionPoint::DequeueDrop
     }

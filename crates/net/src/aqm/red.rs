@@ -134,6 +134,10 @@ impl MarkerConfig for RedConfig {
         self.signal.sets_ce()
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.signal.forwards_not_ect()
+    }
+
     fn signal_condition(&self) -> SignalCondition {
         SignalCondition::FoundQueue { param: "min", length: self.min }
     }

@@ -38,6 +38,10 @@ impl MarkerConfig for Step {
         true
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.not_ect == NotEct::Ignore
+    }
+
     fn signal_condition(&self) -> SignalCondition {
         SignalCondition::FoundQueue { param: "k", length: self.k }
     }

@@ -45,6 +45,10 @@ impl MarkerConfig for StepDequeue {
         true
     }
 
+    fn forwards_not_ect(&self) -> bool {
+        self.not_ect == NotEct::Ignore
+    }
+
     fn decision_point(&self) -> DecisionPoint {
         match self.not_ect {
             NotEct::Ignore => DecisionPoint::DequeueMark,

@@ -234,6 +234,7 @@ mod tests {
             threads: None,
             size_classes: Vec::new(),
             measured: None,
+            shared_from: None,
         }
     }
 
@@ -254,6 +255,7 @@ mod tests {
             points: vec![SweepPoint::default()],
             seeds: vec![1],
             settings: Vec::new(),
+            shared: Vec::new(),
             wall_seconds: 0.0,
             hops: 0,
             flows: 0,

@@ -15,3 +15,4 @@ mod refused_network;
 mod refused_traffic;
 mod registered_marker;
 mod runs;
+mod sharing;

@@ -11,7 +11,7 @@ use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
 use super::{digits, heading, labels, print_mismatches, results};
-use crate::args::{BackendArg, CompareArgs, MemoryArg, ThreadCount};
+use crate::args::{BackendArg, CompareArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::run::PlanRunner;
 use crate::cmd::set;
@@ -111,7 +111,8 @@ fn by_backends(
             threads: ThreadCount::Auto,
             discard_existing: false,
             backend: backend.as_deref(),
-            memory: MemoryArg::default(),
+            memory: args.memory,
+            share: true,
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", runner.dir(&plan).display()));

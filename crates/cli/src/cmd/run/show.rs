@@ -34,6 +34,9 @@ pub(super) fn show(
     for mismatch in &transports.mismatches {
         out.text(&format!("note: {}", mismatch.text))?;
     }
+    for shared in &finished.manifest.shared {
+        out.paragraph(&shared.sentence())?;
+    }
     let unfinished = finished.results.unfinished();
     if unfinished > 0 {
         out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;

@@ -196,6 +196,7 @@ pub(crate) fn manifest() -> Manifest {
         points: vec![keys()[0].point.clone()],
         seeds: vec![1, 2, 3],
         settings: Vec::new(),
+        shared: Vec::new(),
         wall_seconds: 0.0,
         hops: 0,
         flows: 0,
@@ -220,5 +221,6 @@ pub(crate) fn run(key: RunKey) -> ManifestRun {
         threads: Some(1),
         size_classes: vec![10_000],
         measured: None,
+        shared_from: None,
     }
 }

@@ -1,0 +1,93 @@
+//! The rows of a rollout as CSV.
+
+use lowtide_charts::csv;
+
+use super::effect::Effect;
+use super::queries::QueryClassRow;
+use super::result::RolloutRow;
+use super::statistics::{Estimate, Percentiles};
+
+/// Reads one percentile.
+type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
+
+/// Names and readers of the percentiles.
+const PERCENTILES: [(&str, ReadPercentile); 4] =
+    [("p50", |p| p.p50), ("p95", |p| p.p95), ("p99", |p| p.p99), ("p999", |p| p.p999)];
+
+/// Cells of a row, its percentiles, and its effect.
+struct CsvRow {
+    cells: Vec<String>,
+    percentiles: [Option<Percentiles>; 3],
+    effect: Option<Effect>,
+}
+
+/// Returns `deployment.csv`.
+pub(super) fn flows(rows: &[RolloutRow]) -> String {
+    let head = ["share_percent", "moved_hosts", "pair", "sizes", "flows", "unfinished", "failed"];
+    let row = |row: &RolloutRow| CsvRow {
+        cells: vec![
+            row.share_percent.to_string(),
+            row.moved_hosts.to_string(),
+            row.pair.to_owned(),
+            row.sizes.clone(),
+            row.flows.to_string(),
+            row.unfinished.to_string(),
+            row.failed.to_string(),
+        ],
+        percentiles: [Some(row.slowdown), row.before, row.ratio],
+        effect: row.effect,
+    };
+    text(&head, "slowdown", rows.iter().map(row))
+}
+
+/// Returns `deployment-queries.csv`.
+pub(super) fn queries(rows: &[QueryClassRow]) -> String {
+    let head =
+        ["share_percent", "moved_hosts", "group", "client", "queries", "unfinished", "failed"];
+    let row = |row: &QueryClassRow| CsvRow {
+        cells: vec![
+            row.share_percent.to_string(),
+            row.moved_hosts.to_string(),
+            row.group.clone(),
+            row.client.to_owned(),
+            row.queries.to_string(),
+            row.unfinished.to_string(),
+            row.failed.to_string(),
+        ],
+        percentiles: [Some(row.qct_ms), row.before, row.ratio],
+        effect: row.effect,
+    };
+    text(&head, "qct_ms", rows.iter().map(row))
+}
+
+/// Writes rows whose percentiles are those of `measure`, of the time before, and of their ratio.
+fn text(head: &[&str], measure: &str, rows: impl Iterator<Item = CsvRow>) -> String {
+    let mut columns: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    for of in [measure, "before", "ratio"] {
+        for (name, _) in PERCENTILES {
+            let column = format!("{of}_{name}");
+            let ends = [format!("{column}_ci95_low"), format!("{column}_ci95_high")];
+            columns.push(column);
+            columns.extend(ends);
+        }
+    }
+    columns.push("effect".to_owned());
+    let mut text = csv::line(columns.iter().map(String::as_str));
+    for CsvRow { mut cells, percentiles, effect } in rows {
+        for of in percentiles {
+            for (_, read) in PERCENTILES {
+                let estimate = of.as_ref().and_then(read);
+                let interval = estimate.and_then(|e| e.ci95);
+                let values = [
+                    estimate.map(|e| e.value),
+                    interval.map(|[low, _]| low),
+                    interval.map(|[_, high]| high),
+                ];
+                cells.extend(values.map(|v| v.map_or_else(String::new, |v| v.to_string())));
+            }
+        }
+        cells.push(effect.map_or("", Effect::name).replace(' ', "-"));
+        text.push_str(&csv::line(cells.iter().map(String::as_str)));
+    }
+    text
+}
