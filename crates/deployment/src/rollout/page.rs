@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lowtide_charts::{
-    Axis, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind, csv,
+    Axis, Chart, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind, csv,
 };
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
@@ -62,6 +62,18 @@ pub(crate) fn write_outputs(
     let mut files = html_page::write(dir, manifest, &frame, &sections)?;
     files.extend(["deployment.json", "deployment.csv"].map(str::to_owned));
     Ok((files, result))
+}
+
+/// Returns the figures before they are drawn.
+pub(crate) fn charts(
+    request: &RolloutRequest,
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<Vec<Chart>, LabError> {
+    let runs = read(dir, manifest, SHARE_KEY)?;
+    let result = rollout_result(request, manifest, results, &runs);
+    Ok(all_figures(&result).into_iter().map(Chart::Panels).collect())
 }
 
 fn method(result: &RolloutResult) -> String {
