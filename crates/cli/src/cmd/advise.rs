@@ -19,6 +19,9 @@ use crate::cmd::set;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Name of the file with the advice, as `--json` prints it: `lowtide figure` reads it.
+pub(crate) const ADVICE_FILE: &str = "advice.json";
+
 #[derive(Serialize)]
 struct AdviseOutput<'a> {
     schema: &'static str,
@@ -27,7 +30,7 @@ struct AdviseOutput<'a> {
     sentences: Vec<String>,
     #[serde(flatten)]
     advice: &'a FabricAdvice,
-    sonic: Option<serde_json::Value>,
+    sonic: Option<&'a serde_json::Value>,
 }
 
 pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError> {
@@ -39,20 +42,21 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     let advised = advice.apply(&request.scenario)?;
     let sonic = sonic(&advised);
     let sentences = sentences(&advice);
+    let answer = AdviseOutput {
+        schema: "lowtide.advise/1",
+        version: env!("CARGO_PKG_VERSION"),
+        scenario: request.scenario.name(),
+        sentences,
+        advice: &advice,
+        sonic: sonic.as_ref().ok(),
+    };
     if let Some(dir) = &args.out {
-        write(dir, &advice, &advised, sonic.as_ref().ok())?;
+        write(dir, &answer, &advised)?;
     }
     if out.json {
-        return out.json(&AdviseOutput {
-            schema: "lowtide.advise/1",
-            version: env!("CARGO_PKG_VERSION"),
-            scenario: request.scenario.name(),
-            sentences,
-            advice: &advice,
-            sonic: sonic.ok(),
-        });
+        return out.json(&answer);
     }
-    for sentence in &sentences {
+    for sentence in &answer.sentences {
         out.paragraph(sentence)?;
     }
     out.text("")?;
@@ -227,20 +231,22 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
     out.narrow_table(&head, &[0, 1, 2, 4, 5, 6], &alphas)
 }
 
-fn write(
-    dir: &Path,
-    advice: &FabricAdvice,
-    advised: &Scenario,
-    sonic: Option<&serde_json::Value>,
-) -> Result<(), CommandError> {
+fn write(dir: &Path, answer: &AdviseOutput<'_>, advised: &Scenario) -> Result<(), CommandError> {
     let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
-    let figure = FigureFiles::of(&knee(advice)).map_err(|e| CommandError::Run(e.to_string()))?;
+    let figure =
+        FigureFiles::of(&knee(answer.advice)).map_err(|e| CommandError::Run(e.to_string()))?;
     let plan = advised.expand()?;
     let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     fs::create_dir_all(dir).map_err(wrong)?;
-    let mut files =
-        vec![("knee.svg", figure.svg), ("knee.csv", figure.csv), ("advised.toml", resolved)];
-    if let Some(json) = sonic {
+    let json = serde_json::to_string_pretty(answer)
+        .map_err(|e| CommandError::Run(format!("cannot write {ADVICE_FILE}: {e}")))?;
+    let mut files = vec![
+        ("knee.svg", figure.svg),
+        ("knee.csv", figure.csv),
+        ("advised.toml", resolved),
+        (ADVICE_FILE, json + "\n"),
+    ];
+    if let Some(json) = answer.sonic {
         files.push(("sonic.json", format!("{json:#}\n")));
     }
     for (name, text) in files {

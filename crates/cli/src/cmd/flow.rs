@@ -132,7 +132,7 @@ pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), CommandError> {
 }
 
 /// Calls `show` for every flow that `selector` selects, with progress on stderr.
-fn each_flow<T>(
+pub(crate) fn each_flow<T>(
     dir: &Path,
     selector: &FlowSelector,
     out: Output,
