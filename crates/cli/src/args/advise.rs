@@ -61,8 +61,8 @@ pub(crate) struct AdviseArgs {
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-    /// Directory for the knee figure (SVG, CSV), the scenario with the advised values, and the
-    /// lines of the switch (SONiC); default: none are written
+    /// Directory for the knee figure (SVG, CSV), the advice (JSON), the scenario with the advised
+    /// values, and the lines of the switch (SONiC); default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -281,7 +281,12 @@ fn a_cut_after_a_loss_leaves_nothing_to_undo() {
 #[test]
 fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
     let window = 100 * MSS;
-    let stage = Stage { start: Instant::ZERO, k_us: 0, plateau: window, w_est: window << EST_BITS };
+    let stage = Stage {
+        start: Instant::ZERO,
+        k_us: 0,
+        plateau: window,
+        w_est: window << EST_BITS,
+    };
     let mut cubic = Cubic {
         window: CongestionWindow::new(&setup(), BETA),
         fast_convergence: true,
