@@ -301,7 +301,7 @@ fn draw_panel(
         frame::foot(root, canvas, &panel.x, (start, end, floor))?;
         let lines = frame::label_lines(canvas, &panel.y.label, plot);
         let at = (frame::side_x(canvas), i32::midpoint(floor, ceiling));
-        frame::side(root, canvas, &lines, at, FontTransform::Rotate270)?;
+        frame::side(root, canvas, &lines, at, &FontTransform::Rotate270)?;
     }
     let aside = aside(panel, canvas, canvas.width - left - right);
     for (i, series) in panel.series.iter().enumerate() {

@@ -45,7 +45,7 @@ impl Plots<'_> {
         };
         let all: f64 = self.aspects.iter().sum();
         let least = self.aspects.iter().copied().fold(f64::INFINITY, f64::min);
-        // The smallest plot has half of the height that it would have by itself.
+        // The smallest plot has half of the height that it would have without a given height.
         let needed = self.rest + LEAST_HEIGHT / 2.0 * all / least;
         if height < needed {
             return Err(too_small(canvas, what, "height", needed));
@@ -168,7 +168,7 @@ pub(crate) fn side(
     canvas: Canvas<'_>,
     lines: &[String],
     (x, y): (i32, i32),
-    turn: FontTransform,
+    turn: &FontTransform,
 ) -> Result<(), DrawError> {
     let center = Pos::new(HPos::Center, VPos::Center);
     let step = if matches!(turn, FontTransform::Rotate90) { -LINE } else { LINE };

@@ -234,7 +234,7 @@ impl StackedPlot {
         if fitted {
             let lines = frame::label_lines(canvas, &lane.y.label, plot);
             let at = (frame::side_x(canvas), i32::midpoint(floor, ceiling));
-            frame::side(root, canvas, &lines, at, FontTransform::Rotate270)?;
+            frame::side(root, canvas, &lines, at, &FontTransform::Rotate270)?;
             if last {
                 frame::foot(root, canvas, &self.x, (left, edge, floor))?;
             }
@@ -376,7 +376,7 @@ fn right_axis(
     if canvas.is_fitted() {
         let lines = frame::label_lines(canvas, &axis.label, plot);
         let at = (x + canvas.px(frame::right_label(canvas, axis, plot)), middle);
-        return frame::side(root, canvas, &lines, at, FontTransform::Rotate90);
+        return frame::side(root, canvas, &lines, at, &FontTransform::Rotate90);
     }
     let turned = canvas
         .font(13.0, INK, false)

@@ -155,12 +155,13 @@ fn with_fonts(svg: &str, fonts: &Fonts) -> Result<String, TypesetError> {
             return Err(TypesetError::Invalid { message, help });
         }
         let kind = if data.starts_with(b"OTTO") { "otf" } else { "ttf" };
-        rules += &format!(
+        let rule = format!(
             "@font-face{{font-family:\"{}\";font-weight:{weight};\
              src:url(data:font/{kind};base64,{})}}",
             fonts.family().replace(['"', '<', '&'], ""),
             STANDARD.encode(data),
         );
+        rules.push_str(&rule);
     }
     let head = svg.find('>').map_or(0, |end| end + 1);
     Ok(format!("{}\n<style>{rules}</style>{}", &svg[..head], &svg[head..]))

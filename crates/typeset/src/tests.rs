@@ -134,7 +134,8 @@ fn text_boxes(group: &Group, out: &mut Vec<(String, Rect)>) {
         match node {
             Node::Group(group) => text_boxes(group, out),
             Node::Text(text) => {
-                let words: String = text.chunks().iter().map(|c| c.text()).collect();
+                let words: String =
+                    text.chunks().iter().map(resvg::usvg::TextChunk::text).collect();
                 out.push((words, text.abs_bounding_box()));
             }
             _ => {}
@@ -251,7 +252,7 @@ fn a_png_has_width_times_dpi_pixels() {
     let fonts = Fonts::built_in().unwrap();
     for (dpi, width) in [(100, 330), (300, 990)] {
         let height = Some(Length::from_points(360.0));
-        let style = PaperStyle { dpi, height, ..style() };
+        let style = PaperStyle { height, dpi, ..style() };
         let file = render(&panels(), &style, &fonts, Format::Png).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
         let info = reader.info();

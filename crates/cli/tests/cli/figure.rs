@@ -17,23 +17,30 @@ fn figure(folder: &Path, args: &[&str]) -> Output {
 
 fn run(folder: &Path) {
     let out = folder.join("out");
-    let done = lowtide(&["-q", "run", "first-light", "--trace", "0", "-o", out.to_str().unwrap()]);
+    let done =
+        lowtide(&["-q", "run", "first-light", "--trace", "0", "-o", out.to_str().expect("text")]);
     assert!(done.status.success(), "{}", stderr(&done));
 }
 
 /// The values of all figures are those of the CSV files beside the report.
 fn assert_values_of_the_report(dir: &Path) {
-    let (run, finished) = lowtide_lab::load_open(dir).unwrap();
+    let (run, finished) = lowtide_lab::load_open(dir).expect("results");
     let mut names = BTreeSet::new();
-    for chart in lowtide_deployment::charts(&run, &finished).unwrap() {
+    for chart in lowtide_deployment::charts(&run, &finished).expect("figures") {
         let file = dir.join("figures").join(format!("{}.csv", chart.id()));
-        assert_eq!(chart.to_csv(), fs::read_to_string(&file).unwrap(), "{}", file.display());
+        assert_eq!(
+            chart.to_csv(),
+            fs::read_to_string(&file).expect("a CSV file"),
+            "{}",
+            file.display()
+        );
         names.insert(chart.id().to_owned());
     }
-    let files = fs::read_dir(dir.join("figures")).unwrap().map(|e| e.unwrap().path());
+    let files =
+        fs::read_dir(dir.join("figures")).expect("a folder").map(|e| e.expect("an entry").path());
     let files = files.filter(|p| p.extension().is_some_and(|e| e == "csv"));
     let drawn: BTreeSet<String> =
-        files.map(|p| p.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        files.map(|p| p.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
     assert_eq!(names, drawn);
 }
 
