@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use lowtide_charts::{FigureFiles, page};
+use lowtide_charts::{Chart, FigureFiles, page};
 use minijinja::context;
 use minijinja::value::Value;
 
@@ -81,7 +81,7 @@ fn draw(
     for d in &large {
         let from = usize::from(flow.endpoints[0].to_string() != d.from);
         if let Some(stack) = stack(c, d, &flow.directions[from], gain, large.len() == 1) {
-            out.push(FigureFiles::of_stack(&stack)?);
+            out.push(FigureFiles::of_chart(&Chart::Lanes(stack))?);
         }
     }
     Ok(out)

@@ -126,12 +126,13 @@ impl Axis {
         self
     }
 
-    /// Removes names that would overlap the previous one in a plot of `width` pixels.
-    pub(crate) fn thin_names(mut self, width: f64, letter: f64) -> Self {
+    /// Removes names that would overlap the previous one on an axis of this length; `size` returns
+    /// the size of a name along the axis.
+    pub(crate) fn thin_names(mut self, length: f64, size: &dyn Fn(&str) -> f64) -> Self {
         let mut free = f64::NEG_INFINITY;
         for i in 0..self.ticks.len() {
-            let half = self.ticks[i].1.chars().count() as f64 * letter / 2.0 + 4.0;
-            let at = self.share(self.ticks[i].0) * width;
+            let half = size(&self.ticks[i].1) / 2.0 + 4.0;
+            let at = self.share(self.ticks[i].0) * length;
             if at - half < free {
                 self.ticks[i].1.clear();
             } else {
@@ -139,6 +140,25 @@ impl Axis {
             }
         }
         self
+    }
+
+    /// Removes names between the powers of ten of a [`Self::log`] axis if some would overlap, and
+    /// then as [`Self::thin_names`].
+    pub(crate) fn thin_decades(self, length: f64, size: &dyn Fn(&str) -> f64) -> Self {
+        let thin = self.clone().thin_names(length, size);
+        let is_decade = |v: f64| (v.log10() - v.log10().round()).abs() < 1e-9;
+        let is_round = |v: f64| [1.0, 2.0, 5.0].iter().any(|f| is_decade(v / f));
+        let decades = self.ticks.iter().filter(|(v, _)| is_decade(*v)).count();
+        let round = self.scale == Scale::Log && self.ticks.iter().all(|(v, _)| is_round(*v));
+        if !round || thin == self || decades < 2 {
+            return thin;
+        }
+        let mut out = self;
+        for (_, name) in out.ticks.iter_mut().filter(|(v, _)| !is_decade(*v)) {
+            name.clear();
+        }
+        out.ticks.retain(|(_, name)| !name.is_empty());
+        out.thin_names(length, size)
     }
 
     /// Returns the position of a value: 0 at the low end, 1 at the high end.
@@ -282,8 +302,17 @@ mod tests {
         assert_eq!((axis.scale, names(&axis)), (Scale::Log, vec!["10 kB", "800 kB"]));
         let close = [(80.0, "80 kB"), (100.0, "100 kB"), (200.0, "200 kB")];
         let close = close.map(|(v, n)| (v, n.to_owned())).to_vec();
-        let thin = Axis::named("size", "size", close).thin_names(200.0, 7.0);
+        let thin = Axis::named("size", "size", close)
+            .thin_names(200.0, &|n| n.chars().count() as f64 * 7.0);
         assert_eq!(names(&thin), ["80 kB", "", "200 kB"]);
+        let wide = |n: &str| n.chars().count() as f64 * 7.0;
+        assert_eq!(
+            names(&Axis::log("t", "t", 1.0, 100.0).thin_decades(60.0, &wide)),
+            ["1", "10", "100"]
+        );
+        let swept = [10.0, 20.0, 40.0, 100.0].map(|v| (v, number(v))).to_vec();
+        let swept = Axis::named("k", "k", swept).thin_decades(60.0, &wide);
+        assert_eq!(names(&swept), ["10", "", "40", ""]);
         let one = Axis::named("k", "k", vec![(20.0, "20 pkt".into())]);
         assert!(one.low < 20.0 && one.high > 20.0);
     }

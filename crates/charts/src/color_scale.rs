@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 use serde::Serialize;
 
 use super::axis::number;
-use super::palette::hex;
+use super::palette::{grey_of, hex};
 
 /// Mapping from values to colours.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,6 +57,8 @@ const AWAY: [RGBColor; 5] = [
     RGBColor(0x92, 0xc5, 0xe0),
     RGBColor(0x0f, 0x57, 0x8f),
 ];
+/// The light and the dark end of greys.
+const GREYS: [RGBColor; 2] = [RGBColor(0xf2, 0xf2, 0xf2), RGBColor(0x38, 0x38, 0x38)];
 const NONE: RGBColor = RGBColor(0xec, 0xee, 0xf0);
 
 /// Interpolates between `stops` at `share`, from 0 to 1.
@@ -82,6 +84,20 @@ impl ColorScale {
         }
     }
 
+    /// Returns the grey of a cell: darker for greater values, and evenly spaced for kinds.
+    pub(super) fn grey(&self, value: Option<f64>) -> RGBColor {
+        let [light, dark] = GREYS;
+        let Some(value) = value else { return RGBColor(0xff, 0xff, 0xff) };
+        match self {
+            Self::Sequential { .. } => grey_of(self.color(Some(value))),
+            Self::Diverging => interpolate(&[light, dark], value),
+            Self::Categorical(kinds) => {
+                let steps = kinds.len().saturating_sub(1).max(1) as f64;
+                interpolate(&[light, dark], value / steps)
+            }
+        }
+    }
+
     /// Returns the text of a cell with room for `letters` letters.
     pub(super) fn text(&self, value: Option<f64>, letters: usize) -> String {
         let Some(value) = value else { return "\u{2013}".to_owned() };
@@ -96,16 +112,11 @@ impl ColorScale {
     }
 }
 
-/// Returns the perceived lightness of a colour, 0 to 1: dark cells need light letters.
-pub(super) fn lightness(c: RGBColor) -> f64 {
-    let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
-    (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::draw::INK;
+    use crate::palette::lightness;
 
     #[test]
     fn letters_stand_out_from_their_cell() {

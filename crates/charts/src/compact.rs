@@ -5,16 +5,14 @@
 
 use std::fmt::Write as _;
 
-use crate::draw::FACES;
-
 /// Default values that the backend writes.
 const DEFAULTS: [&str; 3] =
     [" opacity=\"1\"", " stroke=\"none\" stroke-width=\"1\"", " stroke=\"none\""];
 
 /// Returns the drawing with consecutive lines of one style as one path, and without attributes
-/// that repeat the default or the root element.
-pub(crate) fn compact(svg: &str) -> String {
-    let font = format!(" font-family=\"{FACES}\"");
+/// that repeat the default or the root element, whose fonts are `family`.
+pub(crate) fn compact(svg: &str, family: &str) -> String {
+    let font = format!(" font-family=\"{family}\"");
     let mut out = String::with_capacity(svg.len() / 2);
     let mut path = Path::default();
     for line in svg.lines() {
@@ -123,6 +121,7 @@ fn same_direction(a: (i32, i32), b: (i32, i32)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::PAGE_FACES as FACES;
 
     #[test]
     fn lines_of_one_style_become_one_path() {
@@ -133,17 +132,17 @@ mod tests {
         };
         let dashes = line("10,20 30,20") + &line("46,20 66,20 66,5");
         assert_eq!(
-            compact(&dashes),
+            compact(&dashes, FACES),
             "<path fill=\"none\" stroke=\"#0072B2\" d=\"M10 20l20 0m16 0l20 0 0-15\"/>\n"
         );
         let other = dashes.clone() + &dashes.replace("#0072B2", "#E69F00");
-        assert_eq!(compact(&other).matches("<path").count(), 2);
+        assert_eq!(compact(&other, FACES).matches("<path").count(), 2);
     }
 
     #[test]
     fn steps_along_an_axis_are_merged() {
         let line = "<polyline points=\"0,0 0,4 0,9 5,9 7,9 7,9 3,9 3,8 \"/>\n";
-        let path = compact(&line.replace("<polyline ", "<polyline fill=\"none\" "));
+        let path = compact(&line.replace("<polyline ", "<polyline fill=\"none\" "), FACES);
         assert_eq!(path, "<path fill=\"none\" d=\"M0 0l0 9 7 0-4 0 0-1\"/>\n");
     }
 
@@ -152,6 +151,6 @@ mod tests {
         let text = format!(
             "<text x=\"1\" font-family=\"{FACES}\" font-size=\"52.00000000000001\" opacity=\"1\">\na b\n</text>\n"
         );
-        assert_eq!(compact(&text), "<text x=\"1\" font-size=\"52\">\na b\n</text>\n");
+        assert_eq!(compact(&text, FACES), "<text x=\"1\" font-size=\"52\">\na b\n</text>\n");
     }
 }

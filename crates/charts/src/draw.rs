@@ -12,28 +12,26 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::axis::Scale;
 use crate::compact::compact;
 use crate::error::ChartError;
-use crate::palette::{MarkerShape, Style, style};
+use crate::frame::{self, Margins, PAGE_BOTTOM, Plots};
+use crate::palette::{MarkerShape, Style};
+use crate::sheet::{Canvas, LINE};
 use crate::{Figure, Panel, PlotSeries, SeriesKind};
 
-/// Drawn pixels per pixel of the figure.
-pub(super) const SUBPIXELS: i32 = 4;
-/// Width of every figure, pixels.
-pub(super) const WIDTH: i32 = 800;
-/// Height of the only panel, and of one of several, pixels.
-const HEIGHT: (i32, i32) = (390, 210);
-/// Vertical positions of title and legend.
-const TITLE_Y: i32 = 22;
-const LEGEND_Y: i32 = 48;
-/// Left edge of the plots, the title and the legend.
-pub(super) const LEFT: i32 = 74;
-/// Margin right of the plots, for the labels of reference lines.
-const RIGHT: i32 = 78;
-/// Average width of a letter over its font size.
-pub(super) const LETTER: f64 = 0.54;
+/// Height of the only panel, and of one of several, pixels of a page.
+const HEIGHT: (f64, f64) = (390.0, 210.0);
+/// Height of the plot over the width of a sheet, of the only panel and of one of several.
+const ASPECT: (f64, f64) = (0.42, 0.27);
+/// Vertical positions of title and legend on a page.
+const TITLE_Y: f64 = 22.0;
+const LEGEND_Y: f64 = 48.0;
+/// Left edge of the plots, the title and the legend on a page.
+pub(super) const LEFT: f64 = 74.0;
+/// Margin right of the plots of a page, for the labels of reference lines.
+const RIGHT: f64 = 78.0;
 /// Dash and gap of a thin line.
 const THIN: Option<(i32, i32)> = Some((4, 3));
 /// Distance between the series of a class, pixels.
-const ASIDE: i32 = 12;
+const ASIDE: f64 = 12.0;
 /// Markers on a trace.
 const TRACE_MARKS: usize = 7;
 
@@ -48,66 +46,167 @@ pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
 pub(super) type Pixel = (i32, i32);
 
 /// Returns the figure as one SVG file.
-pub fn to_svg(figure: &Figure) -> Result<String, ChartError> {
-    let rows = legend_rows(&figure.legend);
-    let top = LEGEND_Y - 10 + 20 * rows.len() as i32;
-    let each = if figure.panels.len() == 1 { HEIGHT.0 } else { HEIGHT.1 };
-    let height = top + each * figure.panels.len() as i32 + 6;
+pub(super) fn to_svg(figure: &Figure, canvas: Canvas<'_>) -> Result<String, ChartError> {
+    let what = format!("figure `{}`", figure.id);
+    let layout = Layout::new(figure, canvas, &what)?;
     let mut text = String::new();
-    draw(figure, &rows, (top, each, height), &mut text).map_err(|e| ChartError {
-        what: format!("figure `{}`", figure.id),
-        reason: e.to_string(),
-    })?;
-    Ok(finish(&text, &figure.title, height))
+    draw(figure, canvas, &layout, &mut text)
+        .map_err(|e| ChartError { what, reason: e.to_string() })?;
+    Ok(finish(&text, &figure.title, canvas, layout.height))
 }
 
 /// Replaces the head of the file: displayed size, smooth joints, fonts, a name for screen readers.
 /// The rest becomes smaller.
-pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
+pub(super) fn finish(text: &str, title: &str, canvas: Canvas<'_>, height: f64) -> String {
     let body = text.find('>').map_or(text, |end| &text[end + 1..]);
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    let faces = canvas.family();
+    let family = faces.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" {} \
          viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\" font-family=\"{FACES}\">{}",
-        WIDTH * SUBPIXELS,
-        height * SUBPIXELS,
-        compact(body),
+         stroke-linecap=\"round\" font-family=\"{family}\">{}",
+        canvas.size(height),
+        canvas.px(canvas.width),
+        canvas.px(height),
+        compact(body, &family),
     )
+}
+
+/// Positions of the parts of a figure, layout pixels.
+struct Layout<'a> {
+    title: Vec<String>,
+    legend: Vec<Vec<(f64, &'a str, usize)>>,
+    /// Positions of the first lines of the title and of the legend, and their line heights.
+    title_y: f64,
+    legend_y: f64,
+    line: f64,
+    /// Left edge of title and legend.
+    left: f64,
+    /// Top and height of the panels.
+    panels: Vec<(f64, f64)>,
+    margins: Margins,
+    height: f64,
+}
+
+impl<'a> Layout<'a> {
+    fn new(figure: &'a Figure, canvas: Canvas<'_>, what: &str) -> Result<Self, ChartError> {
+        if canvas.is_fitted() { Self::sheet(figure, canvas, what) } else { Ok(Self::page(figure)) }
+    }
+
+    fn page(figure: &'a Figure) -> Self {
+        let canvas = Canvas::PAGE;
+        let legend = legend_rows(&figure.legend, canvas, LEFT, canvas.width - 10.0);
+        let top = LEGEND_Y - 10.0 + 20.0 * legend.len() as f64;
+        let each = if figure.panels.len() == 1 { HEIGHT.0 } else { HEIGHT.1 };
+        Self {
+            title: vec![figure.title.clone()],
+            legend,
+            title_y: TITLE_Y,
+            legend_y: LEGEND_Y,
+            line: 20.0,
+            left: LEFT,
+            panels: (0..figure.panels.len()).map(|i| (top + each * i as f64, each)).collect(),
+            margins: Margins { left: LEFT, right: RIGHT, bottom: PAGE_BOTTOM },
+            height: top + each * figure.panels.len() as f64 + 6.0,
+        }
+    }
+
+    fn sheet(figure: &'a Figure, canvas: Canvas<'_>, what: &str) -> Result<Self, ChartError> {
+        const EDGE: f64 = 4.0;
+        let (width, panels) = (canvas.width, &figure.panels);
+        let title = canvas.title(&figure.title);
+        let title = title.map_or_else(Vec::new, |t| canvas.lines(t, width - 2.0 * EDGE, true));
+        let legend = legend_rows(&figure.legend, canvas, EDGE, width);
+        let title_y = EDGE + LINE / 2.0;
+        let legend_y = title_y + LINE * title.len() as f64;
+        let top = legend_y - LINE / 2.0 + LINE * legend.len() as f64;
+        let greatest = |size: &dyn Fn(&Panel) -> f64| panels.iter().map(size).fold(0.0, f64::max);
+        // The space for horizontal names follows from the width, which follows from the height.
+        let bottom = greatest(&|p| frame::foot_height(canvas, &p.x, width - 80.0));
+        let heads: f64 = panels.iter().map(|p| head(p, canvas)).sum();
+        let aspect = if panels.len() == 1 { ASPECT.0 } else { ASPECT.1 };
+        let rest = top + heads + bottom * panels.len() as f64;
+        let plots = Plots { aspects: &vec![aspect; panels.len()], rest };
+        let heights = plots.heights(canvas, what)?;
+        let plot = heights.first().copied().unwrap_or_default();
+        let margins = Margins {
+            left: greatest(&|p| frame::side_width(canvas, &p.y, plot)),
+            right: greatest(&|p| frame::end_width(canvas, &p.x).max(guide_width(p, canvas))),
+            bottom,
+        };
+        frame::check_width(canvas, what, margins)?;
+        let mut next = top;
+        let panels = panels.iter().zip(&heights).map(|(panel, plot)| {
+            let at = next;
+            next += head(panel, canvas) + plot + bottom;
+            (at, next - at)
+        });
+        let panels = panels.collect();
+        let (line, left, height) = (LINE, EDGE, canvas.height().unwrap_or(next));
+        Ok(Self { title, legend, title_y, legend_y, line, left, panels, margins, height })
+    }
+}
+
+/// Returns the distance from the top of a panel to its plot.
+fn head(panel: &Panel, canvas: Canvas<'_>) -> f64 {
+    if !canvas.is_fitted() {
+        return if panel.title.is_empty() { 14.0 } else { 28.0 };
+    }
+    let label = panel.guide_lines.iter().any(|rule| rule.vertical);
+    let rows = title_lines(panel, canvas).len() + usize::from(label);
+    if rows == 0 { 8.0 } else { rows as f64 * LINE + 8.0 }
+}
+
+fn title_lines(panel: &Panel, canvas: Canvas<'_>) -> Vec<String> {
+    if canvas.is_fitted() {
+        canvas.lines(&panel.title, canvas.width - 8.0, true)
+    } else {
+        Some(panel.title.clone()).filter(|t| !t.is_empty()).into_iter().collect()
+    }
+}
+
+/// Returns the space for the labels of horizontal reference lines.
+fn guide_width(panel: &Panel, canvas: Canvas<'_>) -> f64 {
+    let labels = panel.guide_lines.iter().filter(|rule| !rule.vertical);
+    labels.map(|rule| 10.0 + canvas.text_width(&rule.label, 12.0, false)).fold(0.0, f64::max)
 }
 
 fn draw(
     figure: &Figure,
-    rows: &[Vec<(i32, &str, usize)>],
-    (top, each, height): (i32, i32, i32),
+    canvas: Canvas<'_>,
+    layout: &Layout<'_>,
     text: &mut String,
 ) -> Result<(), DrawError> {
-    let size = ((WIDTH * SUBPIXELS) as u32, (height * SUBPIXELS) as u32);
-    let root = SVGBackend::with_string(text, size).into_drawing_area();
+    let (width, height) = canvas.at(canvas.width, layout.height);
+    let root = SVGBackend::with_string(text, (width as u32, height as u32)).into_drawing_area();
     root.fill(&WHITE)?;
-    let at = |x: i32, y: i32| (x * SUBPIXELS, y * SUBPIXELS);
-    write(&root, &figure.title, at(LEFT, TITLE_Y), &font(15, INK, true))?;
+    for (i, line) in layout.title.iter().enumerate() {
+        let at = canvas.at(layout.left, layout.title_y + layout.line * i as f64);
+        write(&root, line, at, &canvas.font(15.0, INK, true))?;
+    }
     // Traces are too dense for dashes, so the legend shows solid lines too.
     let traces =
         figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.kind, SeriesKind::Trace));
-    for (i, row) in rows.iter().enumerate() {
-        let y = LEGEND_Y + 20 * i as i32;
+    for (i, row) in layout.legend.iter().enumerate() {
+        let y = layout.legend_y + layout.line * i as f64;
         for (x, name, number) in row {
-            let look = style(*number);
-            let dash = look.dash.filter(|_| !traces);
-            let line = vec![at(*x, y), at(x + 30, y)];
+            let look = canvas.style(*number);
+            let dash = look.dash.filter(|_| !traces || canvas.is_grey());
+            let line = vec![canvas.at(*x, y), canvas.at(x + 30.0, y)];
             if is_thin(figure, *number) {
-                stroke(&root, line, RGBAColor::from(look.color).mix(0.85), 1.0, THIN)?;
+                stroke(&root, canvas, line, RGBAColor::from(look.color).mix(0.85), 1.0, THIN)?;
             } else {
-                stroke(&root, line, look.color.into(), 2.0, dash)?;
-                draw_marker(&root, at(x + 15, y), look)?;
+                stroke(&root, canvas, line, look.color.into(), 2.0, dash)?;
+                draw_marker(&root, canvas, canvas.at(x + 15.0, y), look)?;
             }
-            write(&root, name, at(x + 37, y), &font(13, INK, false))?;
+            write(&root, name, canvas.at(x + 37.0, y), &canvas.font(13.0, INK, false))?;
         }
     }
-    for (i, panel) in figure.panels.iter().enumerate() {
-        let area = root.clone().shrink(at(0, top + each * i as i32), at(WIDTH, each));
-        draw_panel(&root, &area, panel)?;
+    for (panel, (top, height)) in figure.panels.iter().zip(&layout.panels) {
+        let size = canvas.at(canvas.width, *height);
+        let area = root.clone().shrink(canvas.at(0.0, *top), size);
+        draw_panel(&root, &area, canvas, (panel, layout, *height))?;
     }
     root.present()
 }
@@ -120,14 +219,21 @@ fn is_thin(figure: &Figure, number: usize) -> bool {
 }
 
 /// Returns the rows of the legend with the position of each name.
-fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
-    let mut rows: Vec<Vec<(i32, &str, usize)>> = Vec::new();
-    let mut x = WIDTH;
+fn legend_rows<'a>(
+    legend: &'a [(String, usize)],
+    canvas: Canvas<'_>,
+    left: f64,
+    right: f64,
+) -> Vec<Vec<(f64, &'a str, usize)>> {
+    let mut rows: Vec<Vec<(f64, &str, usize)>> = Vec::new();
+    let mut x = f64::INFINITY;
+    // The gap behind the last name of a row may be outside.
+    let gap = if canvas.is_fitted() { 14.0 } else { 0.0 };
     for (name, number) in legend {
-        let width = 60 + (name.chars().count() as f64 * 13.0 * LETTER) as i32;
-        if x + width > WIDTH - 10 {
+        let width = 60.0 + canvas.text_width(name, 13.0, false).floor();
+        if x + width - gap > right {
             rows.push(Vec::new());
-            x = LEFT;
+            x = left;
         }
         if let Some(row) = rows.last_mut() {
             row.push((x, name, *number));
@@ -135,18 +241,6 @@ fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
         x += width;
     }
     rows
-}
-
-/// Fonts of all text.
-pub(crate) const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
-
-/// Returns a style for text that begins at its position and is vertically centred on it.
-pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
-    // The backend divides sizes by 1.24.
-    let size = f64::from(px * SUBPIXELS) * 1.24;
-    let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
-    let pos = Pos::new(HPos::Left, VPos::Center);
-    FontDesc::new(FontFamily::Name(FACES), size, style).color(&color).pos(pos)
 }
 
 pub(super) fn write(
@@ -158,90 +252,133 @@ pub(super) fn write(
     area.draw(&Text::new(text, at, style.clone()))
 }
 
-fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), DrawError> {
-    let top = if panel.title.is_empty() { 14 } else { 28 };
-    let plot = f64::from(WIDTH - LEFT - RIGHT);
-    let x = panel.x.clone().thin_names(plot, 12.0 * LETTER);
+fn draw_panel(
+    root: &Area<'_>,
+    area: &Area<'_>,
+    canvas: Canvas<'_>,
+    (panel, layout, height): (&Panel, &Layout<'_>, f64),
+) -> Result<(), DrawError> {
+    let Margins { left, right, bottom } = layout.margins;
+    let top = head(panel, canvas);
+    let fitted = canvas.is_fitted();
+    let width = |name: &str| canvas.text_width(name, 12.0, false);
+    let (mut x, mut y) = (panel.x.clone(), panel.y.clone());
+    let plot = height - top - bottom;
+    if fitted {
+        // The names of a sheet are drawn below.
+        x.ticks.iter_mut().for_each(|(_, name)| name.clear());
+        y = y.thin_decades(plot, &|_| LINE - 6.0);
+    } else {
+        x = x.thin_names(canvas.width - left - right, &width);
+    }
+    let (edge, names) = frame::left_parts(canvas, left);
     let mut chart = ChartBuilder::on(area)
-        .margin_top(top * SUBPIXELS)
-        .margin_left(10 * SUBPIXELS)
-        .margin_right(RIGHT * SUBPIXELS)
-        .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * SUBPIXELS)
-        .set_label_area_size(LabelAreaPosition::Bottom, 48 * SUBPIXELS)
-        .build_cartesian_2d(x, panel.y.clone())?;
+        .margin_top(canvas.px(top))
+        .margin_left(edge)
+        .margin_right(canvas.px(right))
+        .set_label_area_size(LabelAreaPosition::Left, names)
+        .set_label_area_size(LabelAreaPosition::Bottom, canvas.px(bottom))
+        .build_cartesian_2d(x, y)?;
     if let Some((from, to)) = panel.shade {
         let corners = [(from, panel.y.high), (to, panel.y.low)].map(|c| chart.backend_coord(&c));
-        root.draw(&Rectangle::new(corners, SHADE.filled()))?;
+        root.draw(&Rectangle::new(corners, canvas.color(SHADE).filled()))?;
     }
-    chart
-        .configure_mesh()
-        .bold_line_style(GRID.stroke_width(SUBPIXELS as u32))
+    let mut mesh = chart.configure_mesh();
+    mesh.bold_line_style(canvas.color(GRID).stroke_width(canvas.line(1.0)))
         .light_line_style(TRANSPARENT)
-        .axis_style(MUTED.stroke_width(SUBPIXELS as u32))
-        .set_all_tick_mark_size(4 * SUBPIXELS)
-        .label_style(font(12, MUTED, false))
-        .axis_desc_style(font(13, INK, false))
-        .x_desc(panel.x.label.clone())
-        .y_desc(panel.y.label.clone())
-        .draw()?;
+        .axis_style(canvas.color(MUTED).stroke_width(canvas.line(1.0)))
+        .set_all_tick_mark_size(canvas.px(4.0))
+        .label_style(canvas.font(12.0, MUTED, false))
+        .axis_desc_style(canvas.font(13.0, INK, false));
+    if !fitted {
+        mesh.x_desc(panel.x.label.clone()).y_desc(panel.y.label.clone());
+    }
+    mesh.draw()?;
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
+    let (start, floor) = place(panel.x.low, panel.y.low);
+    let (end, ceiling) = place(panel.x.high, panel.y.high);
+    if fitted {
+        frame::foot(root, canvas, &panel.x, (start, end, floor))?;
+        let lines = frame::label_lines(canvas, &panel.y.label, plot);
+        let at = (frame::side_x(canvas), i32::midpoint(floor, ceiling));
+        frame::side(root, canvas, &lines, at, &FontTransform::Rotate270)?;
+    }
+    let aside = aside(panel, canvas, canvas.width - left - right);
     for (i, series) in panel.series.iter().enumerate() {
         // The series of a class are side by side.
-        let aside = if panel.x.scale == Scale::Categorical {
-            (2 * i as i32 - (panel.series.len() as i32 - 1)) * ASIDE * SUBPIXELS / 2
-        } else {
-            0
-        };
+        let aside =
+            canvas.px(aside * (2 * i as i32 - (panel.series.len() as i32 - 1)) as f64 / 2.0);
         let place = |x: f64, y: f64| {
             let (x, y) = place(x, y);
             (x + aside, y)
         };
-        draw_series(root, panel, series, &place, i)?;
+        draw_series(root, canvas, panel, series, &place, i)?;
     }
     for rule in &panel.guide_lines {
         let along = |share: f64| if rule.vertical { (rule.at, share) } else { (share, rule.at) };
         let (low, high) =
             if rule.vertical { (panel.y.low, panel.y.high) } else { (panel.x.low, panel.x.high) };
         let ends = [along(low), along(high)].map(|(x, y)| place(x, y));
-        stroke(root, ends.to_vec(), INK.mix(0.75), 1.0, Some((2, 3)))?;
+        stroke(root, canvas, ends.to_vec(), canvas.color(INK).mix(0.75), 1.0, Some((2, 3)))?;
         let end = ends[1];
         let (at, pos) = if rule.vertical {
-            ((end.0, end.1 - 9 * SUBPIXELS), Pos::new(HPos::Center, VPos::Center))
+            ((end.0, end.1 - canvas.px(9.0)), Pos::new(HPos::Center, VPos::Center))
         } else {
-            ((end.0 + 6 * SUBPIXELS, end.1), Pos::new(HPos::Left, VPos::Center))
+            ((end.0 + canvas.px(6.0), end.1), Pos::new(HPos::Left, VPos::Center))
         };
-        write(root, &rule.label, at, &font(12, INK, false).pos(pos))?;
+        let at = if rule.vertical && fitted { within(canvas, &rule.label, at) } else { at };
+        write(root, &rule.label, at, &canvas.font(12.0, INK, false).pos(pos))?;
     }
-    if !panel.title.is_empty() {
-        let at = (LEFT * SUBPIXELS, (top - 14) * SUBPIXELS);
-        write(area, &panel.title, at, &font(13, INK, true))?;
+    for (i, line) in title_lines(panel, canvas).iter().enumerate() {
+        let y = if fitted { (i as f64 + 0.5) * LINE + 1.0 } else { top - 14.0 };
+        let at = canvas.at(layout.left, y);
+        write(area, line, at, &canvas.font(13.0, INK, true))?;
     }
     Ok(())
 }
 
+/// Returns the distance between the series of a class.
+fn aside(panel: &Panel, canvas: Canvas<'_>, plot: f64) -> f64 {
+    if panel.x.scale != Scale::Categorical {
+        return 0.0;
+    }
+    let each = plot / (panel.x.ticks.len() * (panel.series.len() + 1)).max(1) as f64;
+    if canvas.is_fitted() { ASIDE.min(each) } else { ASIDE }
+}
+
+/// Moves the centre of a text so that it is within the sheet.
+fn within(canvas: Canvas<'_>, text: &str, (x, y): Pixel) -> Pixel {
+    let half = canvas.px(canvas.text_width(text, 12.0, false) / 2.0 + 1.0);
+    (x.min(canvas.px(canvas.width) - half).max(half), y)
+}
+
 fn draw_series(
     root: &Area<'_>,
+    canvas: Canvas<'_>,
     panel: &Panel,
     series: &PlotSeries,
     place: &dyn Fn(f64, f64) -> Pixel,
     number: usize,
 ) -> Result<(), DrawError> {
-    let look = style(series.style);
+    let look = canvas.style(series.style);
     let color: RGBAColor = look.color.into();
     let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
     match series.kind {
-        SeriesKind::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
+        SeriesKind::Measured => stroke(root, canvas, points.clone(), color, 2.0, look.dash)?,
         SeriesKind::Dots | SeriesKind::Scatter => {}
-        SeriesKind::Trace => stroke(root, points.clone(), color, 1.5, None)?,
-        SeriesKind::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
-        SeriesKind::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
+        SeriesKind::Trace => {
+            let dash = look.dash.filter(|_| canvas.is_grey());
+            stroke(root, canvas, points.clone(), color, 1.5, dash)?;
+        }
+        SeriesKind::Thin => stroke(root, canvas, points.clone(), color.mix(0.85), 1.0, THIN)?,
+        SeriesKind::Steps => stroke(root, canvas, steps(&points), color, 2.0, look.dash)?,
     }
     for dot in &series.points {
         let Some(ends) = dot.interval else { continue };
         let [low, high] = ends.map(|v| place(dot.x, v.clamp(panel.y.low, panel.y.high)));
-        let cap = |(x, y): Pixel| vec![(x - 4 * SUBPIXELS, y), (x + 4 * SUBPIXELS, y)];
+        let cap = |(x, y): Pixel| vec![(x - canvas.px(4.0), y), (x + canvas.px(4.0), y)];
         for line in [vec![low, high], cap(low), cap(high)] {
-            stroke(root, line, color, 1.5, None)?;
+            stroke(root, canvas, line, color, 1.5, None)?;
         }
     }
     let marked: Vec<Pixel> = match series.kind {
@@ -254,12 +391,12 @@ fn draw_series(
             points.into_iter().skip(first).step_by(every).collect()
         }
         SeriesKind::Scatter => {
-            let small = [5 * SUBPIXELS / 2, 2 * SUBPIXELS];
+            let small = [canvas.px(2.5), canvas.px(2.0)];
             return points.into_iter().try_for_each(|at| draw_marker_sized(root, at, look, small));
         }
         SeriesKind::Thin | SeriesKind::Steps => Vec::new(),
     };
-    marked.into_iter().try_for_each(|at| draw_marker(root, at, look))
+    marked.into_iter().try_for_each(|at| draw_marker(root, canvas, at, look))
 }
 
 /// Returns the corners of a staircase through `points`.
@@ -276,23 +413,30 @@ pub(super) fn steps(points: &[Pixel]) -> Vec<Pixel> {
 
 pub(super) fn stroke(
     area: &Area<'_>,
+    canvas: Canvas<'_>,
     points: Vec<Pixel>,
     color: RGBAColor,
     width: f64,
     dash: Option<(i32, i32)>,
 ) -> Result<(), DrawError> {
-    let line = color.stroke_width((width * f64::from(SUBPIXELS)) as u32);
+    let line = color.stroke_width(canvas.line(width));
     match dash {
         None => area.draw(&PathElement::new(points, line)),
         Some((dash, gap)) => {
-            area.draw(&DashedPathElement::new(points, dash * SUBPIXELS, gap * SUBPIXELS, line))
+            let [dash, gap] = [dash, gap].map(|length| canvas.px(f64::from(length)));
+            area.draw(&DashedPathElement::new(points, dash, gap, line))
         }
     }
 }
 
 /// Draws a marker with a light edge, which separates it from lines.
-pub(super) fn draw_marker(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), DrawError> {
-    draw_marker_sized(area, at, look, [6 * SUBPIXELS, 4 * SUBPIXELS])
+fn draw_marker(
+    area: &Area<'_>,
+    canvas: Canvas<'_>,
+    at: Pixel,
+    look: Style,
+) -> Result<(), DrawError> {
+    draw_marker_sized(area, at, look, [canvas.px(6.0), canvas.px(4.0)])
 }
 
 /// Draws a marker with these radii, of the edge and of the marker itself.

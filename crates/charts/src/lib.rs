@@ -4,25 +4,30 @@
 //! carries its unit.
 
 mod axis;
+mod chart;
 mod color_scale;
 mod compact;
 pub mod csv;
 mod draw;
 mod error;
 mod form;
+mod frame;
 mod heat;
+mod heat_draw;
 pub mod page;
 mod palette;
+mod sheet;
 mod stack;
 
 use serde::Serialize;
 
 pub use axis::{Axis, Scale, bytes_unit, number};
+pub use chart::Chart;
 pub use color_scale::{CellKind, ColorScale};
-pub use draw::to_svg;
 pub use error::ChartError;
 pub use heat::{HeatGrid, HeatMap};
 pub use plotters::style::RGBColor;
+pub use sheet::Sheet;
 pub use stack::{Curve, CurveKind, Lane, StackedPlot};
 
 /// A figure.
@@ -59,9 +64,14 @@ pub struct FigureFiles {
 impl FigureFiles {
     /// Draws a figure.
     pub fn of(figure: &Figure) -> Result<Self, ChartError> {
-        let (id, caption) = (figure.id.clone(), figure.caption.clone());
-        let (svg, json) = (to_svg(figure)?, form::of_panels(figure)?);
-        Ok(Self { id, caption, svg, csv: figure.to_csv(), json })
+        Self::of_chart(&Chart::Panels(figure.clone()))
+    }
+
+    /// Draws a figure of any kind.
+    pub fn of_chart(chart: &Chart) -> Result<Self, ChartError> {
+        let (id, caption) = (chart.id().to_owned(), chart.caption().to_owned());
+        let (svg, json) = (chart.to_svg()?, chart.to_json()?);
+        Ok(Self { id, caption, svg, csv: chart.to_csv(), json })
     }
 
     /// Adds the figure at other points of a sweep, with the names of the points, for a slider of
@@ -75,20 +85,6 @@ impl FigureFiles {
             self.json = form::of_frames(others, (name, &self))?;
         }
         Ok(self)
-    }
-
-    /// Draws stacked plots.
-    pub fn of_stack(stack: &StackedPlot) -> Result<Self, ChartError> {
-        let (id, caption) = (stack.id.clone(), stack.caption.clone());
-        let (svg, json) = (stack.to_svg()?, form::of_lanes(stack)?);
-        Ok(Self { id, caption, svg, csv: stack.to_csv(), json })
-    }
-
-    /// Draws a heat map.
-    pub fn of_map(map: &HeatMap) -> Result<Self, ChartError> {
-        let (id, caption) = (map.id.clone(), map.caption.clone());
-        let (svg, json) = (map.to_svg()?, form::of_grids(map)?);
-        Ok(Self { id, caption, svg, csv: map.to_csv(), json })
     }
 }
 

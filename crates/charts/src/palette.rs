@@ -70,6 +70,29 @@ pub(crate) const fn style(i: usize) -> Style {
     }
 }
 
+/// Greys of [`grey_style`], the first ones far apart; all are visible on white.
+const GREYS: [u8; 5] = [0x00, 0x8c, 0x4d, 0xb3, 0x2b];
+
+/// Returns the style of the `i`-th scheme in greys. The dashes and markers are those of [`style`],
+/// so 20 styles differ without the greys too.
+pub(crate) const fn grey_style(i: usize) -> Style {
+    let grey = GREYS[i % GREYS.len()];
+    let color = RGBColor(grey, grey, grey);
+    Style { color, dark: color, ..style(i) }
+}
+
+/// Returns the perceived lightness of a colour, 0 to 1.
+pub(crate) fn lightness(c: RGBColor) -> f64 {
+    let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
+    (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)
+}
+
+/// Returns the grey of equal lightness.
+pub(crate) fn grey_of(c: RGBColor) -> RGBColor {
+    let grey = (lightness(c) * 255.0).round() as u8;
+    RGBColor(grey, grey, grey)
+}
+
 /// Serialises a colour as `#rrggbb`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub(crate) fn hex<S: Serializer>(color: &RGBColor, to: S) -> Result<S::Ok, S::Error> {
@@ -81,18 +104,12 @@ pub(crate) fn hex<S: Serializer>(color: &RGBColor, to: S) -> Result<S::Ok, S::Er
 mod tests {
     use super::*;
 
-    /// Returns the perceived lightness, 0 to 1.
-    fn grey(c: RGBColor) -> f64 {
-        let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
-        (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)
-    }
-
     #[test]
     fn colours_are_readable_on_a_dark_page() {
         // The figures of a dark page have the background #1e2227.
-        let back = grey(RGBColor(0x1e, 0x22, 0x27)).powf(2.2);
+        let back = lightness(RGBColor(0x1e, 0x22, 0x27)).powf(2.2);
         for color in DARK {
-            assert!((grey(color).powf(2.2) + 0.05) / (back + 0.05) > 4.5, "{color:?}");
+            assert!((lightness(color).powf(2.2) + 0.05) / (back + 0.05) > 4.5, "{color:?}");
         }
     }
 
@@ -100,7 +117,7 @@ mod tests {
     fn the_first_three_differ_in_grey_and_all_differ_somehow() {
         for (a, b) in [(0, 1), (1, 2), (0, 2)] {
             let (a, b) = (style(a), style(b));
-            assert!((grey(a.color) - grey(b.color)).abs() > 0.1);
+            assert!((lightness(a.color) - lightness(b.color)).abs() > 0.1);
             assert!(a.dash != b.dash && a.marker != b.marker);
         }
         for i in 0..140 {

@@ -6,6 +6,8 @@ mod backend;
 mod bench;
 mod compare;
 mod diff;
+#[cfg(feature = "figures")]
+mod figure;
 #[cfg(target_os = "linux")]
 mod flow;
 mod groups;
@@ -43,6 +45,8 @@ pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(feature = "figures")]
+pub(crate) use figure::FigureArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
@@ -162,6 +166,10 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Plot a flow: time-sequence, window, round trip, throughput and queue
     Plot(PlotArgs),
+    /// Draw a figure for a paper: PDF, SVG or PNG of a width, with embedded fonts
+    #[cfg(feature = "figures")]
+    #[command(after_long_help = figure::EXAMPLES)]
+    Figure(Box<FigureArgs>),
     /// Write the packets of a flow as a pcapng file
     Pcap(PcapArgs),
     /// Analyse a capture: ECN feedback, marks, losses, timeouts, stalls

@@ -59,6 +59,8 @@ pub fn main() -> ExitCode {
             cmd::reproduce::reproduce(args, out)
         }
         Command::Plot(args) => cmd::flow::plot(args, out),
+        #[cfg(feature = "figures")]
+        Command::Figure(args) => cmd::figure::figure(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
         Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),

@@ -25,7 +25,7 @@ pub use endpoint_stack::{EndpointStack, EquivalentScheme, registered};
 pub use mechanism::{Mechanism, VerdictEvidence};
 pub use page::findings;
 pub use pairs::{PairMatrix, execute};
-pub use rerender::rerender_report;
+pub use rerender::{charts, rerender_report};
 pub use result::{MatrixResult, PairRow};
 pub use thresholds::{BUILT_IN_THRESHOLDS, RolloutThresholds, Thresholds};
 pub use verdict::{PairFinding, PairVerdict, judge};

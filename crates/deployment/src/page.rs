@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_charts::{FigureFiles, HeatMap};
+use lowtide_charts::{Chart, FigureFiles, HeatMap};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
@@ -29,6 +29,18 @@ pub(crate) fn write_outputs(
     dir.write("matrix.json", &json(&result)?)?;
     files.extend(write(dir, manifest, &result)?);
     Ok((files, result))
+}
+
+/// Returns the figures of the matrix before they are drawn.
+pub(crate) fn charts(
+    request: &PairsRequest,
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<Vec<Chart>, LabError> {
+    let result = judge_cells(request, dir, manifest, results)?;
+    let maps = maps::alone(&result).into_iter().chain(maps::with_neighbour(&result));
+    Ok(maps.map(Chart::Grids).collect())
 }
 
 /// Writes the figures and the report and returns their names.
@@ -81,7 +93,7 @@ fn write(
 }
 
 fn drawn(maps: &[HeatMap]) -> Result<Vec<FigureFiles>, LabError> {
-    maps.iter().map(|map| Ok(FigureFiles::of_map(map)?)).collect()
+    maps.iter().map(|map| Ok(FigureFiles::of_chart(&Chart::Grids(map.clone()))?)).collect()
 }
 
 /// Sentences that name the omitted schemes and their equivalents.

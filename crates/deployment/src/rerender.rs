@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lowtide_charts::Chart;
 use lowtide_lab::{CompletedExperiment, LabError, rerender_as};
 use lowtide_record::{Manifest, RunDir};
 
@@ -16,6 +17,20 @@ pub fn rerender_report(root: &Path) -> Result<CompletedExperiment, LabError> {
     match rerender(&dir, &manifest)? {
         Some(finished) => Ok(finished),
         None => lowtide_lab::rerender_report(root),
+    }
+}
+
+/// Returns the figures of a complete directory of any kind before they are drawn.
+///
+/// # Errors
+/// A table or the request cannot be read.
+pub fn charts(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Chart>, LabError> {
+    let (manifest, results) = (&finished.manifest, &finished.results);
+    match read_request(dir, manifest)? {
+        None => lowtide_lab::charts(dir, finished),
+        Some(MatrixRequest::Pairs(pairs)) => page::charts(&pairs, dir, manifest, results),
+        Some(MatrixRequest::Share(share)) => Ok(share::charts(&share, manifest, results)),
+        Some(MatrixRequest::Rollout(of)) => rollout::charts(&of, dir, manifest, results),
     }
 }
 

@@ -52,7 +52,7 @@ pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED};
 pub use interval::OverSeeds;
 pub use naming::point_text;
 pub use offered_load::{HIGH_LOAD, TierLoad, offered_load};
-pub use outputs::figures;
+pub use outputs::{charts, figures};
 pub use plots::{Sweep, axis_position};
 pub use queries::QueryFacts;
 pub use queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};

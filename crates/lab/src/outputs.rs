@@ -1,7 +1,7 @@
 //! Outputs of a run directory that follow from its tables: `summary.json`, figures as SVG and CSV,
 //! and the report.
 
-use lowtide_charts::{Figure, FigureFiles};
+use lowtide_charts::{Chart, Figure, FigureFiles};
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
@@ -57,6 +57,21 @@ pub fn figures(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Figur
     Ok(drawn.into_iter().map(|(_, figure)| figure).collect())
 }
 
+/// Returns the figures of a complete run directory before they are drawn.
+///
+/// # Errors
+/// A table cannot be read.
+pub fn charts(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Chart>, LabError> {
+    let (manifest, results) = (&finished.manifest, &finished.results);
+    let (labelled, shown) = finished.transports().relabelled(manifest, results);
+    let source = PlotInput { manifest: &labelled, results: &shown };
+    let mut out: Vec<Chart> =
+        plots::figures(dir, source)?.into_iter().map(|(_, f)| Chart::Panels(f)).collect();
+    let flows = flow::recorded_plots(dir, PlotInput { manifest, results })?;
+    out.extend(flows.into_iter().map(Chart::Lanes));
+    Ok(out)
+}
+
 /// Draws the figures of `labelled`, and the plots of recorded flows, which have the keys.
 fn draw(
     dir: &RunDir,
@@ -74,7 +89,7 @@ fn draw(
         out.push((section, FigureFiles::of(&figure)?.with_frames(&others, &point)?));
     }
     for stack in flow::recorded_plots(dir, keyed)? {
-        out.push((ReportSection::SingleFlows, FigureFiles::of_stack(&stack)?));
+        out.push((ReportSection::SingleFlows, FigureFiles::of_chart(&Chart::Lanes(stack))?));
     }
     Ok(out)
 }

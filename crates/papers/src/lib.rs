@@ -35,7 +35,7 @@ pub use error::{ClaimError, PaperError};
 pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;
 pub use judge::ClaimResult;
-pub use page::{REPRODUCTION_PAGE, write_page};
+pub use page::{REPRODUCTION_PAGE, charts, write_page};
 pub use paper_page::paper_pages;
 pub use quick::QuickConfig;
 pub use reproduce::{ReproduceMode, ReproductionResult, judge, notes, plan};

@@ -7,9 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use lowtide_charts::page::{self, fill};
-use lowtide_charts::{FigureFiles, number};
-use lowtide_lab::{figures as report_figures, load_open};
-use lowtide_record::write_atomic;
+use lowtide_charts::{Chart, Figure, FigureFiles, number};
+use lowtide_lab::{CompletedExperiment, figures as report_figures, load_open};
+use lowtide_record::{RunDir, SweepPoint, write_atomic};
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use super::judge::ClaimResult;
 use super::reproduce::ReproductionResult;
 use super::source::RunData;
 use super::verdict::ClaimVerdict;
-use super::{ClaimError, Experiment, ExperimentClaims, Variation};
+use super::{ClaimError, Experiment, ExperimentClaims, PaperFigure, Variation, experiments};
 use crate::error::PaperError;
 
 /// The name of the page.
@@ -83,13 +83,8 @@ fn section(
     let manifest = &finished.manifest;
     let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let mut figures = Vec::new();
-    for figure in &expected.figures {
-        let fail = |message: String| ClaimError {
-            file: row.claims_path(),
-            message: format!("figure `{}`: {message}", figure.id),
-        };
-        let drawn = FigureFiles::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
-        figures.push(figure_context(row, drawn));
+    for figure in paper_figures(row, &expected, source, &manifest.points)? {
+        figures.push(figure_context(row, FigureFiles::of(&figure)?));
     }
     if figures.is_empty() {
         let drawn = report_figures(&dir, &finished)?.into_iter().take(FROM_REPORT);
@@ -115,6 +110,40 @@ fn section(
         digest => manifest.digest.clone().unwrap_or_default(),
         hash => manifest.scenario_hash.clone(),
     })
+}
+
+/// Returns the figures of the paper from the tables of a run directory.
+fn paper_figures(
+    row: &Experiment,
+    expected: &ExperimentClaims,
+    source: RunData<'_>,
+    points: &[SweepPoint],
+) -> Result<Vec<Figure>, PaperError> {
+    let draw = |figure: &PaperFigure| {
+        let fail = |message: String| ClaimError {
+            file: row.claims_path(),
+            message: format!("figure `{}`: {message}", figure.id),
+        };
+        Ok(figure.draw(source, points).map_err(fail)?)
+    };
+    expected.figures.iter().map(draw).collect()
+}
+
+/// Returns the figures of the paper for a run directory of one of its embedded experiments, with
+/// the names that they have on the page; none for other directories.
+///
+/// # Errors
+/// A measure of a figure cannot be computed.
+pub fn charts(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Chart>, PaperError> {
+    let manifest = &finished.manifest;
+    let Some(row) = experiments().into_iter().find(|row| row.id() == manifest.scenario) else {
+        return Ok(Vec::new());
+    };
+    let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
+    let source = RunData { dir, runs: &finished.results.runs, seeds: &manifest.seeds };
+    let figures = paper_figures(&row, &expected, source, &manifest.points)?;
+    let named = |figure: Figure| Figure { id: format!("{}-{}", row.id(), figure.id), ..figure };
+    Ok(figures.into_iter().map(named).map(Chart::Panels).collect())
 }
 
 fn figure_context(row: &Experiment, drawn: FigureFiles) -> Value {

@@ -70,8 +70,8 @@ pub(crate) struct AdviseArgs {
     /// Memory of each queue, for Junos, whose thresholds are percentages of it
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) queue_memory: Option<Bytes>,
-    /// Directory for the knee figure (SVG, CSV), the scenario with the advised values, and the
-    /// lines of the switch; default: none are written
+    /// Directory for the knee figure (SVG, CSV), the advice (JSON), the scenario with the advised
+    /// values, and the configuration of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -15,7 +15,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         "What happens in this network?",
         &["run", "check", "new", "show", "list", "explain", "schema"],
     ),
-    ("What does the result say?", &["report", "table", "compare", "diff", "plot", "pcap"]),
+    (
+        "What does the result say?",
+        &["report", "table", "compare", "diff", "plot", "figure", "pcap"],
+    ),
     ("How do I configure or deploy it?", &["advise", "plan", "matrix", "import", "export"]),
     ("Does it reproduce the papers?", &["papers"]),
     ("What happens on real packets?", &["live", "testbed", "kernel", "analyze"]),
@@ -34,7 +37,7 @@ pub(crate) fn command() -> ClapCommand {
             let about = match found {
                 Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
                 None if *name == "help" => "Print the help of a command".to_owned(),
-                // `live`, `testbed` and `kernel` exist on Linux only.
+                // `live`, `testbed` and `kernel` exist on Linux only, `figure` with its feature.
                 None => continue,
             };
             let _ = writeln!(list, "  {name:<12} {about}");

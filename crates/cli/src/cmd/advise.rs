@@ -20,6 +20,9 @@ use crate::cmd::switch_config::{as_json, lines};
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Name of the file with the advice, as `--json` prints it: `lowtide figure` reads it.
+pub(crate) const ADVICE_FILE: &str = "advice.json";
+
 #[derive(Serialize)]
 struct AdviseOutput<'a> {
     schema: &'static str,
@@ -40,20 +43,21 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     let advised = advice.apply(&request.scenario)?;
     let switch = switch(&advised, args);
     let sentences = sentences(&advice);
+    let answer = AdviseOutput {
+        schema: "lowtide.advise/1",
+        version: env!("CARGO_PKG_VERSION"),
+        scenario: request.scenario.name(),
+        sentences,
+        advice: &advice,
+        switch: switch.as_ref().ok().map(as_json),
+    };
     if let Some(dir) = &args.out {
-        write(dir, &advice, &advised, switch.as_ref().ok())?;
+        write(dir, &answer, &advised, switch.as_ref().ok())?;
     }
     if out.json {
-        return out.json(&AdviseOutput {
-            schema: "lowtide.advise/1",
-            version: env!("CARGO_PKG_VERSION"),
-            scenario: request.scenario.name(),
-            sentences,
-            advice: &advice,
-            switch: switch.as_ref().ok().map(as_json),
-        });
+        return out.json(&answer);
     }
-    for sentence in &sentences {
+    for sentence in &answer.sentences {
         out.paragraph(sentence)?;
     }
     out.text("")?;
@@ -248,17 +252,24 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
 
 fn write(
     dir: &Path,
-    advice: &FabricAdvice,
+    answer: &AdviseOutput<'_>,
     advised: &Scenario,
     switch: Option<&Configuration>,
 ) -> Result<(), CommandError> {
     let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
-    let figure = FigureFiles::of(&knee(advice)).map_err(|e| CommandError::Run(e.to_string()))?;
+    let figure =
+        FigureFiles::of(&knee(answer.advice)).map_err(|e| CommandError::Run(e.to_string()))?;
     let plan = advised.expand()?;
     let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     fs::create_dir_all(dir).map_err(wrong)?;
-    let mut files =
-        vec![("knee.svg", figure.svg), ("knee.csv", figure.csv), ("advised.toml", resolved)];
+    let json = serde_json::to_string_pretty(answer)
+        .map_err(|e| CommandError::Run(format!("cannot write {ADVICE_FILE}: {e}")))?;
+    let mut files = vec![
+        ("knee.svg", figure.svg),
+        ("knee.csv", figure.csv),
+        ("advised.toml", resolved),
+        (ADVICE_FILE, json + "\n"),
+    ];
     if let Some(configuration) = switch {
         files.push((configuration.vendor.file_name(), configuration.file()));
     }

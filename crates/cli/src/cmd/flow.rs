@@ -146,7 +146,7 @@ fn select(
 }
 
 /// Calls `show` for every flow that `selector` selects, with progress on stderr.
-fn each_flow<T>(
+pub(crate) fn each_flow<T>(
     from: (&Path, MemoryArg),
     selector: &FlowSelector,
     out: Output,

@@ -8,6 +8,8 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod explain;
+#[cfg(feature = "figures")]
+pub(crate) mod figure;
 pub(crate) mod flow;
 #[cfg(target_os = "linux")]
 pub(crate) mod kernel;

@@ -32,8 +32,20 @@ fn the_answer_comes_first_and_its_files_are_usable() {
         text.contains("WRED_PROFILE") && text.lines().all(|l| l.chars().count() <= 80),
         "{text}"
     );
-    for name in ["knee.svg", "knee.csv", "sonic.json"] {
+    for name in ["knee.svg", "knee.csv", "sonic.json", "advice.json"] {
         assert!(out.join(name).is_file(), "{name}");
+    }
+    #[cfg(feature = "figures")]
+    {
+        let file = dir.path().join("knee.pdf");
+        let drawn = ["figure", out.to_str().unwrap(), "knee", "-o", file.to_str().unwrap()];
+        let drawn = lowtide(&drawn);
+        assert!(drawn.status.success(), "{}", stderr(&drawn));
+        assert!(std::fs::read(file).unwrap().starts_with(b"%PDF-"));
+        std::fs::write(out.join("advice.json"), "{}").unwrap();
+        let refused = lowtide(&["figure", out.to_str().unwrap(), "knee"]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(stderr(&refused).contains("advice.json cannot be read"), "{}", stderr(&refused));
     }
     let scenario = out.join("advised.toml");
     let checked = lowtide(&["check", scenario.to_str().unwrap()]);

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 32] = [
+const ORDER: [&str; 33] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -15,6 +15,7 @@ const ORDER: [&str; 32] = [
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-charts",
+    "lowtide-typeset",
     "lowtide-analysis",
     "lowtide-tcp",
     "lowtide-conformance",

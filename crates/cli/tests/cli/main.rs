@@ -4,6 +4,8 @@
 mod advise;
 mod analyze;
 mod effective_transport;
+#[cfg(feature = "figures")]
+mod figure;
 mod layers;
 mod matrix;
 mod messages;

@@ -26,7 +26,7 @@ use crate::thresholds::RolloutThresholds;
 pub use crate::request::{HostDraw, MovedEnds};
 pub use effect::{Effect, PairEffect};
 pub use flows::Effective;
-pub(crate) use page::write_outputs;
+pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult, RolloutRow};
 pub use statistics::{Estimate, Percentiles};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use lowtide_charts::{Axis, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind};
+use lowtide_charts::{
+    Axis, Chart, Dot, Figure, FigureFiles, GuideLine, Panel, PlotSeries, SeriesKind,
+};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 use lowtide_rows::DeploymentClass;
@@ -42,7 +44,7 @@ pub(crate) fn write_outputs(
     let drawn =
         |figures: Vec<Figure>| figures.iter().map(FigureFiles::of).collect::<Result<Vec<_>, _>>();
     let (main, by_size) =
-        drawn(all_figures(&result))?.into_iter().partition(|f| ["p99", "ratio"].contains(&&*f.id));
+        drawn(flow_figures(&result))?.into_iter().partition(|f| ["p99", "ratio"].contains(&&*f.id));
     let section = |title: &str, text: &str, figures, tables: Vec<TextTable>| Section {
         title: title.to_owned(),
         text: text.to_owned(),
@@ -73,6 +75,19 @@ pub(crate) fn write_outputs(
     Ok((files, result))
 }
 
+/// Returns the figures before they are drawn.
+pub(crate) fn charts(
+    request: &RolloutRequest,
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<Vec<Chart>, LabError> {
+    let runs = read(dir, manifest, SHARE_KEY)?;
+    let result = rollout_result(request, manifest, results, &runs);
+    let figures = flow_figures(&result).into_iter().chain(query_figures(&result));
+    Ok(figures.map(Chart::Panels).collect())
+}
+
 fn method(result: &RolloutResult) -> String {
     let interval = if result.seeds < super::statistics::LEAST_SEEDS {
         "Fewer than five seeds give no interval."
@@ -90,7 +105,8 @@ fn page_table(table: TextTable) -> PageTable {
     PageTable { title, head, names, rows, folded: false }
 }
 
-fn all_figures(result: &RolloutResult) -> Vec<Figure> {
+/// Returns the figures of the slowdown of flows.
+fn flow_figures(result: &RolloutResult) -> Vec<Figure> {
     let mut sizes: Vec<&str> = result.pairs.iter().map(|p| p.sizes.as_str()).collect();
     let mut seen = BTreeSet::new();
     sizes.retain(|name| seen.insert(*name));

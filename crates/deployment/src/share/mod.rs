@@ -17,7 +17,7 @@ use super::request::{CLASSES, MOVED_KEY, MatrixRequest, ShareRequest};
 use super::run::{run_and_report, single_point_plan};
 
 pub use super::request::MovedEnds;
-pub(crate) use page::write_outputs;
+pub(crate) use page::{charts, write_outputs};
 pub use page::{table_head, table_rows};
 pub use result::{ShareClass, SharePoint, ShareResult};
 

@@ -1,6 +1,6 @@
 //! The result by share as a table, as figures and as `report.html`.
 
-use lowtide_charts::{Axis, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind};
+use lowtide_charts::{Axis, Chart, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
@@ -43,6 +43,11 @@ pub(crate) fn write_outputs(
     let mut files = html_page::write(dir, manifest, &frame, &[section])?;
     files.push("share.json".to_owned());
     Ok((files, result))
+}
+
+/// Returns the figures before they are drawn.
+pub(crate) fn charts(request: &ShareRequest, manifest: &Manifest, results: &Results) -> Vec<Chart> {
+    figures(&share_result(request, manifest, results)).into_iter().map(Chart::Panels).collect()
 }
 
 /// Column heads of the table.

@@ -10,7 +10,7 @@ use std::mem::take;
 
 use lowtide_charts::page;
 use lowtide_charts::{
-    Axis, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
+    Axis, Chart, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
 };
 use lowtide_record::{RunDir, TraceTables};
 use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
@@ -316,12 +316,12 @@ impl FlowFigure {
     }
 
     pub(super) fn finish(self) -> Result<Plot, LabError> {
-        let drawn = FigureFiles::of_stack(&self.stack()?)?;
+        let drawn = FigureFiles::of_chart(&Chart::Lanes(self.stack()?))?;
         let html = page::of_figure(&drawn)?;
         Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv, html, complete: true })
     }
 
-    fn stack(mut self) -> Result<StackedPlot, LabError> {
+    pub(super) fn stack(mut self) -> Result<StackedPlot, LabError> {
         let first = self.head.flow.start_ps;
         let last = self.last.unwrap_or(first);
         let to = self.window.to.map_or(last, Duration::as_ps);

@@ -20,6 +20,7 @@ use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 
+use lowtide_charts::Chart;
 use lowtide_record::{Manifest, ManifestRun, ReportedSetting, RunDir, RunKey, TraceTables};
 use lowtide_rows::FlowRow;
 
@@ -135,6 +136,21 @@ impl FlowSource {
         }
         consumer.part(&recorded, u64::MAX)?;
         Ok(true)
+    }
+
+    /// Returns the plots of the flow before they are drawn, as [`Self::plot`] draws them.
+    ///
+    /// # Errors
+    /// As of [`Self::plot`].
+    pub fn chart(
+        &self,
+        window: PlotWindow,
+        progress: ReplayProgress<'_>,
+    ) -> Result<Chart, LabError> {
+        figure::check_window(&self.head, window)?;
+        let mut drawn = figure::FlowFigure::new(self.head.clone(), window);
+        self.read(&mut drawn, progress)?;
+        Ok(Chart::Lanes(drawn.stack()?))
     }
 
     /// Draws the plots of the flow. The replay stops when everything in the window is known; only a

@@ -13,7 +13,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::interval::t95;
@@ -31,7 +31,7 @@ const RESAMPLES: usize = 2000;
 const RNG_SEED: u64 = 0x6c6f_7774_6964_6531;
 
 /// Method of an interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalMethod {
     /// Student's t over the values of single seeds, around the value of all.

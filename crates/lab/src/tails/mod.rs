@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use lowtide_record::SweepPoint;
 use lowtide_units::Quantile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::censored::{CensoredSample, Pool};
 use crate::facts::RunFacts;
@@ -85,7 +85,7 @@ pub enum TailMetric {
 }
 
 /// One percentile of all seeds together.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TailQuantile {
     /// The value.
     pub value: Option<f64>,

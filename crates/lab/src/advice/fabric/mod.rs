@@ -18,7 +18,7 @@ mod rule;
 use lowtide_record::RunKey;
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
 use lowtide_units::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use figure::knee;
 pub use leaf_spine::LeafSpine;
@@ -60,7 +60,7 @@ pub struct FabricRequest {
 }
 
 /// One candidate.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     /// K in packets of 1500 bytes.
     pub k_packets: u64,
@@ -98,7 +98,7 @@ pub struct Candidate {
 }
 
 /// Advice for a fabric.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FabricAdvice {
     /// Rate of the host's line, bits per second.
     pub line_bps: u64,

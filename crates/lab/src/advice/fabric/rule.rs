@@ -1,6 +1,6 @@
 //! The rule that chooses a candidate, and the confidence in the choice.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Utilisation may be lower than the best by this much.
 const UTILISATION_MARGIN: f64 = 0.01;
@@ -8,7 +8,7 @@ const UTILISATION_MARGIN: f64 = 0.01;
 const AS_GOOD: f64 = 1.10;
 
 /// Confidence in a choice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// No other candidate is better by more than 10 %, or it leaves the line idle.
