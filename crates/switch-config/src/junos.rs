@@ -1,8 +1,9 @@
 //! Juniper Junos on the QFX series: a drop profile, and the statements for the scheduler that the
 //! queue has already.
 //!
-//! Thresholds are whole percentages of the queue's memory; the switch compares an average with them.
-//! Two fill levels are needed, the second above the first, so K becomes a ramp over one percent.
+//! Thresholds are whole percentages of the queue's memory; the switch compares an average with
+//! them. Two fill levels are needed, the second above the first, so K becomes a ramp over one
+//! percent.
 //! The scheduler-map of a port is not exported: a new one would replace that of all queues.
 
 use lowtide_units::Bytes;

@@ -2,8 +2,8 @@
 //! `BUFFER_POOL`, `BUFFER_PROFILE`, `BUFFER_QUEUE`, `PORT`).
 //!
 //! Thresholds are in bytes and may be equal. Packets that are not ECT are taken as dropped where
-//! others are marked; this depends on the ASIC and its SAI. Packets are green unless a switch meters
-//! them, so only the green thresholds count. Importing an export returns the same settings.
+//! others are marked; this depends on the ASIC and its SAI. Packets are green unless a switch
+//! meters them, so only the green thresholds count. Importing an export returns the same settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 

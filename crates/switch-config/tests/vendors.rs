@@ -1,4 +1,4 @@
-//! The configuration of each switch: complete texts, the grammar of the documents, rounding, refusals.
+//! The configuration of each switch: complete texts, the documents' grammar, rounding, refusals.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use lowtide_switch_config::{
