@@ -13,9 +13,9 @@ use crate::vendor::Vendor;
 const UNTESTED: &str = "Untested on hardware: the syntax follows vendor documents only.";
 
 /// Packets that WRED with ECN drops although their hosts use ECN (RFC 3168 §6.1).
-const NOT_ECT_TRAFFIC: &str = "Not ECT are also SYN, SYN-ACK, pure ACKs and retransmissions of \
-    hosts with RFC 3168 ECN, and DNS, ICMP and BGP. A lost SYN costs a second. Put \
-    control traffic and hosts without ECN into a separate queue.";
+const NOT_ECT_TRAFFIC: &str = "SYN, SYN-ACK, pure ACKs and retransmissions of hosts with RFC 3168 \
+    ECN are not ECT, nor are DNS, ICMP and BGP. A lost SYN costs a second. Put control traffic and \
+    hosts without ECN into a separate queue.";
 
 /// The error of thresholds and sizes: 1500 B of IP are 1524 B (six cells of 254 B) to 1664 B (eight
 /// cells of 208 B), which lowers K by 2 to 10 %.

@@ -71,7 +71,7 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
     if let Some(Buffer::Dynamic { .. } | Buffer::Static(_)) = settings.buffer {
         notes.push(
             "The buffer of the scenario, with its alpha, is not exported: set it by hand with \
-             queue-limit dynamic N."
+             queue-limit dynamic N, which is in none of these documents."
                 .to_owned(),
         );
     }
