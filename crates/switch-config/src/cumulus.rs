@@ -77,16 +77,16 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
                 let _ = writeln!(lines, "{class} reserved {}", reserved.as_u64());
             }
             notes.push(format!(
-                "The alpha is of all ports. The memory of {memory} is the switch's own and has no \
-                 line."
+                "shared-alpha applies to all ports. The memory of {memory} is a property of the \
+                 hardware and is not exported."
             ));
         }
         Some(Buffer::Static(limit)) => notes.push(format!(
-            "The fixed limit of {limit} has no line: shared-bytes needs a static service pool, \
-             which would change all traffic classes."
+            "The fixed limit of {limit} is not exported: shared-bytes needs a static service \
+             pool, which would change all traffic classes."
         )),
         None => {}
     }
     lines.push_str("nv config apply\n");
-    Ok(Configuration::new(VENDOR, Content::Lines(lines), notes))
+    Ok(Configuration::new(VENDOR, settings, Content::Lines(lines), notes))
 }

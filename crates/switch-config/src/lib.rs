@@ -1,10 +1,9 @@
-//! The lines of a switch from `[switch]` of a scenario, one module per operating system: `sonic`,
+//! Switch configuration from `[switch]` of a scenario, one module per operating system: `sonic`,
 //! `cumulus`, `nxos`, `junos`. SONiC's tables are also read back into `[switch]`.
 //!
 //! Contract: [`Settings`] is what a scenario says of one queue. A module prints only what the
 //! documents of [`Vendor::sources`] define. A setting that a switch lacks is an error that names
-//! the key. A setting that it rounds, or that its lines leave out, is a note of the
-//! [`Configuration`].
+//! the key. A setting that it rounds, or that is not exported, is a note of the [`Configuration`].
 
 mod configuration;
 mod cumulus;
@@ -23,7 +22,7 @@ pub use sonic::import as import_sonic;
 pub use switch_table::{from_switch, to_switch};
 pub use vendor::{Source, Vendor};
 
-/// Returns the lines of a switch of `vendor`.
+/// Returns the configuration of a switch of `vendor`.
 ///
 /// # Errors
 /// The switch cannot express a setting, or has no such port or queue.

@@ -5,7 +5,7 @@ use lowtide_units::{Bytes, Ratio};
 use crate::error::ConfigError;
 use crate::vendor::Vendor;
 
-/// Least exponent of an alpha of SONiC and of Spectrum switches.
+/// Least exponent of an alpha: the range of Spectrum switches. Other ASICs have smaller ones.
 pub(crate) const MIN_EXPONENT: i8 = -7;
 /// Greatest exponent.
 pub(crate) const MAX_EXPONENT: i8 = 6;
@@ -46,7 +46,7 @@ pub enum NotEct {
     Drop,
 }
 
-/// Queue lengths at which WRED acts. The queue is the present one, not an average.
+/// Queue lengths at which WRED acts. The queue is the instantaneous one, not an average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Thresholds {
     /// All packets above this length.

@@ -1,9 +1,9 @@
 //! SONiC: [`Settings`] to and from the tables of CONFIG_DB (`WRED_PROFILE`, `QUEUE`,
 //! `BUFFER_POOL`, `BUFFER_PROFILE`, `BUFFER_QUEUE`, `PORT`).
 //!
-//! Thresholds are in bytes and may be equal. Packets that are not ECT are dropped where others are
-//! marked. Packets are green unless a switch meters them, so only the green thresholds count.
-//! Importing an export returns the same settings.
+//! Thresholds are in bytes and may be equal. Packets that are not ECT are taken as dropped where
+//! others are marked; this depends on the ASIC and its SAI. Packets are green unless a switch
+//! meters them, so only the green thresholds count. Importing an export returns the same settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,10 @@ const MARK_GREEN: [&str; 4] = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_
 /// Values of `ecn` with which they are dropped.
 const DROP_GREEN: [&str; 4] = ["ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red"];
 
+/// The range of alpha by hardware.
+const ALPHA_RANGE: &str = "The range of dynamic_th depends on the ASIC: -7 to 6 on Spectrum, -6 to 3 \
+    in Dell Enterprise SONiC.";
+
 /// Returns the tables for a switch, as `config load` and `sonic-cfggen -j` read them.
 ///
 /// # Errors
@@ -52,12 +56,15 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
         out.insert("QUEUE".to_owned(), per_port("wred_profile", WRED));
     }
     if let Some(buffer) = settings.buffer {
+        if matches!(buffer, Buffer::Dynamic { .. }) {
+            notes.push(ALPHA_RANGE.to_owned());
+        }
         let (pool, profile) = pool_and_profile(buffer, ports.len() as u64)?;
         out.insert("BUFFER_POOL".to_owned(), json!({ BUFFER_POOL: pool }));
         out.insert("BUFFER_PROFILE".to_owned(), json!({ BUFFER_PROFILE: profile }));
         out.insert("BUFFER_QUEUE".to_owned(), per_port("profile", BUFFER_PROFILE));
     }
-    Ok(Configuration::new(VENDOR, Content::Json(out.into()), notes))
+    Ok(Configuration::new(VENDOR, settings, Content::Json(out.into()), notes))
 }
 
 /// The entries of `BUFFER_POOL` and `BUFFER_PROFILE`.
@@ -90,13 +97,15 @@ fn pool_and_profile(buffer: Buffer, ports: u64) -> Result<(Value, Value), Config
 fn not_ect(signal: Signal) -> Result<&'static str, ConfigError> {
     match signal {
         Signal::Mark(NotEct::Drop) => {
-            Ok("Packets that are not ECT are dropped where others are marked, as simulated.")
+            Ok("Packets that are not ECT are usually dropped where others are marked, as \
+                simulated. This depends on the ASIC and its SAI: verify it with the WRED drop \
+                counters (show queue wredcounters).")
         }
         Signal::Mark(NotEct::Ignore) => Err(ConfigError::inexpressible(
             VENDOR,
             "mark.not-ect",
-            "WRED drops packets that are not ECN-capable where it marks others: simulate \
-             `not-ect = \"drop\"`, or give them another queue",
+            "WRED drops packets that are not ECT where it marks others, on most ASICs: simulate \
+             `not-ect = \"drop\"`, or give them a separate queue",
         )),
         Signal::Drop => Ok("All packets are dropped by WRED, ECT or not, as simulated."),
     }
@@ -228,20 +237,32 @@ impl Tables {
     fn marking(&self, name: &str) -> Result<Option<Marking>, ConfigError> {
         let fields = self.entry("WRED_PROFILE", name)?;
         let at = |field: &str| format!("WRED_PROFILE|{name}|{field}");
-        if fields.get("wred_green_enable").is_none_or(|on| on != "true") {
-            return Ok(None);
-        }
-        let ecn = fields.get("ecn").map_or("ecn_none", String::as_str);
-        let ecn = match ecn {
-            _ if MARK_GREEN.contains(&ecn) => true,
-            _ if DROP_GREEN.contains(&ecn) => false,
+        let mode = fields.get("ecn").map_or("ecn_none", String::as_str);
+        let ecn = match mode {
+            _ if MARK_GREEN.contains(&mode) => true,
+            _ if DROP_GREEN.contains(&mode) => false,
             _ => {
                 let known = [MARK_GREEN, DROP_GREEN].concat().join(", ");
-                return Err(ConfigError::field(at("ecn"), format!("`{ecn}` is none of {known}")));
+                return Err(ConfigError::field(at("ecn"), format!("`{mode}` is none of {known}")));
             }
         };
-        // Since revision 2026-06-23 of the YANG model marks may start before drops.
-        if ecn && let Some(field) = fields.keys().find(|field| field.starts_with("ecn_green_")) {
+        if fields.get("wred_green_enable").is_none_or(|on| on != "true") {
+            // SAI (saiwred.h): the green thresholds are valid if either attribute is set.
+            if ecn {
+                let problem = format!(
+                    "it is not `true`, but `ecn` is `{mode}`, and SAI lets either of them enable \
+                     the thresholds: set `wred_green_enable` to `true` for a marker, or `ecn` to \
+                     `ecn_none` for none"
+                );
+                return Err(ConfigError::field(at("wred_green_enable"), problem));
+            }
+            return Ok(None);
+        }
+        // Marks may start before drops: `ecn_green_...` since revision 2026-06-23 of the YANG
+        // model, `green_ect_...` in the later proposal (sonic-swss #4719).
+        let separate = ["ecn_green_", "green_ect_"];
+        let of_marks = |field: &&String| separate.iter().any(|start| field.starts_with(start));
+        if ecn && let Some(field) = fields.keys().find(of_marks) {
             let problem = "thresholds of marks that differ from those of drops are not modelled";
             return Err(ConfigError::field(at(field), problem));
         }

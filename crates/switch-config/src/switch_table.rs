@@ -43,7 +43,7 @@ fn mark_table(marking: Marking) -> Table {
             put(&mut mark, "min", &min.to_string());
             put(&mut mark, "max", &max.to_string());
             put(&mut mark, "max-p", &Fraction::from_percent(max_percent.into()).to_string());
-            // The length is the present one.
+            // The length is the instantaneous one.
             mark.insert("weight".to_owned(), Value::Integer(0));
             let drops = marking.signal == Signal::Drop;
             put(&mut mark, "signal", if drops { "drop" } else { "mark" });
@@ -65,7 +65,7 @@ fn put(table: &mut Table, key: &str, value: &str) {
 /// Reads `[switch]`, as a resolved scenario has it. Thresholds in packets are of `packet` bytes.
 ///
 /// # Errors
-/// A key that no lines of `vendor` can express.
+/// A key that a switch of `vendor` cannot express.
 pub fn from_switch(vendor: Vendor, switch: &Table, packet: Bytes) -> Result<Settings, ConfigError> {
     let reader = Reader { vendor, packet };
     for (key, why) in [
@@ -134,7 +134,7 @@ impl Reader {
 
     fn ramp(&self, mark: &Table) -> Result<Thresholds, ConfigError> {
         if mark.get("weight").and_then(Value::as_integer) != Some(0) {
-            let problem = "the exported WRED acts on the present queue: `weight = 0`";
+            let problem = "the exported WRED acts on the instantaneous queue: `weight = 0`";
             return Err(self.wrong("mark.weight", problem));
         }
         if mark.get("gentle").and_then(Value::as_bool) == Some(true) {

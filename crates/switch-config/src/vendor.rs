@@ -1,4 +1,4 @@
-//! The operating systems of switches, and the documents that their lines follow.
+//! The operating systems of switches, and the documents that their configuration follows.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl Vendor {
         }
     }
 
-    /// Name of a file with its lines.
+    /// Name of a file with its configuration.
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Sonic => "sonic.json",
@@ -60,14 +60,44 @@ impl Vendor {
         }
     }
 
-    /// The documents that define the lines.
+    /// The documents that define the configuration.
     pub const fn sources(self) -> &'static [Source] {
         match self {
-            Self::Sonic => &[Source {
-                title: "YANG model sonic-wred-profile",
-                version: "revision 2026-06-23",
-                url: "https://github.com/sonic-net/sonic-buildimage",
-            }],
+            Self::Sonic => &[
+                Source {
+                    title: "YANG model sonic-wred-profile",
+                    version: "revision 2026-06-23",
+                    url: "https://github.com/sonic-net/sonic-buildimage",
+                },
+                Source {
+                    title: "SAI, inc/saiwred.h",
+                    version: "0e1fcb6f5551",
+                    url: "https://github.com/opencomputeproject/SAI/blob/0e1fcb6f555140d762dd28cb8d\
+                          764a25c2cc102d/inc/saiwred.h",
+                },
+                Source {
+                    title: "sonic-swss #4718 and #4719, one threshold for ECT and not ECT",
+                    version: "July 2026",
+                    url: "https://github.com/sonic-net/sonic-swss/issues/4718",
+                },
+                Source {
+                    title: "Netberg, WRED and ECN, which transmits packets that are not ECT",
+                    version: "sonic-202012",
+                    url: "https://netbergtw.com/top-support/netberg-sonic/wred-and-ecn/",
+                },
+                Source {
+                    title: "SONiC, WRED and ECN statistics",
+                    version: "0.1",
+                    url: "https://github.com/sonic-net/SONiC/blob/65f1020317768c83efc322c2369640a32\
+                          10175d2/doc/qos/ECN_and_WRED_statistics_HLD.md",
+                },
+                Source {
+                    title: "Ansible, dellemc.enterprise_sonic.sonic_qos_buffer",
+                    version: "3.0.0",
+                    url: "https://docs.ansible.com/ansible/12/collections/dellemc/enterprise_sonic/\
+                          sonic_qos_buffer_module.html",
+                },
+            ],
             Self::Cumulus => &[
                 Source {
                     title: "Cumulus Linux User Guide, Quality of Service",
@@ -91,7 +121,7 @@ impl Vendor {
             ],
             Self::Nxos => &[
                 Source {
-                    title: "Microsoft, Azure Local: QoS policy of a Cisco Nexus switch",
+                    title: "Microsoft, Azure Local: QoS policy of a Cisco Nexus switch, RDMA sample",
                     version: "2026",
                     url: "https://github.com/Azure/AzureLocal-Supportability/blob/main/TSG/\
                           Networking/Top-Of-Rack-Switch/\
@@ -99,7 +129,7 @@ impl Vendor {
                 },
                 Source {
                     title: "Cisco Nexus 9000 NX-OS QoS Configuration Guide, Queuing and Scheduling",
-                    version: "10.5(x), of which only the beginning was read",
+                    version: "10.5(x), of which introduction and limitations were read",
                     url: "https://www.cisco.com/c/en/us/td/docs/dcn/nx-os/nexus9000/105x/\
                           configuration/qos/cisco-nexus-9000-series-nx-os-quality-of-service-\
                           configuration-guide-105x/m-configuring-queuing-and-scheduling.html",
@@ -111,6 +141,27 @@ impl Vendor {
                     version: "traffic-mgmt-qfx",
                     url: "https://www.juniper.net/documentation/us/en/software/junos/\
                           traffic-mgmt-qfx/topics/task/cos-drop-profiles-qfx-series-cli.html",
+                },
+                Source {
+                    title: "Juniper, fill-level",
+                    version: "traffic-mgmt-qfx",
+                    url: "https://www.juniper.net/documentation/us/en/software/junos/\
+                          traffic-mgmt-qfx/topics/ref/statement/\
+                          fill-level-edit-class-of-service.html",
+                },
+                Source {
+                    title: "Juniper, CoS Support on QFX Series Switches",
+                    version: "traffic-mgmt-qfx",
+                    url: "https://www.juniper.net/documentation/us/en/software/junos/\
+                          traffic-mgmt-qfx/topics/concept/cos-qfx-series-support-by-qfx-platform\
+                          .html",
+                },
+                Source {
+                    title: "Juniper, buffer-dynamic-threshold",
+                    version: "Junos Evolved 22.3R1",
+                    url: "https://www.juniper.net/documentation/us/en/software/junos/cli-reference/\
+                          topics/ref/statement/class-of-service-schedulers-buffer-dynamic-threshold\
+                          .html",
                 },
                 Source {
                     title: "Juniper, Example: Configuring ECN, older edition",

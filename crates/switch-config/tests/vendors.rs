@@ -1,4 +1,4 @@
-//! The lines of each switch: complete texts, the grammar of the documents, rounding, refusals.
+//! The configuration of each switch: complete texts, the documents' grammar, rounding, refusals.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use lowtide_switch_config::{
@@ -141,7 +141,25 @@ fn nxos_has_whole_kbytes() {
     let file = step.file();
     assert!(file.contains("! The minimum threshold is 97500 B in the scenario and 98 kB here"));
     assert!(file.contains("! Packets that are not ECT are dropped where others are marked"));
-    assert!(file.contains("! The buffer of the scenario, with its alpha, has no line here."));
+    assert!(file.contains("its alpha, is not exported: set it by hand with queue-limit dynamic N"));
+    assert!(file.contains("sample for a lossless RDMA class"));
+    assert!(file.contains("the thresholds are 2.4 % larger"));
+    // Without ports the policy is attached to nothing.
+    assert!(file.contains("into the class of the existing queuing policy"));
+    let ports = vec!["Ethernet1/1".to_owned(), "Ethernet1/2".to_owned()];
+    let place = Placement { ports, ..place };
+    let attached = settings(Vendor::Nxos, &format!("{DYNAMIC}{STEP}"));
+    let attached = export(Vendor::Nxos, &attached, &place).unwrap();
+    assert_eq!(
+        lines(&attached).strip_prefix(lines(&step)),
+        Some(
+            "interface Ethernet1/1\n  service-policy type queuing output lowtide\n\
+             interface Ethernet1/2\n  service-policy type queuing output lowtide\n"
+        )
+    );
+    let warned = attached.file();
+    assert!(warned.contains("replaces the existing queuing policy of these ports"), "{warned}");
+    assert!(warned.contains("Changes of queuing are disruptive"), "{warned}");
     let red = settings(Vendor::Nxos, &format!("{DYNAMIC}{RED}"));
     let red = export(Vendor::Nxos, &red, &Placement::default()).unwrap();
     assert!(lines(&red).ends_with(
@@ -149,6 +167,7 @@ fn nxos_has_whole_kbytes() {
          maximum-threshold 90 kbytes drop-probability 10 weight 0 ecn\n"
     ));
     assert!(!red.file().contains("threshold is"), "{}", red.file());
+    assert!(red.file().contains("Changes of queuing are disruptive"), "{}", red.file());
     let drops = settings(Vendor::Nxos, &format!("{DYNAMIC}{RED_DROPS}"));
     let drops = export(Vendor::Nxos, &drops, &Placement::default()).unwrap();
     assert!(lines(&drops).ends_with("weight 0\n"), "{}", lines(&drops));
@@ -157,7 +176,8 @@ fn nxos_has_whole_kbytes() {
 #[test]
 fn junos_has_two_fill_levels() {
     let memory = Some(Bytes::new(400_000));
-    let place = Placement { queue: 4, queue_memory: memory, ..Placement::default() };
+    let ports = vec!["et-0/0/0".to_owned(), "et-0/0/1".to_owned()];
+    let place = Placement { ports, queue: 4, queue_memory: memory };
     let step = settings(Vendor::Junos, &format!("{DYNAMIC}{STEP}"));
     let step = export(Vendor::Junos, &step, &place).unwrap();
     assert_eq!(
@@ -171,33 +191,29 @@ fn junos_has_two_fill_levels() {
             }
         }
     }
-    forwarding-classes {
-        class lowtide queue-num 4;
-    }
     schedulers {
-        lowtide {
+        existing-scheduler {
             drop-profile-map loss-priority any protocol any drop-profile lowtide;
             explicit-congestion-notification;
-        }
-    }
-    scheduler-maps {
-        lowtide {
-            forwarding-class lowtide scheduler lowtide;
-        }
-    }
-    interfaces {
-        et-0/0/0 {
-            scheduler-map lowtide;
         }
     }
 }
 "
     );
     assert!(step.file().contains(
-        "/* K is 97500 B in the scenario; here the probability grows from 96 kB, 24 % of a queue \
-         memory of 400 kB, to 100 kB, 25 %."
+        "/* K is 97500 B in the scenario. The effective range of K here is 96 kB to 100 kB, 24 to \
+         25 % of a queue memory of 400 kB. Fill levels are whole percentages, so 4 kB is the whole \
+         resolution. */"
     ));
     assert!(step.file().contains("only QFX3500, QFX3600, QFX5100 and EX4600 do so"));
+    // The scheduler-map of a port has the schedulers of all its queues.
+    assert!(!lines(&step).contains("scheduler-map"), "{}", lines(&step));
+    assert!(step.file().contains(
+        "replace `existing-scheduler` by the scheduler of queue 4 in the existing scheduler-map of \
+         et-0/0/0, et-0/0/1. Do not bind a new scheduler-map"
+    ));
+    assert!(step.file().contains("Port scheduling only"), "{}", step.file());
+    assert!(step.file().contains("buffer-dynamic-threshold"), "{}", step.file());
     // A fixed limit is the memory of the queue.
     let fixed = settings(Vendor::Junos, &format!("buffer = \"300 kB\"\n{RED_DROPS}"));
     let fixed = export(Vendor::Junos, &fixed, &Placement::default()).unwrap();
@@ -217,6 +233,9 @@ fn every_configuration_names_its_documents() {
         let place = Placement { queue_memory: memory.filter(|_| junos), ..Placement::default() };
         let settings = settings(vendor, &format!("{DYNAMIC}{STEP}"));
         let configuration = export(vendor, &settings, &place).unwrap();
+        assert!(configuration.notes[0].starts_with("Untested on hardware"), "{vendor}");
+        assert!(configuration.notes.iter().any(|note| note.contains("SYN, SYN-ACK, pure ACKs")));
+        assert!(configuration.notes.iter().any(|note| note.contains("2 to 10 % fewer packets")));
         for source in vendor.sources() {
             assert!(source.url.starts_with("https://") && !source.url.contains(' '), "{source:?}");
             let note = format!("Source: {}, {}, {}", source.title, source.version, source.url);
@@ -241,7 +260,6 @@ fn settings_that_a_switch_lacks_are_refused() {
     let queue = |queue| Placement { queue, ..Placement::default() };
     let memory =
         |bytes| Placement { queue_memory: Some(Bytes::new(bytes)), ..Placement::default() };
-    let ports = Placement { ports: vec!["Ethernet1/1".to_owned()], ..Placement::default() };
     let fifth = "buffer = \"dynamic\"\nmemory = \"16 MB\"\nalpha = \"1/5\"\n";
     let tiny = "mark = { kind = \"step\", k = \"400 B\", not-ect = \"drop\" }";
     for (vendor, buffer, mark, place, message) in [
@@ -251,9 +269,10 @@ fn settings_that_a_switch_lacks_are_refused() {
         (Vendor::Nxos, DYNAMIC, STEP_IGNORE, queue(0), "simulate `not-ect = \"drop\"`"),
         (Vendor::Nxos, DYNAMIC, tiny, queue(0), "400 B is less than half a kbyte"),
         (Vendor::Nxos, DYNAMIC, "mark = { kind = \"droptail\" }", queue(0), "without a marker"),
-        (Vendor::Nxos, DYNAMIC, STEP, ports, "leave out --ports"),
         (Vendor::Junos, DYNAMIC, STEP, queue(0), "state it with --queue-memory"),
-        (Vendor::Junos, DYNAMIC, STEP, memory(97_500), "97500 B is no part of a queue memory"),
+        (Vendor::Junos, DYNAMIC, STEP, memory(97_500), "must be below the queue memory of 97500 B"),
+        (Vendor::Junos, DYNAMIC, STEP, memory(98_484), "97500 B must be below 99 % of the queue"),
+        (Vendor::Junos, DYNAMIC, RED, memory(90_900), "90 kB must be at most 99 % of the queue"),
         (Vendor::Junos, DYNAMIC, STEP, memory(10_000_000), "less than one percent"),
         (Vendor::Junos, DYNAMIC, "mark = { kind = \"droptail\" }", memory(9), "without a marker"),
     ] {
@@ -262,7 +281,13 @@ fn settings_that_a_switch_lacks_are_refused() {
         assert!(error.starts_with(vendor.title()), "{error}");
         assert!(error.contains(message), "{vendor}, {mark}: {error}");
     }
-    // An alpha without a line is no obstacle where the lines have no alpha at all.
+    // Just below the last level.
+    for (mark, bytes) in [(STEP, 98_485), (RED, 90_910)] {
+        let settings = settings(Vendor::Junos, &format!("{DYNAMIC}{mark}"));
+        let accepted = export(Vendor::Junos, &settings, &memory(bytes)).unwrap();
+        assert!(lines(&accepted).contains(" 99 ];"), "{mark}: {}", lines(&accepted));
+    }
+    // An alpha that is no power of two is no obstacle where alpha is not exported.
     let settings = settings(Vendor::Nxos, &format!("{fifth}{STEP}"));
     assert!(export(Vendor::Nxos, &settings, &Placement::default()).is_ok());
 }
@@ -321,13 +346,14 @@ proptest! {
         if let Ok(junos) = export(Vendor::Junos, &settings, &place) {
             let low = number(lines(&junos), "fill-level [ ");
             let high = number(lines(&junos), &format!("fill-level [ {low} "));
-            prop_assert!(low < high && high <= 100);
+            prop_assert!(low < high && high <= 99);
             for (level, exact) in [(low, min), (high, max)] {
                 let (level, exact) = (u128::from(level), 100 * u128::from(exact));
                 prop_assert!((level * u128::from(memory)).abs_diff(exact) <= u128::from(memory));
             }
         } else {
-            prop_assert!(max >= memory || 100 * u128::from(max) < u128::from(memory));
+            let (max, memory) = (100 * u128::from(max), u128::from(memory));
+            prop_assert!(max >= 99 * memory || max < memory);
         }
     }
 }

@@ -18,9 +18,10 @@ Examples:
   lowtide import sonic qos.json buffers.json --queue 0    the settings of queue 0";
 
 pub(super) const EXPORT_EXAMPLES: &str = "\
-Only what the switch can express is exported; anything else is an error that names the key. The
-comments of the lines name the documents, what happens to packets that are not ECT, and what was
-rounded; SONiC's JSON has no comments, so they are on stderr. docs/howto/switches.md has the rules.
+Untested on hardware: the syntax follows vendor documents only. Only what the switch can express is
+exported; anything else is an error that names the key. Comments name the documents, what happens to
+packets that are not ECT, what was rounded, and what is not exported; SONiC's JSON has no comments,
+so they are on stderr. docs/howto/switches.md has the rules.
 
 Examples:
   lowtide export sonic leaf-spine -s switch.mark.not-ect=drop --ports Ethernet0,Ethernet4
@@ -69,7 +70,7 @@ pub(crate) struct ExportArgs {
     pub(crate) switch: Vendor,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Ports of the switch; default: its first one, as an example
+    /// Ports of the switch; default: the first one as an example (nxos, junos: none)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) ports: Vec<String>,
     /// Egress queue

@@ -24,7 +24,10 @@ pub(crate) fn import(args: &ImportArgs, out: Output) -> Result<(), CommandError>
     let settings =
         lowtide_switch_config::import_sonic(&files, args.queue).map_err(|e| wrong(&e))?;
     if settings.marking.is_some_and(|m| m.signal != Signal::Drop) {
-        out.note("packets that are not ECN-capable are dropped where others are marked");
+        out.note(
+            "not-ect = \"drop\" is the usual rule; it depends on the ASIC and its SAI: verify it with \
+             the WRED drop counters (show queue wredcounters)",
+        );
     }
     let switch = Table::from_iter([(
         "switch".to_owned(),
@@ -61,7 +64,7 @@ pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError>
     Output::raw(&configuration.file())
 }
 
-/// The lines of a switch with the table `[switch]`.
+/// The configuration of a switch with the table `[switch]`.
 pub(crate) fn lines(
     vendor: Vendor,
     switch: &Table,
@@ -72,7 +75,7 @@ pub(crate) fn lines(
     lowtide_switch_config::export(vendor, &settings, place)
 }
 
-/// The lines with their notes, as `--json` prints them.
+/// The configuration with its notes, as `--json` prints it.
 pub(crate) fn as_json(configuration: &Configuration) -> Value {
     let content = match &configuration.content {
         Content::Json(tables) => tables.clone(),

@@ -19,11 +19,11 @@ fn a_switch_goes_to_sonic_and_comes_back() {
     let toml = "[switch]\nbuffer = \"dynamic\"\nalpha = \"1\"\nmemory = \"4 MB\"\n\n\
                 [switch.mark]\nkind = \"step\"\nk = \"97500 B\"\nnot-ect = \"drop\"\n";
     assert_eq!(stdout(&imported), toml, "{}", stderr(&imported));
-    assert!(stderr(&imported).contains("not ECN-capable"), "{}", stderr(&imported));
+    assert!(stderr(&imported).contains("depends on the ASIC"), "{}", stderr(&imported));
 }
 
 #[test]
-fn other_switches_have_lines_with_their_documents() {
+fn other_switches_have_comments_with_their_documents() {
     let drop = ["-s", "switch.mark.k=97500 B", "-s", "switch.mark.not-ect=drop"];
     let export = |args: &[&str], set: &[&str]| {
         let exported = lowtide(&[&["export"], args, set].concat());
@@ -36,11 +36,15 @@ fn other_switches_have_lines_with_their_documents() {
             "nv set interface swp1,swp2 qos congestion-control profile lowtide\n",
         ),
         (&["nxos", "leaf-spine"], "minimum-threshold 98 kbytes maximum-threshold 98 kbytes"),
+        (
+            &["nxos", "leaf-spine", "--ports", "Ethernet1/1"],
+            "interface Ethernet1/1\n  service-policy type queuing output lowtide\n",
+        ),
         (&["junos", "leaf-spine", "--queue-memory", "400 kB"], "fill-level [ 24 25 ];"),
     ] {
         let text = export(args, &drop);
         assert!(text.contains(line), "{text}");
-        assert!(text.contains("Source: ") && text.contains("not tried on a switch"), "{text}");
+        assert!(text.contains("Source: ") && text.contains("Untested on hardware"), "{text}");
     }
     // The rule for packets that are not ECT is the simulated one.
     assert!(export(&["cumulus", "leaf-spine"], &drop).contains(" red enable\n"));
@@ -49,7 +53,8 @@ fn other_switches_have_lines_with_their_documents() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["name"], "nxos");
     assert!(json["configuration"].as_str().unwrap().starts_with("policy-map type queuing"));
-    assert!(json["notes"][0].as_str().unwrap().starts_with("Source: "));
+    assert!(json["notes"][0].as_str().unwrap().starts_with("Untested on hardware"));
+    assert!(json["notes"][1].as_str().unwrap().starts_with("Source: "));
 }
 
 #[test]

@@ -153,6 +153,10 @@ fn queues_that_differ_are_named_and_chosen() {
         Some(Buffer::Dynamic { alpha: power_of_two(3).unwrap(), memory, reserved })
     );
     assert_eq!(lossy.marking.map(|m| m.thresholds), Some(Thresholds::Step(Bytes::new(97_500))));
+    // Neither key enables WRED for green packets.
+    let mut off = switch_of_two_kinds();
+    off["WRED_PROFILE"]["WEB"] = json!({"wred_green_enable": "false", "ecn": "ecn_none"});
+    assert_eq!(import(&[off], Some(0)).unwrap().marking, None);
     // A queue without WRED.
     assert_eq!(import(&file, Some(2)).unwrap().marking, None);
 }
@@ -181,14 +185,21 @@ fn wrong_tables_are_refused_with_what_would_be_right() {
         ),
         ("/QUEUE", json!({"Ethernet0": {"wred_profile": "WEB"}}), "expected PORT|QUEUE"),
         ("/WRED_PROFILE", json!([]), "WRED_PROFILE: expected an object"),
+        (
+            "/WRED_PROFILE/WEB/wred_green_enable",
+            json!("false"),
+            "WRED_PROFILE|WEB|wred_green_enable: it is not `true`, but `ecn` is `ecn_all`",
+        ),
     ] {
         let error = with(path, value);
         assert!(error.contains(message), "{path}: {error}");
     }
-    let mut two_thresholds = switch_of_two_kinds();
-    two_thresholds["WRED_PROFILE"]["WEB"]["ecn_green_min_threshold"] = json!("30000");
-    let error = import(&[two_thresholds], Some(0)).unwrap_err().to_string();
-    assert!(error.contains("WEB|ecn_green_min_threshold: thresholds of marks"), "{error}");
+    for field in ["ecn_green_min_threshold", "green_ect_min_threshold"] {
+        let mut two_thresholds = switch_of_two_kinds();
+        two_thresholds["WRED_PROFILE"]["WEB"][field] = json!("30000");
+        let error = import(&[two_thresholds], Some(0)).unwrap_err().to_string();
+        assert!(error.contains(&format!("WEB|{field}: thresholds of marks")), "{error}");
+    }
     let two = [switch_of_two_kinds(), json!({"PORT": {"Ethernet0": {"speed": "100000"}}})];
     assert_eq!(import(&two, Some(0)), Err(ConfigError::Conflict("PORT|Ethernet0".to_owned())));
     assert!(import(&[json!({})], None).unwrap_err().to_string().contains("neither table"));
@@ -206,7 +217,7 @@ fn settings_that_sonic_lacks_are_refused() {
         ("buffer = \"100 pkt\"\nclass = { a = {} }", "several classes"),
         (
             "buffer = \"100 pkt\"\nmark = { kind = \"red\", min = \"5 pkt\", max = \"9 pkt\", weight = 9 }",
-            "present queue",
+            "instantaneous queue",
         ),
     ] {
         let settings = from_switch(VENDOR, &toml.parse().unwrap(), PACKET);
