@@ -12,8 +12,9 @@ use super::SHARE_KEY;
 use super::effect::Effect;
 use super::flows::{ClassPair, read};
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow, rollout_result};
-use super::statistics::{Estimate, Percentiles};
-use super::text::{TextTable, describe, tables};
+use super::statistics::Percentiles;
+use super::text::{describe, tables};
+use crate::estimate::{Estimate, csv_cells};
 use crate::html_page::{self, PageMeta, PageTable, Section, json};
 use crate::request::RolloutRequest;
 
@@ -37,7 +38,7 @@ pub(crate) fn write_outputs(
             figures.into_iter().partition(|f| ["p99", "ratio"].contains(&f.id.as_str()));
         [main, rest]
     };
-    let mut shown = tables(&result).into_iter().map(page_table);
+    let mut shown = tables(&result).into_iter().map(PageTable::from);
     let mut next = |n: usize| shown.by_ref().take(n).collect::<Vec<_>>();
     let section = |title: &str, text: &str, figures, tables| Section {
         title: title.to_owned(),
@@ -76,11 +77,6 @@ fn method(result: &RolloutResult) -> String {
     )
 }
 
-fn page_table(table: TextTable) -> PageTable {
-    let TextTable { title, head, names, rows } = table;
-    PageTable { title, head, names, rows, folded: false }
-}
-
 /// Reads one percentile.
 type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
 
@@ -112,14 +108,7 @@ fn to_csv(result: &RolloutResult) -> String {
         ];
         for of in [Some(row.slowdown), row.before, row.ratio] {
             for (_, read) in PERCENTILES {
-                let estimate = of.as_ref().and_then(read);
-                let interval = estimate.and_then(|e| e.ci95);
-                let values = [
-                    estimate.map(|e| e.value),
-                    interval.map(|[low, _]| low),
-                    interval.map(|[_, high]| high),
-                ];
-                cells.extend(values.map(|v| v.map_or_else(String::new, |v| v.to_string())));
+                cells.extend(csv_cells(of.as_ref().and_then(read)));
             }
         }
         cells.push(row.effect.map_or("", Effect::name).replace(' ', "-"));
