@@ -436,8 +436,8 @@ pub(crate) struct MatrixArgs {
     /// Set a key of the setup
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Number of seeds; default: that of the setup (5, with --share 10); with --on 10 if the scenario
-    /// has fewer than 5
+    /// Number of seeds; default: that of the setup (5, with --share 10); with --on 10 if the
+    /// scenario has fewer than 5
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
     /// Parallel runs; default: one per CPU

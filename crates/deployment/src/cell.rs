@@ -2,7 +2,7 @@
 //!
 //! Contract: everything follows from the tables of the runs. Over seeds, quantities are means,
 //! counts are sums, shares are ratios of sums, and the window is the median of all samples. An
-//! interval is that of the mean of the seeds' own values.
+//! interval is that of the mean of the seeds' own values; the window has none.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub struct FlowStats {
     /// Fraction of the ACKs that reached its senders with ECE. Null if any of its flows negotiated
     /// Accurate ECN, whose ACKs carry a counter there.
     pub ece: Option<f64>,
-    /// Intervals of the values that are not counts.
+    /// Intervals of the quantities and shares.
     pub ci95: Intervals,
     /// The counts behind the fractions, over all seeds.
     pub signals: SignalFacts,
@@ -127,13 +127,12 @@ const QUEUE_VALUES: [(&str, Read<BottleneckStats>); 4] = [
 ];
 
 /// Values of flows with intervals.
-const FLOW_VALUES: [(&str, Read<FlowStats>); 10] = [
+const FLOW_VALUES: [(&str, Read<FlowStats>); 9] = [
     ("goodput_mbps", |f| f.goodput_mbps),
     ("goodput_share", |f| f.goodput_share),
     ("fair_share_ratio", |f| f.fair_share_ratio),
     ("jain", |f| f.jain),
     ("retransmitted", |f| f.retransmitted),
-    ("window_segments", |f| f.window_segments),
     ("ect", |f| f.ect),
     ("marked", |f| f.marked),
     ("echo_ratio", |f| f.echo_ratio),

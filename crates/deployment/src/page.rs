@@ -95,9 +95,9 @@ fn equivalent_schemes(result: &MatrixResult) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells in which single
-/// seeds have another verdict than all together, and those whose sender ran another congestion
-/// control than the requested one.
+/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells in which
+/// single seeds have another verdict than all together, and those whose sender ran another
+/// congestion control than the requested one.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     let mut found: Vec<(PairVerdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -204,7 +204,7 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
     out.extend([
         of_queue(queue.p50_packets, "p50_packets"),
         of_queue(queue.p99_packets, "p99_packets"),
-        of_pair(pair.window_segments, "window_segments"),
+        format_number(pair.window_segments),
         of_pair(pair.marked, "marked"),
         of_pair(pair.retransmitted, "retransmitted"),
     ]);

@@ -1,5 +1,7 @@
 //! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
 
+use std::ops::Range;
+
 use lowtide_deployment::rollout::{self, HostDraw, Rollout, RolloutOptions};
 use lowtide_deployment::share::{self, MovedEnds, PartialDeployment};
 use lowtide_deployment::{
@@ -235,30 +237,41 @@ fn word(row: &PairRow) -> String {
 
 /// Prints a grid as tables of at most [`WIDTH`] columns, each with the names of the rows.
 fn blocks(heads: &[String], rows: &[Vec<String>], out: Output) -> Result<(), CommandError> {
-    // One space on each side, and one between columns.
     let width = |i: usize| {
         let head = i.checked_sub(1).and_then(|i| heads.get(i));
         let cells = rows.iter().filter_map(|row| row.get(i)).chain(head);
-        cells.map(|text| text.chars().count()).max().unwrap_or(0) + 3
+        cells.map(|text| text.chars().count()).max().unwrap_or(0)
     };
-    let mut from = 1;
-    while from <= heads.len() {
-        let mut used = width(0) + width(from);
-        let mut to = from + 1;
-        while to <= heads.len() && used + width(to) <= WIDTH {
-            used += width(to);
-            to += 1;
-        }
-        let names = heads[from - 1..to - 1].iter().map(String::as_str);
-        let head: Vec<&str> = std::iter::once("").chain(names).collect();
-        let part = |row: &Vec<String>| [&row[..1], &row[from..to]].concat();
-        if from > 1 {
+    let widths: Vec<usize> = (0..=heads.len()).map(width).collect();
+    for (i, columns) in fitting_blocks(&widths).into_iter().enumerate() {
+        if i > 0 {
             out.text("")?;
         }
+        let names = heads[columns.start - 1..columns.end - 1].iter().map(String::as_str);
+        let head: Vec<&str> = std::iter::once("").chain(names).collect();
+        let part = |row: &Vec<String>| [&row[..1], &row[columns.clone()]].concat();
         out.table(&head, &[], &rows.iter().map(part).collect::<Vec<_>>())?;
-        from = to;
     }
     Ok(())
+}
+
+/// Divides columns of these widths into blocks that fit [`WIDTH`] together with the first column.
+fn fitting_blocks(widths: &[usize]) -> Vec<Range<usize>> {
+    // Between columns are three characters, the outer edges have one each.
+    let between = 3;
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut used = WIDTH;
+    for (i, width) in widths.iter().enumerate().skip(1) {
+        let needed = width + between;
+        match blocks.last_mut() {
+            Some(block) if used + needed <= WIDTH => (block.end, used) = (i + 1, used + needed),
+            _ => {
+                blocks.push(i..i + 1);
+                used = widths[0] + 2 + needed;
+            }
+        }
+    }
+    blocks
 }
 
 /// Pairs alone: one row per sender, one column per receiver.
@@ -305,4 +318,22 @@ fn neighbour_grid(answer: &MatrixResult, out: Output) -> Result<(), CommandError
         }
     }
     blocks(&answer.neighbours, &rows, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_divided_into_blocks_of_80_columns() {
+        // 2 + 20 + 3 * (15 + 3) are 76, with a fourth column 94.
+        let ends = |widths: &[usize]| {
+            fitting_blocks(widths).into_iter().map(|block| block.end).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(&[20, 15, 15, 15, 15, 15]), [4, 6]);
+        assert_eq!(ends(&[20, 16, 16, 17]), [4], "80");
+        assert_eq!(ends(&[20, 16, 17, 17]), [3, 4], "81");
+        assert_eq!(ends(&[20, 90]), [2], "one at least");
+        assert!(ends(&[20]).is_empty());
+    }
 }

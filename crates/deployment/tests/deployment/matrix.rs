@@ -122,6 +122,14 @@ fn other_thresholds_judge_the_same_runs_again() {
 }
 
 #[test]
+fn the_setup_has_enough_seeds_for_intervals() {
+    let (ends, thresholds) = (names("sack"), Thresholds::built_in().unwrap());
+    let setup = Scenario::load("matrix").unwrap();
+    let pairs = PairMatrix::new(setup, Some(&ends), Some(&ends), Some(&[]), thresholds).unwrap();
+    assert_eq!(pairs.plan().unwrap().runs.len(), 5);
+}
+
+#[test]
 fn threads_change_nothing_and_seeds_are_combined() {
     let temp = tempfile::tempdir().unwrap();
     let thresholds = Thresholds::built_in().unwrap();

@@ -88,6 +88,13 @@ fn zero_and_all_moved_hosts_are_the_pure_runs() {
 }
 
 #[test]
+fn the_setup_has_enough_seeds_for_intervals() {
+    let setup = Scenario::load("share").unwrap();
+    let share = PartialDeployment::new(setup, ["sack", "dctcp"], 1, MovedEnds::Both).unwrap();
+    assert_eq!(share.plan().unwrap().runs.len(), 2 * 10, "two points of ten seeds");
+}
+
+#[test]
 fn several_seeds_give_intervals_in_every_output() {
     let temp = tempfile::tempdir().unwrap();
     let share =
