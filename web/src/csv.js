@@ -37,11 +37,11 @@ function lanes({ x, lanes: all }) {
 }
 
 function grids({ axes, grids: all }) {
-  const rows = [["panel", ...axes, "value", "text"]];
+  const rows = [["panel", ...axes, "value", "text", "value_ci95_low", "value_ci95_high"]];
   for (const grid of all) {
     grid.cells.forEach((cell, i) => {
       const [row, column] = [Math.floor(i / grid.columns.length), i % grid.columns.length];
-      rows.push([grid.title, grid.rows[row], grid.columns[column], cell.value, cell.text[0]]);
+      rows.push([grid.title, grid.rows[row], grid.columns[column], cell.value, cell.text[0], ...(cell.interval ?? [null, null])]);
     });
   }
   return text(rows);

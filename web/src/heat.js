@@ -72,8 +72,10 @@ export function heat(form, index, { width, colors, state }) {
         const [column, row] = value;
         const place = form.axes.map((name, i) => `${escaped(name)} <b>${escaped(i ? grid.columns[column] : grid.rows[row])}</b>`);
         const shown = kinds && cell.value !== null ? kinds.find((kind) => kind.value === cell.value).name : cell.value === null ? "no value" : number(cell.value * form.legend.range.factor);
+        const ends = cell.interval?.map((end) => number(end * form.legend.range.factor));
+        const interval = ends ? ` <span>(95 %: ${ends[0]} to ${ends[1]})</span>` : "";
         const beside = grid.title ? `<br>${escaped(grid.title)}` : "";
-        return `<div class="tip">${place.join("<br>")}${beside}<br>${escaped(form.title)}: <b>${escaped(shown)}</b></div>`;
+        return `<div class="tip">${place.join("<br>")}${beside}<br>${escaped(form.title)}: <b>${escaped(shown)}</b>${interval}</div>`;
       },
     },
     series: groups.map(([name, color, kind]) => ({

@@ -26,8 +26,8 @@ export function makePages(root) {
 
 function makeIn(at) {
   lowtide("run", "queue-buildup", "-o", at("run"));
-  lowtide("matrix", "--senders", "sack,dctcp,newreno,ecn", "--receivers", "sack,dctcp,ecn", "-o", at("matrix"));
-  lowtide("matrix", "--share", "sack,dctcp", "--hosts", "4", "-o", at("share"));
+  lowtide("matrix", "--senders", "sack,dctcp,newreno,ecn", "--receivers", "sack,dctcp,ecn", "--seeds", "2", "-o", at("matrix"));
+  lowtide("matrix", "--share", "sack,dctcp", "--hosts", "4", "--seeds", "2", "-o", at("share"));
   lowtide("papers", "reproduce", "--quick", "od-fig4.1", "od-fig7.1", "-o", at("papers"));
   lowtide("plot", at("run"), "--flow", "short.2", "--scheme", "dctcp", "--out", at("plot"));
   lowtide("pcap", at("run"), "--flow", "short.2", "--scheme", "dctcp", "--out", at("flow.pcapng"));

@@ -290,7 +290,7 @@ describe("a heat map", () => {
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
       await settle();
       const said = await tipIn(page, share);
-      assert.match(said, /next to sack\s+The pair's share of the goodput \(%\).*: (0|1|100|[1-9][\d.]*)$/);
+      assert.match(said, /next to sack\s+The pair's share of the goodput \(%\).*: (0|1|100|[1-9][\d.]*) \(95 %: -?[\d.]+ to [\d.]+\)$/);
       const tip = await (await page.$(`${share} .tip`)).boundingBox();
       assert.ok(tip.x >= 0 && tip.x + tip.width <= box.x + box.width, JSON.stringify([tip, box]));
     }));

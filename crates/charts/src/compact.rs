@@ -16,12 +16,12 @@ pub(crate) fn compact(svg: &str, family: &str) -> String {
     let mut out = String::with_capacity(svg.len() / 2);
     let mut path = Path::default();
     for line in svg.lines() {
-        if let Some((style, points)) = polyline(line) {
+        if let Some((style, points)) = polyline(line).or_else(|| straight_line(line)) {
             if path.style != style {
                 path.finish(&mut out);
                 style.clone_into(&mut path.style);
             }
-            path.line(points);
+            path.line(&points);
             continue;
         }
         path.finish(&mut out);
@@ -37,9 +37,22 @@ pub(crate) fn compact(svg: &str, family: &str) -> String {
 }
 
 /// Returns the style and the points of a line of the backend.
-fn polyline(line: &str) -> Option<(&str, &str)> {
+fn polyline(line: &str) -> Option<(&str, Vec<(i32, i32)>)> {
     let (style, points) = line.strip_prefix("<polyline ")?.split_once(" points=\"")?;
-    Some((style, points.strip_suffix("\"/>")?.trim_end()))
+    let points = points.strip_suffix("\"/>")?.split_ascii_whitespace();
+    let point = |text: &str| {
+        let (x, y) = text.split_once(',')?;
+        Some((x.parse().ok()?, y.parse().ok()?))
+    };
+    Some((style, points.map(point).collect::<Option<_>>()?))
+}
+
+/// Returns the style and both ends of a straight line, as of a grid.
+fn straight_line(line: &str) -> Option<(&str, Vec<(i32, i32)>)> {
+    let (style, ends) = line.strip_prefix("<line ")?.split_once(" x1=\"")?;
+    let mut numbers = ends.split('"').step_by(2).map_while(|text| text.parse().ok());
+    let mut point = || Some((numbers.next()?, numbers.next()?));
+    Some((style, vec![point()?, point()?]))
 }
 
 /// Removes the rounding error that the backend's scale leaves in font sizes.
@@ -61,17 +74,14 @@ struct Path {
 
 impl Path {
     /// Adds a line in relative coordinates; steps in the same direction along an axis become one.
-    fn line(&mut self, points: &str) {
-        let number = |text: &str| text.parse::<i32>().unwrap_or_default();
-        let points = points.split(' ').filter_map(|p| p.split_once(','));
-        let mut points = points.map(|(x, y)| (number(x), number(y)));
-        let Some(first) = points.next() else { return };
+    fn line(&mut self, points: &[(i32, i32)]) {
+        let Some((&first, points)) = points.split_first() else { return };
         let (x, y) = self.at.unwrap_or_default();
         self.data.push(if self.at.is_none() { 'M' } else { 'm' });
         self.pair((first.0 - x, first.1 - y), true);
         let mut at = first;
         let mut steps: Vec<(i32, i32)> = Vec::new();
-        for to in points {
+        for &to in points {
             let step = (to.0 - at.0, to.1 - at.1);
             at = to;
             match steps.last_mut() {
@@ -137,6 +147,21 @@ mod tests {
         );
         let other = dashes.clone() + &dashes.replace("#0072B2", "#E69F00");
         assert_eq!(compact(&other, FACES).matches("<path").count(), 2);
+    }
+
+    #[test]
+    fn grid_lines_become_one_path() {
+        let line = |y: i32| {
+            format!(
+                "<line opacity=\"0.2\" stroke=\"#000000\" stroke-width=\"8\" x1=\"480\" y1=\"{y}\" \
+                 x2=\"900\" y2=\"{y}\"/>\n"
+            )
+        };
+        assert_eq!(
+            compact(&(line(100) + &line(60)), FACES),
+            "<path opacity=\"0.2\" stroke=\"#000000\" stroke-width=\"8\" \
+             d=\"M480 100l420 0m-420-40l420 0\"/>\n"
+        );
     }
 
     #[test]

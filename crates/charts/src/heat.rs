@@ -67,6 +67,7 @@ struct GridForm<'a> {
 #[derive(Serialize)]
 struct CellForm {
     value: Option<f64>,
+    interval: Option<[f64; 2]>,
     /// The text of a wide cell and of a narrow one.
     text: [String; 2],
     color: HexColor,
@@ -91,16 +92,17 @@ impl<'a> HeatForm<'a> {
                 LegendForm::Range { ends, colors: colors.collect(), factor }
             }
         };
-        let cell = |value: &Option<f64>| {
+        let cell = |(value, interval): (&Option<f64>, &Option<[f64; 2]>)| {
             let color = map.scale.color(*value);
             let text = [usize::MAX, 0].map(|letters| map.scale.text(*value, letters));
-            CellForm { value: *value, text, color: HexColor(color), light: has_light_text(color) }
+            let (color, light) = (HexColor(color), has_light_text(color));
+            CellForm { value: *value, interval: *interval, text, color, light }
         };
         let grids = map.grids.iter().map(|grid| GridForm {
             title: &grid.title,
             rows: &grid.rows,
             columns: &grid.columns,
-            cells: grid.cells.iter().map(cell).collect(),
+            cells: grid.cells.iter().zip(&grid.intervals).map(cell).collect(),
         });
         let (id, title, axes) = (map.id.as_str(), map.title.as_str(), &map.axes);
         Self { id, title, axes, legend, grids: grids.collect() }
@@ -118,22 +120,28 @@ pub struct HeatGrid {
     pub columns: Vec<String>,
     /// Cells, row by row; `None` without a value.
     pub cells: Vec<Option<f64>>,
+    /// 95 % intervals of the cells, in the same order; `None` without one.
+    pub intervals: Vec<Option<[f64; 2]>>,
 }
 
 impl HeatMap {
     /// Returns the CSV file: one line per cell.
     pub fn to_csv(&self) -> String {
-        let mut text = csv::line(["panel", &self.axes[0], &self.axes[1], "value", "text"]);
+        let [row, column] = &self.axes;
+        let head = ["panel", row, column, "value", "text", "value_ci95_low", "value_ci95_high"];
+        let mut text = csv::line(head);
         for grid in &self.grids {
             let places = grid
                 .rows
                 .iter()
                 .flat_map(|row| grid.columns.iter().map(move |column| (row, column)));
-            for ((row, column), value) in places.zip(&grid.cells) {
-                let number = value.map_or_else(String::new, |v| v.to_string());
+            for (((row, column), value), interval) in places.zip(&grid.cells).zip(&grid.intervals) {
+                let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
                 let shown = self.scale.text(*value, usize::MAX);
+                let [low, high] = [0, 1].map(|i| number(interval.map(|ends| ends[i])));
                 text.push_str(&csv::line(
-                    [&grid.title, row, column, &number, &shown].map(String::as_str),
+                    [&grid.title, row, column, &number(*value), &shown, &low, &high]
+                        .map(String::as_str),
                 ));
             }
         }

@@ -368,6 +368,7 @@ mod tests {
             rows: names(3),
             columns: names(columns),
             cells: (0..3 * columns).map(|i| (i > 0).then_some(i as f64)).collect(),
+            intervals: (0..3 * columns).map(|i| (i > 1).then_some([0.5, i as f64])).collect(),
         };
         HeatMap {
             id: "goodput".into(),
@@ -384,8 +385,10 @@ mod tests {
         let map = map(4, 1);
         let csv = map.to_csv();
         assert_eq!(csv.lines().count(), 1 + 12);
-        assert!(csv.starts_with("panel,sender,receiver,value,text\n"), "{csv}");
-        assert!(csv.contains("scheme-2,scheme-3,11,11\n"), "{csv}");
+        let head = "panel,sender,receiver,value,text,value_ci95_low,value_ci95_high\n";
+        assert!(csv.starts_with(head), "{csv}");
+        assert!(csv.contains("scheme-2,scheme-3,11,11,0.5,11\n"), "{csv}");
+        assert!(csv.contains("scheme-0,scheme-1,1,1,,\n"), "{csv}");
         let svg = map.to_svg_on(Canvas::PAGE).unwrap();
         assert!(svg.contains("Goodput &amp; more") && svg.contains("scheme-3"));
         assert!(svg.matches("<rect").count() >= 12 + BAR as usize);

@@ -111,7 +111,7 @@ pub(crate) enum Command {
     /// Read the configuration of a switch (SONiC) into `[switch]` of a scenario
     #[command(after_long_help = switch_config::IMPORT_EXAMPLES)]
     Import(ImportArgs),
-    /// Print the switch of a scenario as the lines of a real one (SONiC and others)
+    /// Print the switch of a scenario as the configuration of a real one (SONiC and others)
     #[command(after_long_help = switch_config::EXPORT_EXAMPLES)]
     Export(ExportArgs),
     /// Check a scenario and estimate its cost, or verify the hashes of a run directory
@@ -452,7 +452,8 @@ pub(crate) struct MatrixArgs {
     /// Set a key of the setup
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Number of seeds; default: that of the setup; with --on 10 if the scenario has fewer than 5
+    /// Number of seeds; default: that of the setup (5, with --share 10); with --on 10 if the
+    /// scenario has fewer than 5
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
     /// Parallel runs; default: one per CPU
@@ -548,4 +549,12 @@ pub(crate) enum ListKind {
     Switches,
     /// Benchmarks.
     Benchmarks,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_commands_are_well_defined() {
+        super::command().debug_assert();
+    }
 }

@@ -1,7 +1,8 @@
 //! Measurements of a pair, alone or next to a neighbour, before the verdict.
 //!
 //! Contract: everything follows from the tables of the runs. Over seeds, quantities are means,
-//! counts are sums, shares are ratios of sums, and the window is the median of all samples.
+//! counts are sums, shares are ratios of sums, and the window is the median of all samples. An
+//! interval is that of the mean of the seeds' own values; the window has none.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,18 @@ use lowtide_record::RunDir;
 use lowtide_rows::ProbeRow;
 use serde::Serialize;
 
-use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts};
+use lowtide_lab::{GroupFacts, LabError, OverSeeds, QueueFacts, RunFacts, SignalFacts};
 
 /// Name of the traffic group of the pair.
 pub(crate) const PAIR: &str = "pair";
 /// Name of the traffic group of its neighbour.
 pub(crate) const NEIGHBOUR: &str = "neighbour";
 
+/// 95 % intervals by the name of their value; one seed has none, nor have equal seeds.
+pub type Intervals = BTreeMap<&'static str, [f64; 2]>;
+
 /// The bottleneck in one cell.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct BottleneckStats {
     /// Mean length over time, packets.
     pub mean_packets: Option<f64>,
@@ -33,6 +37,8 @@ pub struct BottleneckStats {
     pub aqm_drops: u64,
     /// Fraction of the time that the link was busy.
     pub utilisation: Option<f64>,
+    /// Intervals of the means.
+    pub ci95: Intervals,
 }
 
 /// The flows of the pair, or those of its neighbour.
@@ -61,6 +67,8 @@ pub struct FlowStats {
     /// Fraction of the ACKs that reached its senders with ECE. Null if any of its flows negotiated
     /// Accurate ECN, whose ACKs carry a counter there.
     pub ece: Option<f64>,
+    /// Intervals of the quantities and shares.
+    pub ci95: Intervals,
     /// The counts behind the fractions, over all seeds.
     pub signals: SignalFacts,
 }
@@ -107,9 +115,64 @@ pub(crate) fn cwnd_samples(
     Ok(out)
 }
 
+/// Reads one value.
+type Read<T> = fn(&T) -> Option<f64>;
+
+/// Values of the bottleneck with intervals.
+const QUEUE_VALUES: [(&str, Read<BottleneckStats>); 4] = [
+    ("mean_packets", |q| q.mean_packets),
+    ("p50_packets", |q| q.p50_packets),
+    ("p99_packets", |q| q.p99_packets),
+    ("utilisation", |q| q.utilisation),
+];
+
+/// Values of flows with intervals.
+const FLOW_VALUES: [(&str, Read<FlowStats>); 9] = [
+    ("goodput_mbps", |f| f.goodput_mbps),
+    ("goodput_share", |f| f.goodput_share),
+    ("fair_share_ratio", |f| f.fair_share_ratio),
+    ("jain", |f| f.jain),
+    ("retransmitted", |f| f.retransmitted),
+    ("ect", |f| f.ect),
+    ("marked", |f| f.marked),
+    ("echo_ratio", |f| f.echo_ratio),
+    ("ece", |f| f.ece),
+];
+
+/// Returns the interval of each value over the seeds.
+fn intervals<T>(values: &[(&'static str, Read<T>)], seeds: &[&T]) -> Intervals {
+    let interval = |(name, read): &(&'static str, Read<T>)| {
+        let each: Vec<Option<f64>> = seeds.iter().map(|seed| read(seed)).collect();
+        Some((*name, OverSeeds::new(&each).ci95?))
+    };
+    values.iter().filter_map(interval).collect()
+}
+
 impl MatrixCell {
-    /// Summarises the runs of one cell, which differ in their seeds only.
-    pub(crate) fn new(
+    /// Summarises the runs of one cell, which differ in their seeds only. Returns also the cell of
+    /// each seed.
+    pub(crate) fn over_seeds(
+        place: [&str; 2],
+        neighbour: Option<&str>,
+        runs: &[&RunFacts],
+        windows: &CwndSamples,
+    ) -> (Self, Vec<Self>) {
+        let of = |runs: &[&RunFacts]| Self::new(place, neighbour, runs, windows);
+        let mut cell = of(runs);
+        let seeds: Vec<Self> = runs.iter().map(|run| of(&[*run])).collect();
+        let queues: Vec<&BottleneckStats> = seeds.iter().map(|c| &c.queue).collect();
+        cell.queue.ci95 = intervals(&QUEUE_VALUES, &queues);
+        let pairs: Vec<&FlowStats> = seeds.iter().map(|c| &c.pair).collect();
+        cell.pair.ci95 = intervals(&FLOW_VALUES, &pairs);
+        if let Some(beside) = &mut cell.neighbour_flows {
+            let flows: Vec<&FlowStats> =
+                seeds.iter().filter_map(|c| c.neighbour_flows.as_ref()).collect();
+            beside.ci95 = intervals(&FLOW_VALUES, &flows);
+        }
+        (cell, seeds)
+    }
+
+    fn new(
         place: [&str; 2],
         neighbour: Option<&str>,
         runs: &[&RunFacts],
@@ -151,7 +214,7 @@ pub(crate) fn bottleneck(run: &RunFacts) -> Option<&QueueFacts> {
 }
 
 /// The mean; `None` if a run has no value.
-pub(crate) fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -161,7 +224,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl BottleneckStats {
-    pub(crate) fn new(runs: &[&RunFacts]) -> Self {
+    fn new(runs: &[&RunFacts]) -> Self {
         let queues: Vec<&QueueFacts> = runs.iter().filter_map(|r| bottleneck(r)).collect();
         let of = |read: fn(&QueueFacts) -> Option<f64>| mean(queues.iter().map(|q| read(q)));
         let sum = |read: fn(&QueueFacts) -> u64| queues.iter().map(|q| read(q)).sum();
@@ -173,6 +236,7 @@ impl BottleneckStats {
             drops: sum(|q| q.drops),
             aqm_drops: sum(|q| q.aqm_drops),
             utilisation: of(|q| q.utilisation),
+            ci95: Intervals::new(),
         }
     }
 }
@@ -206,6 +270,7 @@ impl FlowStats {
             marked: ratio(signals.received_ce_segments, signals.arrived_segments),
             echo_ratio: ratio(signals.delivered_ce_bytes, signals.received_ce_bytes),
             ece: ratio(signals.ece_acks, signals.acks).filter(|_| signals.accecn_flows == 0),
+            ci95: Intervals::new(),
             signals,
         }
     }

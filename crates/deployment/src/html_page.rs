@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use lowtide_lab::{LabError, partition_settings};
 
+use super::text_table::TextTable;
+
 /// A table of the page.
 #[derive(Serialize)]
 pub(crate) struct PageTable {
@@ -18,6 +20,12 @@ pub(crate) struct PageTable {
     pub(crate) rows: Vec<Vec<String>>,
     /// Whether it is collapsed by default.
     pub(crate) folded: bool,
+}
+
+impl From<TextTable> for PageTable {
+    fn from(TextTable { title, head, names, rows }: TextTable) -> Self {
+        Self { title, head, names, rows, folded: false }
+    }
 }
 
 /// A section of the page, with its rendered figures.

@@ -6,6 +6,7 @@
 
 mod cell;
 mod endpoint_stack;
+mod estimate;
 mod html_page;
 mod maps;
 mod mechanism;
@@ -17,15 +18,18 @@ mod result;
 pub mod rollout;
 mod run;
 pub mod share;
+mod text_table;
 mod thresholds;
 mod verdict;
 
-pub use cell::{BottleneckStats, FlowStats, MatrixCell};
+pub use cell::{BottleneckStats, FlowStats, Intervals, MatrixCell};
 pub use endpoint_stack::{EndpointStack, EquivalentScheme, registered};
+pub use estimate::Estimate;
 pub use mechanism::{Mechanism, VerdictEvidence};
 pub use page::findings;
 pub use pairs::{PairMatrix, execute};
 pub use rerender::{charts, rerender_report};
 pub use result::{MatrixResult, PairRow};
+pub use text_table::TextTable;
 pub use thresholds::{BUILT_IN_THRESHOLDS, RolloutThresholds, Thresholds};
 pub use verdict::{PairFinding, PairVerdict, judge};

@@ -14,7 +14,12 @@ struct HeatMapMetric {
     id: &'static str,
     title: &'static str,
     read: fn(&PairRow) -> Option<f64>,
+    interval: fn(&PairRow) -> Option<[f64; 2]>,
     scale: ColourScale,
+}
+
+fn of_pair(row: &PairRow, value: &str) -> Option<[f64; 2]> {
+    row.pair.ci95.get(value).copied()
 }
 
 /// The mapping of its values to colours.
@@ -31,29 +36,39 @@ enum ColourScale {
 }
 
 const METRICS: [HeatMapMetric; 5] = [
-    HeatMapMetric { id: "verdict", title: "Verdict", read: verdict, scale: ColourScale::Verdict },
+    HeatMapMetric {
+        id: "verdict",
+        title: "Verdict",
+        read: verdict,
+        interval: |_| None,
+        scale: ColourScale::Verdict,
+    },
     HeatMapMetric {
         id: "goodput",
         title: "Goodput of the pair (Mbit/s)",
         read: |p| p.pair.goodput_mbps,
+        interval: |p| of_pair(p, "goodput_mbps"),
         scale: ColourScale::HigherIsBetter,
     },
     HeatMapMetric {
         id: "queue",
         title: "Median queue at the bottleneck (packets)",
         read: |p| p.queue.p50_packets,
+        interval: |p| p.queue.ci95.get("p50_packets").copied(),
         scale: ColourScale::LowerIsBetter,
     },
     HeatMapMetric {
         id: "fairness",
         title: "Fairness between the pair's own flows (Jain's index)",
         read: |p| p.pair.jain,
+        interval: |p| of_pair(p, "jain"),
         scale: ColourScale::Index,
     },
     HeatMapMetric {
         id: "retransmissions",
         title: "Bytes that the pair retransmitted (%)",
         read: |p| p.pair.retransmitted.map(|r| r * 100.0),
+        interval: |p| of_pair(p, "retransmitted").map(|ends| ends.map(|end| end * 100.0)),
         scale: ColourScale::LowerIsBetter,
     },
 ];
@@ -63,6 +78,7 @@ const SHARE: HeatMapMetric = HeatMapMetric {
     id: "share",
     title: "The pair's share of the goodput (%); 50 is fair",
     read: |p| p.pair.goodput_share,
+    interval: |p| of_pair(p, "goodput_share"),
     scale: ColourScale::Balance,
 };
 
@@ -115,20 +131,20 @@ pub(crate) fn with_neighbour(result: &MatrixResult) -> Vec<HeatMap> {
 
 fn map(result: &MatrixResult, measure: &HeatMapMetric, neighbours: &[Option<&str>]) -> HeatMap {
     let is_beside = neighbours.iter().any(Option::is_some);
-    let grids: Vec<HeatGrid> = neighbours
-        .iter()
-        .map(|neighbour| HeatGrid {
+    let grid = |neighbour: Option<&str>| {
+        let places =
+            result.senders.iter().flat_map(|s| result.receivers.iter().map(move |r| (s, r)));
+        let rows: Vec<Option<&PairRow>> =
+            places.map(|(s, r)| result.pair(s, r, neighbour)).collect();
+        HeatGrid {
             title: neighbour.map_or_else(String::new, |n| format!("next to {n}")),
             rows: result.senders.clone(),
             columns: result.receivers.clone(),
-            cells: result
-                .senders
-                .iter()
-                .flat_map(|s| result.receivers.iter().map(move |r| (s, r)))
-                .map(|(s, r)| result.pair(s, r, *neighbour).and_then(measure.read))
-                .collect(),
-        })
-        .collect();
+            cells: rows.iter().map(|row| row.and_then(measure.read)).collect(),
+            intervals: rows.iter().map(|row| row.and_then(measure.interval)).collect(),
+        }
+    };
+    let grids: Vec<HeatGrid> = neighbours.iter().copied().map(grid).collect();
     let values = grids.iter().flat_map(|g| &g.cells).flatten().copied();
     let scale = scale(&measure.scale, values);
     let (id, title) = if is_beside {
@@ -157,9 +173,13 @@ fn caption(result: &MatrixResult, measure: &HeatMapMetric, beside: bool) -> Stri
         // Writing to a string cannot fail.
         let _ = write!(text, "The switch marks above K = {k}. ");
     }
-    let _ = match result.seeds {
-        1 => write!(text, "One seed."),
-        n => write!(text, "Mean over {n} seeds."),
+    let _ = match (result.seeds, &measure.scale) {
+        (1, _) => write!(text, "One seed, so there is no interval."),
+        (n, ColourScale::Verdict) => write!(text, "Judged from {n} seeds together."),
+        (n, _) => write!(
+            text,
+            "{n} seeds; the 95 % interval of a cell is in its tip and in the CSV file."
+        ),
     };
     text
 }

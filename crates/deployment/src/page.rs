@@ -7,6 +7,7 @@ use lowtide_charts::{Chart, FigureFiles, HeatMap};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
+use super::cell::Intervals;
 use super::endpoint_stack::EquivalentScheme;
 use super::html_page::{self, PageMeta, PageTable, Section, format_number, json};
 use super::maps;
@@ -106,8 +107,9 @@ fn equivalent_schemes(result: &MatrixResult) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells whose sender
-/// ran another congestion control than the requested one.
+/// Verdicts and mechanisms with their cells, the most frequent first. Then the cells in which
+/// single seeds have another verdict than all together, and those whose sender ran another
+/// congestion control than the requested one.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     let mut found: Vec<(PairVerdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -119,6 +121,13 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
         }
     }
     found.sort_by_key(|(verdict, _, names)| (*verdict, usize::MAX - names.len()));
+    let disagreeing: Vec<String> = rows
+        .iter()
+        .filter_map(|row| {
+            let [same, all] = row.disagreement()?;
+            Some(format!("{} ({same} of {all} seeds)", cell_name(row)))
+        })
+        .collect();
     let line = |first: String, why: String, names: &[String]| {
         let mut which = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
         if names.len() > MAX_NAMED {
@@ -142,7 +151,11 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     let ran = fallbacks
         .into_iter()
         .map(|((used, asked), names)| line(format!("ran {used}"), format!("not {asked}"), &names));
-    verdicts.chain(ran).collect()
+    let disagreement = (!disagreeing.is_empty()).then(|| {
+        let why = "some seeds alone have another verdict".to_owned();
+        line("seeds disagree".to_owned(), why, &disagreeing)
+    });
+    verdicts.chain(disagreement).chain(ran).collect()
 }
 
 /// Prevents line breaks within the names of cells.
@@ -173,7 +186,7 @@ fn table(result: &MatrixResult, beside: bool) -> PageTable {
         format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
-         share of bytes with CE; share of bytes sent again"
+         share of bytes with CE; share of bytes sent again. In brackets: 95 % intervals over seeds"
             .to_owned()
     };
     let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();
@@ -185,18 +198,27 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
         cell_name(row),
         row.verdict.name().to_owned(),
         row.mechanism.unwrap_or("\u{2013}").to_owned(),
-        format_number(row.pair.goodput_mbps),
     ];
+    let cell = |value: Option<f64>, ci95: &Intervals, name: &str| match ci95.get(name) {
+        Some(ends) => {
+            let [low, high] = ends.map(|end| format_number(Some(end)));
+            format!("{} [{low}, {high}]", format_number(value))
+        }
+        None => format_number(value),
+    };
+    let (pair, queue) = (&row.pair, &row.queue);
+    let of_pair = |value, name| cell(value, &pair.ci95, name);
+    let of_queue = |value, name| cell(value, &queue.ci95, name);
+    out.push(of_pair(pair.goodput_mbps, "goodput_mbps"));
     if beside {
-        out.push(format_number(row.pair.goodput_share));
+        out.push(of_pair(pair.goodput_share, "goodput_share"));
     }
-    let numbers = [
-        row.queue.p50_packets,
-        row.queue.p99_packets,
-        row.pair.window_segments,
-        row.pair.marked,
-        row.pair.retransmitted,
-    ];
-    out.extend(numbers.map(format_number));
+    out.extend([
+        of_queue(queue.p50_packets, "p50_packets"),
+        of_queue(queue.p99_packets, "p99_packets"),
+        format_number(pair.window_segments),
+        of_pair(pair.marked, "marked"),
+        of_pair(pair.retransmitted, "retransmitted"),
+    ]);
     out
 }

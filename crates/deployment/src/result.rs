@@ -1,6 +1,8 @@
 //! The result of a matrix: one row per pair and neighbour, as printed by `--json` and stored in
 //! `matrix.json`; described in `docs/howto/matrix.md`.
 
+use std::collections::BTreeMap;
+
 use lowtide_lab::{LabError, Results, RunFacts};
 use lowtide_record::{Manifest, RunDir};
 use lowtide_units::{Duration, parse_duration};
@@ -57,8 +59,10 @@ pub struct PairRow {
     /// The stack that shares the bottleneck, as a sender with its natural receiver; null if there
     /// is none.
     pub neighbour: Option<String>,
-    /// The verdict.
+    /// The verdict of all seeds together.
     pub verdict: PairVerdict,
+    /// Verdicts of single seeds, with their counts.
+    pub seed_verdicts: BTreeMap<PairVerdict, usize>,
     /// Cause as text; null for a healthy pair.
     pub mechanism: Option<&'static str>,
     /// Cause as a stable identifier.
@@ -92,14 +96,23 @@ impl MatrixResult {
 }
 
 impl PairRow {
-    fn new(cell: MatrixCell, k: Option<f64>, thresholds: &Thresholds) -> Self {
+    fn new(
+        (cell, seeds): (MatrixCell, Vec<MatrixCell>),
+        k: Option<f64>,
+        thresholds: &Thresholds,
+    ) -> Self {
         let finding = judge(&cell, k, thresholds);
+        let mut seed_verdicts = BTreeMap::new();
+        for seed in &seeds {
+            *seed_verdicts.entry(judge(seed, k, thresholds).verdict).or_default() += 1;
+        }
         let MatrixCell { sender, receiver, neighbour, queue, pair, neighbour_flows: beside } = cell;
         Self {
             sender,
             receiver,
             neighbour,
             verdict: finding.verdict,
+            seed_verdicts,
             mechanism: finding.mechanism.map(Mechanism::text),
             mechanism_id: finding.mechanism,
             evidence: finding.evidence,
@@ -107,6 +120,14 @@ impl PairRow {
             pair,
             neighbour_flows: beside,
         }
+    }
+
+    /// Returns the seeds that alone have the verdict of all, and all seeds; `None` if they are
+    /// equal.
+    pub(crate) fn disagreement(&self) -> Option<[usize; 2]> {
+        let same = self.seed_verdicts.get(&self.verdict).copied().unwrap_or(0);
+        let all = self.seed_verdicts.values().sum();
+        (same < all).then_some([same, all])
     }
 }
 
@@ -134,8 +155,8 @@ pub(crate) fn judge_cells(
         let neighbour = Some(of("neighbour")).filter(|n| *n != ALONE);
         let runs: Vec<&RunFacts> = runs.iter().collect();
         let place = [first.key.scheme.as_str(), of("receiver")];
-        let cell = MatrixCell::new(place, neighbour, &runs, &windows);
-        rows.push(PairRow::new(cell, request.k, &request.thresholds));
+        let cells = MatrixCell::over_seeds(place, neighbour, &runs, &windows);
+        rows.push(PairRow::new(cells, request.k, &request.thresholds));
     }
     Ok(MatrixResult {
         schema: "lowtide.matrix/2",

@@ -92,6 +92,7 @@ fn grids(scale: ColorScale, columns: usize, grids: usize) -> Chart {
         rows: names(3),
         columns: names(columns),
         cells: (0..3 * columns).map(|i| (i > 0).then_some(i as f64 / 30.0)).collect(),
+        intervals: vec![None; 3 * columns],
     };
     Chart::Grids(HeatMap {
         id: "grids".into(),

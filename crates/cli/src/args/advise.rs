@@ -43,7 +43,7 @@ pub(crate) struct AdviseArgs {
     /// Memory of each switch, as '16 MB', or a switch (`lowtide list switches`), as triumph
     #[arg(long, value_name = "SIZE|NAME", default_value = "16 MB")]
     pub(crate) buffer: String,
-    /// Offered load, a share of the hosts' lines
+    /// Offered load, a share of the rate of the hosts' links
     #[arg(long, value_name = "SHARE", default_value = "30 %", value_parser = share)]
     pub(crate) load: Fraction,
     /// Distribution of flow sizes (`lowtide list distributions`), or a file
@@ -64,7 +64,7 @@ pub(crate) struct AdviseArgs {
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-    /// Operating system of the switches, whose lines are printed
+    /// Operating system of the switches, whose configuration is printed
     #[arg(long, value_name = "NAME", default_value = "sonic", value_parser = vendor())]
     pub(crate) switch: Vendor,
     /// Memory of each queue, for Junos, whose thresholds are percentages of it

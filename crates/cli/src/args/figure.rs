@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use lowtide_typeset::{Format, Length, MAX_DPI, MIN_DPI, parse_length};
 use lowtide_units::Duration;
 
-use super::{MemoryArg, OptionalFlowArgs, time};
+use super::{OptionalFlowArgs, time};
 
 #[derive(Debug, Args)]
 pub(crate) struct FigureArgs {
@@ -16,8 +16,6 @@ pub(crate) struct FigureArgs {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) flow: OptionalFlowArgs,
-    #[command(flatten)]
-    pub(crate) memory: MemoryArg,
     /// Start of the interval of --flow, in time of the run
     #[arg(long, value_name = "TIME", value_parser = time, requires = "flow")]
     pub(crate) from: Option<Duration>,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::AdviseArgs;
 use crate::cmd::run::processors;
 use crate::cmd::set;
-use crate::cmd::switch_config::{as_json, lines};
+use crate::cmd::switch_config::{as_json, configuration};
 use crate::error::CommandError;
 use crate::output::Output;
 
@@ -64,8 +64,8 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     table(&advice, out)?;
     out.text(&format!("\n{} (docs/howto/switches.md):", args.switch))?;
     match switch {
-        Ok(configuration) => print_switch(&configuration, out)?,
-        Err(why) => out.paragraph(&format!("no lines: {why}"))?,
+        Ok(switch) => print_switch(&switch, out)?,
+        Err(why) => out.paragraph(&format!("no configuration: {why}"))?,
     }
     if let Some(dir) = &args.out {
         out.text(&format!("knee figure, scenario and switch: {}", dir.display()))?;
@@ -92,17 +92,17 @@ fn scenario(args: &AdviseArgs) -> Result<Scenario, CommandError> {
     Ok(fabric.scenario()?)
 }
 
-/// The lines of a switch with the advised values, or why there are none.
+/// The configuration of a switch with the advised values, or why there are none.
 fn switch(advised: &Scenario, args: &AdviseArgs) -> Result<Configuration, String> {
     let plan = advised.expand().map_err(|e| e.to_string())?;
     let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     let table: toml::Table = resolved.parse().unwrap_or_default();
     let switch = table.get("switch").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     let place = Placement { queue_memory: args.queue_memory, ..Placement::default() };
-    lines(args.switch, &switch, PACKET, &place).map_err(|e| e.to_string())
+    configuration(args.switch, &switch, PACKET, &place).map_err(|e| e.to_string())
 }
 
-/// Prints lines with their comments, or the two profiles of SONiC's tables after the notes.
+/// Prints the configuration with its comments, or the two profiles of SONiC's tables after the notes.
 fn print_switch(configuration: &Configuration, out: Output) -> Result<(), CommandError> {
     let Content::Json(tables) = &configuration.content else {
         return out.text(&configuration.file());
@@ -134,7 +134,7 @@ fn sentences(advice: &FabricAdvice) -> Vec<String> {
     };
     let mut out = vec![format!(
         "Set K = {} packets ({} kB) at every port ({decided}): the 99th percentile of the slowdown \
-         of flows up to {SHORT_FLOWS} is {}, and two long flows fill {:.1} % of a line of {rate}.",
+         of flows up to {SHORT_FLOWS} is {}, and two long flows fill {:.1} % of a link of {rate}.",
         chosen.k_packets,
         kilobytes(chosen.k_bytes),
         tail(chosen),

@@ -126,7 +126,7 @@ fn charts(args: &FigureArgs, out: Output) -> Result<Vec<Chart>, CommandError> {
         let selector = flow_selector(flow, &RunSelectorArgs { scheme, seed, at })?;
         let window = PlotWindow { from: args.from, to: args.to };
         let draw = |flow: &FlowSource, progress: ReplayProgress<'_>| flow.chart(window, progress);
-        return each_flow((dir, args.memory), &selector, out, draw);
+        return each_flow((dir, args.flow.memory), &selector, out, draw);
     }
     if advice.is_file() {
         return Ok(vec![Chart::Panels(knee(&read_advice(&advice)?))]);

@@ -1,9 +1,12 @@
 //! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
 
-use lowtide_deployment::rollout::{self, HostDraw, Rollout, RolloutOptions, TextTable};
-use lowtide_deployment::share::{self, MovedEnds, PartialDeployment, ShareResult};
+use std::ops::Range;
+
+use lowtide_deployment::rollout::{self, HostDraw, Rollout, RolloutOptions};
+use lowtide_deployment::share::{self, MovedEnds, PartialDeployment};
 use lowtide_deployment::{
-    self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, Thresholds,
+    self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, TextTable,
+    Thresholds,
 };
 use lowtide_lab::CompletedExperiment;
 use lowtide_scenario::Scenario;
@@ -14,12 +17,12 @@ use crate::cmd::set;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
 /// Names of the embedded setups.
 const SETUP: &str = "matrix";
 const SHARE_SETUP: &str = "share";
-
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 
 pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
     if let Some(file) = args.print {
@@ -119,7 +122,9 @@ fn by_share(
     if out.json {
         out.json(&answer)?;
     } else {
-        show_share(&answer, out)?;
+        out.paragraph(&share::describe(&answer))?;
+        show_tables(share::tables(&answer), out)?;
+        out.paragraph(&share::method(&answer))?;
         foot(&answer.digest, &finished, out)?;
     }
     Ok(finished)
@@ -170,15 +175,9 @@ fn roll_out(
     if out.json {
         out.json(&answer)?;
     } else {
-        out.text(&textwrap::fill(&answer.verdict, WIDTH))?;
-        out.text(&textwrap::fill(&rollout::describe(&answer), WIDTH))?;
-        for TextTable { title, head, names, rows } in rollout::tables(&answer) {
-            let right: Vec<usize> = (names..head.len()).collect();
-            let head: Vec<&str> = head.iter().map(String::as_str).collect();
-            out.text(&format!("\n{title}"))?;
-            out.table(&head, &right, &rows)?;
-        }
-        out.text("")?;
+        out.paragraph(&answer.verdict)?;
+        out.paragraph(&rollout::describe(&answer))?;
+        show_tables(rollout::tables(&answer), out)?;
         foot(&answer.digest, &finished, out)?;
     }
     Ok(finished)
@@ -188,11 +187,14 @@ fn foot(digest: &str, finished: &CompletedExperiment, out: Output) -> Result<(),
     out.text(&format!("digest {digest}\nreport {}", finished.dir.join("report.html").display()))
 }
 
-fn show_share(answer: &ShareResult, out: Output) -> Result<(), CommandError> {
-    let head = share::table_head(answer);
-    let right: Vec<usize> = (1..head.len()).collect();
-    let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    out.table(&head, &right, &share::table_rows(answer))?;
+/// Prints tables with their titles, and an empty line.
+fn show_tables(tables: Vec<TextTable>, out: Output) -> Result<(), CommandError> {
+    for TextTable { title, head, names, rows } in tables {
+        let right: Vec<usize> = (names..head.len()).collect();
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        out.text(&format!("\n{title}"))?;
+        out.table(&head, &right, &rows)?;
+    }
     out.text("")
 }
 
@@ -208,7 +210,14 @@ fn show(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     out.text("")?;
     let findings: Vec<Vec<String>> =
         matrix::findings(&answer.pairs).into_iter().map(Vec::from).collect();
-    out.table(&["verdict", "mechanism", "cells", "which"], &[2], &findings)?;
+    out.narrow_table(&["verdict", "mechanism", "cells", "which"], &[2], &findings)?;
+    match answer.seeds {
+        1 => out.paragraph("\nOne seed has no intervals; --seeds 5 gives them.\n"),
+        n => out.paragraph(&format!(
+            "\nMeans over {n} seeds; the verdicts are those of all seeds together. The page and --json \
+             have the 95 % intervals over seeds.\n"
+        )),
+    }?;
     out.text("")
 }
 
@@ -225,6 +234,45 @@ fn word(row: &PairRow) -> String {
         PairVerdict::Healthy => String::new(),
         other => format!(" {}", other.short()),
     }
+}
+
+/// Prints a grid as tables of at most [`WIDTH`] columns, each with the names of the rows.
+fn blocks(heads: &[String], rows: &[Vec<String>], out: Output) -> Result<(), CommandError> {
+    let width = |i: usize| {
+        let head = i.checked_sub(1).and_then(|i| heads.get(i));
+        let cells = rows.iter().filter_map(|row| row.get(i)).chain(head);
+        cells.map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..=heads.len()).map(width).collect();
+    for (i, columns) in fitting_blocks(&widths).into_iter().enumerate() {
+        if i > 0 {
+            out.text("")?;
+        }
+        let names = heads[columns.start - 1..columns.end - 1].iter().map(String::as_str);
+        let head: Vec<&str> = std::iter::once("").chain(names).collect();
+        let part = |row: &Vec<String>| [&row[..1], &row[columns.clone()]].concat();
+        out.table(&head, &[], &rows.iter().map(part).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Divides columns of these widths into blocks that fit [`WIDTH`] together with the first column.
+fn fitting_blocks(widths: &[usize]) -> Vec<Range<usize>> {
+    // Between columns are three characters, the outer edges have one each.
+    let between = 3;
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut used = WIDTH;
+    for (i, width) in widths.iter().enumerate().skip(1) {
+        let needed = width + between;
+        match blocks.last_mut() {
+            Some(block) if used + needed <= WIDTH => (block.end, used) = (i + 1, used + needed),
+            _ => {
+                blocks.push(i..i + 1);
+                used = widths[0] + 2 + needed;
+            }
+        }
+    }
+    blocks
 }
 
 /// Pairs alone: one row per sender, one column per receiver.
@@ -251,9 +299,7 @@ fn grid(
             std::iter::once(sender.clone()).chain(cells).collect()
         })
         .collect();
-    let head: Vec<&str> =
-        std::iter::once("").chain(answer.receivers.iter().map(String::as_str)).collect();
-    out.table(&head, &[], &rows)
+    blocks(&answer.receivers, &rows, out)
 }
 
 /// Pairs next to neighbours: one row per pair, one column per neighbour.
@@ -272,7 +318,23 @@ fn neighbour_grid(answer: &MatrixResult, out: Output) -> Result<(), CommandError
             rows.push(std::iter::once(format!("{sender} > {receiver}")).chain(cells).collect());
         }
     }
-    let head: Vec<&str> =
-        std::iter::once("").chain(answer.neighbours.iter().map(String::as_str)).collect();
-    out.table(&head, &[], &rows)
+    blocks(&answer.neighbours, &rows, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_divided_into_blocks_of_80_columns() {
+        // 2 + 20 + 3 * (15 + 3) are 76, with a fourth column 94.
+        let ends = |widths: &[usize]| {
+            fitting_blocks(widths).into_iter().map(|block| block.end).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(&[20, 15, 15, 15, 15, 15]), [4, 6]);
+        assert_eq!(ends(&[20, 16, 16, 17]), [4], "80");
+        assert_eq!(ends(&[20, 16, 17, 17]), [3, 4], "81");
+        assert_eq!(ends(&[20, 90]), [2], "one at least");
+        assert!(ends(&[20]).is_empty());
+    }
 }

@@ -50,7 +50,7 @@ pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError>
     let packet = Bytes::new(args.packet.into());
     let place =
         Placement { ports: args.ports.clone(), queue: args.queue, queue_memory: args.queue_memory };
-    let configuration = lines(args.switch, &only_switch(&plan)?, packet, &place);
+    let configuration = configuration(args.switch, &only_switch(&plan)?, packet, &place);
     let configuration = configuration.map_err(|e| wrong(&e))?;
     if let Content::Json(tables) = &configuration.content {
         for note in &configuration.notes {
@@ -65,7 +65,7 @@ pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError>
 }
 
 /// The configuration of a switch with the table `[switch]`.
-pub(crate) fn lines(
+pub(crate) fn configuration(
     vendor: Vendor,
     switch: &Table,
     packet: Bytes,

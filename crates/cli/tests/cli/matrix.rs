@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
     dir
 }
 
-const SHORT: [&str; 4] = ["-s", "run.duration=300 ms", "-s", "run.warmup=250 ms"];
+const SHORT: [&str; 6] = ["-s", "run.duration=300 ms", "-s", "run.warmup=250 ms", "--seeds", "1"];
 
 #[test]
 fn printed_files_are_accepted_as_input() {
@@ -48,19 +48,25 @@ fn printed_files_are_accepted_as_input() {
     for wanted in ["Goodput of each pair alone", "dctcp", "healthy", "report.html", "digest"] {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
     }
+    assert!(shown.contains("One seed has no intervals"), "{shown}");
 }
 
 #[test]
-fn by_share_prints_a_line_for_every_number_of_hosts() {
+fn by_share_prints_tables_of_80_columns_with_intervals() {
     let out = folder("matrix-share").join("out").display().to_string();
     let short = ["stayed-short", "moved-short"].map(|g| format!("traffic.{g}.count=2"));
     let args = ["matrix", "--share", "sack,dctcp", "--hosts", "2", "-o", &out];
-    let sets = ["-s", "run.duration=320 ms", "-s", &short[0], "-s", &short[1]];
+    let sets = ["-s", "run.duration=320 ms", "-s", &short[0], "-s", &short[1], "--seeds", "2"];
     let output = lowtide(&[&args[..], &sets[..]].concat());
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for line in ["0 of 2", "1 of 2", "2 of 2"] {
-        assert!(shown.contains(line), "{shown}");
+    for wanted in ["0 of 2", "1 of 2", "2 of 2", "2 seeds", "Goodput per host", "needs 100"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    let goodput = shown.lines().find(|l| l.contains("0 of 2")).expect("a row");
+    assert!(goodput.contains('[') && goodput.contains(']'), "{goodput}");
+    for line in shown.lines().filter(|line| !line.starts_with("report ")) {
+        assert!(line.chars().count() <= 80, "{line}");
     }
 }
 

@@ -5,7 +5,8 @@ use lowtide_charts::csv;
 use super::effect::Effect;
 use super::queries::QueryClassRow;
 use super::result::RolloutRow;
-use super::statistics::{Estimate, Percentiles};
+use super::statistics::Percentiles;
+use crate::estimate::{Estimate, csv_cells};
 
 /// Reads one percentile.
 type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
@@ -76,14 +77,7 @@ fn text(head: &[&str], measure: &str, rows: impl Iterator<Item = CsvRow>) -> Str
     for CsvRow { mut cells, percentiles, effect } in rows {
         for of in percentiles {
             for (_, read) in PERCENTILES {
-                let estimate = of.as_ref().and_then(read);
-                let interval = estimate.and_then(|e| e.ci95);
-                let values = [
-                    estimate.map(|e| e.value),
-                    interval.map(|[low, _]| low),
-                    interval.map(|[_, high]| high),
-                ];
-                cells.extend(values.map(|v| v.map_or_else(String::new, |v| v.to_string())));
+                cells.extend(csv_cells(of.as_ref().and_then(read)));
             }
         }
         cells.push(effect.map_or("", Effect::name).replace(' ', "-"));

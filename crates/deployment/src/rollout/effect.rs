@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::flows::ClassPair;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
-use super::statistics::Estimate;
+use crate::estimate::{Estimate, number};
 use crate::request::MovedEnds;
 use crate::thresholds::RolloutThresholds;
 
@@ -167,12 +167,6 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Formats a number with three significant digits.
-pub(super) fn number(value: f64) -> String {
-    let whole = value.abs().log10().floor() as i32 + 1;
-    format!("{value:.*}", usize::try_from(3 - whole.max(1)).unwrap_or(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,11 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_three_digits() {
-        assert_eq!(
-            [0.5, 1.234, 12.34, 123.4, 1234.5].map(number),
-            ["0.50", "1.23", "12.3", "123", "1234"]
-        );
+    fn shares_have_no_trailing_zeros() {
         assert_eq!([0.0, 12.5, 100.0 / 3.0].map(percent), ["0 %", "12.5 %", "33.3333 %"]);
     }
 }

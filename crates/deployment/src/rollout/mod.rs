@@ -29,8 +29,8 @@ pub use flows::Effective;
 pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult, RolloutRow};
-pub use statistics::{Estimate, Percentiles};
-pub use text::{TextTable, describe, tables};
+pub use statistics::Percentiles;
+pub use text::{describe, tables};
 
 /// The swept key of the plan.
 const SHARE_KEY: &str = "deployment.share";

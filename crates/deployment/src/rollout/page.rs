@@ -12,11 +12,12 @@ use lowtide_rows::DeploymentClass;
 use super::flows::{ClassPair, read};
 use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow, rollout_result};
-use super::statistics::Estimate;
-use super::text::{Tables, TextTable, describe};
+use super::text::{Tables, describe};
 use super::{SHARE_KEY, csv_files};
+use crate::estimate::Estimate;
 use crate::html_page::{self, PageMeta, PageTable, Section, json};
 use crate::request::RolloutRequest;
+use crate::text_table::TextTable;
 
 /// Queries by class of the client, if the scenario has queries.
 const QUERIES_CSV: &str = "deployment-queries.csv";
@@ -49,7 +50,7 @@ pub(crate) fn write_outputs(
         title: title.to_owned(),
         text: text.to_owned(),
         figures,
-        tables: tables.into_iter().map(page_table).collect(),
+        tables: tables.into_iter().map(PageTable::from).collect(),
     };
     let Tables { effects, percentiles, by_size: sizes, queries, connections } = Tables::of(&result);
     let mut sections = vec![
@@ -98,11 +99,6 @@ fn method(result: &RolloutResult) -> String {
         "Percentiles of all seeds' flows together. The same flows before the move: those between \
          the same hosts at the same seed, with no host moved. {interval}"
     )
-}
-
-fn page_table(table: TextTable) -> PageTable {
-    let TextTable { title, head, names, rows } = table;
-    PageTable { title, head, names, rows, folded: false }
 }
 
 /// Returns the figures of the slowdown of flows.

@@ -17,6 +17,8 @@ use lowtide_units::Quantile;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+use crate::estimate::Estimate;
+
 /// Seeds that an interval needs.
 pub(crate) const LEAST_SEEDS: usize = 5;
 
@@ -25,16 +27,6 @@ const RESAMPLES: usize = 1000;
 
 /// Units of a value per 1.0.
 pub(crate) const SCALE: u64 = 1_000_000;
-
-/// A value over seeds.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Estimate {
-    /// The value of all seeds together.
-    pub value: f64,
-    /// Its 95 % interval; null for fewer than five seeds, for equal seeds, and if resamples are
-    /// undefined.
-    pub ci95: Option<[f64; 2]>,
-}
 
 /// The percentiles of a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]

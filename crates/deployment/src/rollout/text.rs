@@ -2,24 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::effect::{number, percent};
+use super::effect::percent;
 use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
-use super::statistics::Estimate;
+use crate::estimate::{Estimate, P99_FLOWS, number, reason, with_interval as shown};
 use crate::request::{HostDraw, MovedEnds};
-
-/// A table of texts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TextTable {
-    /// Its title.
-    pub title: String,
-    /// Column heads.
-    pub head: Vec<String>,
-    /// Number of leading columns with names; the others are numbers.
-    pub names: usize,
-    /// Its rows.
-    pub rows: Vec<Vec<String>>,
-}
+use crate::text_table::TextTable;
 
 /// Describes the experiment in one line.
 pub fn describe(result: &RolloutResult) -> String {
@@ -42,24 +30,13 @@ fn texts(names: &[&str]) -> Vec<String> {
 
 /// A value, or the reason of its absence.
 fn value(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
-    match estimate {
-        Some(e) => number(e.value),
-        None if flows < needed => format!("needs {needed}"),
-        None => "unfinished".to_owned(),
-    }
+    estimate.map_or_else(|| reason(flows, needed), |e| number(e.value))
 }
 
 /// A value with its interval.
 fn with_interval(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
-    let text = value(estimate, flows, needed);
-    match estimate.and_then(|e| e.ci95) {
-        Some([low, high]) => format!("{text} [{}, {}]", number(low), number(high)),
-        None => text,
-    }
+    estimate.map_or_else(|| reason(flows, needed), shown)
 }
-
-/// Flows that the 99th percentile needs.
-const P99_FLOWS: usize = 100;
 
 fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
     result.rows.iter().filter(|r| r.sizes == ALL_SIZES)

@@ -7,6 +7,7 @@
 
 mod page;
 mod result;
+mod text;
 
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError};
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
@@ -18,8 +19,8 @@ use super::run::{run_and_report, single_point_plan};
 
 pub use super::request::MovedEnds;
 pub(crate) use page::{charts, write_outputs};
-pub use page::{table_head, table_rows};
-pub use result::{ShareClass, SharePoint, ShareResult};
+pub use result::{ShareClass, SharePoint, ShareQueue, ShareResult};
+pub use text::{describe, method, tables};
 
 /// A request for a partial deployment.
 #[derive(Clone, Debug)]

@@ -1,14 +1,16 @@
-//! The result by share as a table, as figures and as `report.html`.
+//! Writes the result by share: JSON, CSV, figures and `report.html`.
 
-use lowtide_charts::{Axis, Chart, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind};
+use lowtide_charts::{Axis, Chart, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind, csv};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
 
-use super::result::{ShareClass, SharePoint, ShareResult, share_result};
-use crate::html_page::{self, PageMeta, PageTable, Section, format_number, json};
-use crate::request::{MovedEnds, ShareRequest};
+use super::result::{ShareClass, SharePoint, ShareQueue, ShareResult, share_result};
+use super::text::{describe, method, tables};
+use crate::estimate::{Estimate, csv_cells};
+use crate::html_page::{self, PageMeta, PageTable, Section, json};
+use crate::request::ShareRequest;
 
-/// Writes `share.json`, the figures and the report.
+/// Writes all outputs and returns their names.
 pub(crate) fn write_outputs(
     request: &ShareRequest,
     dir: &RunDir,
@@ -17,31 +19,26 @@ pub(crate) fn write_outputs(
 ) -> Result<(Vec<String>, ShareResult), LabError> {
     let result = share_result(request, manifest, results);
     dir.write("share.json", &json(&result)?)?;
+    dir.write("share.csv", &to_csv(&result))?;
     let figures: Vec<FigureFiles> = figures(&result)
         .iter()
         .map(|f| Ok(FigureFiles::of(f)?))
         .collect::<Result<_, LabError>>()?;
     let section = Section {
         title: "Effect on each class".to_owned(),
-        text: String::new(),
+        text: method(&result),
         figures,
-        tables: vec![table(&result)],
-    };
-    let seeds = if result.seeds == 1 { "seed" } else { "seeds" };
-    let ends = match result.moves {
-        MovedEnds::Both => "senders and receivers move",
-        MovedEnds::Senders => "only senders move",
-        MovedEnds::Receivers => "only receivers move",
+        tables: tables(&result).into_iter().map(PageTable::from).collect(),
     };
     let frame = PageMeta {
-        lead: format!("{} hosts \u{b7} {ends} \u{b7} {} {seeds} each", result.hosts, result.seeds),
+        lead: describe(&result),
         equivalent_schemes: Vec::new(),
         findings: Vec::new(),
         thresholds: None,
         settings_note: "With all hosts moved.".to_owned(),
     };
     let mut files = html_page::write(dir, manifest, &frame, &[section])?;
-    files.push("share.json".to_owned());
+    files.extend(["share.json", "share.csv"].map(str::to_owned));
     Ok((files, result))
 }
 
@@ -50,97 +47,117 @@ pub(crate) fn charts(request: &ShareRequest, manifest: &Manifest, results: &Resu
     figures(&share_result(request, manifest, results)).into_iter().map(Chart::Panels).collect()
 }
 
-/// Column heads of the table.
-pub fn table_head(result: &ShareResult) -> Vec<String> {
-    let (from, to) = (&result.from, &result.to);
-    vec![
-        "moved".to_owned(),
-        format!("{from}: Mbit/s per host"),
-        format!("{to}: Mbit/s per host"),
-        format!("{from}: FCT ms mean, p50, p99"),
-        format!("{to}: FCT ms mean, p50, p99"),
-        "queue p50, p99".to_owned(),
-        "marks".to_owned(),
-        "drops".to_owned(),
-    ]
-}
+/// Reads one value of a class, or of the bottleneck.
+type Read<T> = fn(&T) -> Option<Estimate>;
 
-/// One row per number of hosts moved, for the text and the page.
-pub fn table_rows(result: &ShareResult) -> Vec<Vec<String>> {
-    let goodput =
-        |c: &Option<ShareClass>| format_number(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
-    let fct = |c: &Option<ShareClass>| match c {
-        None => format_number(None),
-        Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(format_number).join(", "),
-    };
-    result
-        .points
-        .iter()
-        .map(|p| {
-            vec![
-                format!("{} of {}", p.moved_hosts, result.hosts),
-                goodput(&p.stayed),
-                goodput(&p.moved),
-                fct(&p.stayed),
-                fct(&p.moved),
-                format!(
-                    "{}, {}",
-                    format_number(p.queue.p50_packets),
-                    format_number(p.queue.p99_packets)
-                ),
-                p.queue.marks.to_string(),
-                p.queue.drops.to_string(),
-            ]
-        })
-        .collect()
-}
+/// Values of a class in the CSV file.
+const CLASS_VALUES: [(&str, Read<ShareClass>); 9] = [
+    ("goodput_mbps_per_host", |c| c.goodput_mbps_per_host),
+    ("jain", |c| c.jain),
+    ("fct_ms_mean", |c| c.fct_ms_mean),
+    ("fct_ms_mean_at_least", |c| c.fct_ms_mean_at_least),
+    ("fct_ms_p50", |c| c.fct_ms_p50),
+    ("fct_ms_p99", |c| c.fct_ms_p99),
+    ("marked_fraction", |c| c.marked_fraction),
+    ("rto_count", |c| c.rto_count),
+    ("retx_bytes", |c| c.retx_bytes),
+];
 
-fn table(result: &ShareResult) -> PageTable {
-    PageTable {
-        title: "Numbers".to_owned(),
-        head: table_head(result),
-        names: 1,
-        rows: table_rows(result),
-        folded: false,
+/// Values of the bottleneck in the CSV file.
+const QUEUE_VALUES: [(&str, Read<ShareQueue>); 7] = [
+    ("mean_packets", |q| q.mean_packets),
+    ("p50_packets", |q| q.p50_packets),
+    ("p99_packets", |q| q.p99_packets),
+    ("marks", |q| q.marks),
+    ("drops", |q| q.drops),
+    ("aqm_drops", |q| q.aqm_drops),
+    ("utilisation", |q| q.utilisation),
+];
+
+/// Returns a line per number of hosts moved, class (or `queue`) and value.
+fn to_csv(result: &ShareResult) -> String {
+    let head = ["moved_hosts", "of", "scheme", "metric", "value", "ci95_low", "ci95_high"];
+    let mut text = csv::line(head);
+    for point in &result.points {
+        let moved = point.moved_hosts.to_string();
+        let mut add = |of: &str, scheme: &str, metric: &str, estimate| {
+            let [value, low, high] = csv_cells(estimate);
+            let cells = [moved.as_str(), of, scheme, metric, &value, &low, &high];
+            text.push_str(&csv::line(cells));
+        };
+        for ((role, class), scheme) in point.classes().into_iter().zip(result.schemes()) {
+            let Some(class) = class else { continue };
+            for (metric, read) in CLASS_VALUES {
+                add(role, scheme, metric, read(class));
+            }
+        }
+        for (metric, read) in QUEUE_VALUES {
+            add("queue", "", metric, read(&point.queue));
+        }
     }
+    text
 }
 
-/// Reads one value of a class.
-type Read = fn(&ShareClass) -> Option<f64>;
+/// Values over which a figure's points are taken.
+#[derive(Clone, Copy)]
+enum Over {
+    /// One value per seed, of which the mean is drawn.
+    Seeds,
+    /// The flows of all seeds together.
+    Flows,
+}
 
 fn figures(result: &ShareResult) -> Vec<Figure> {
-    let by_class: [(&str, &str, &str, Read); 3] = [
-        ("goodput", "Goodput per host (Mbit/s)", "goodput_mbps", |c| c.goodput_mbps_per_host),
-        ("fct-mean", "Mean transfer time of short flows (ms)", "fct_ms", |c| c.fct_ms_mean),
+    let by_class: [([&str; 3], Over, Read<ShareClass>); 4] = [
+        (["goodput", "Goodput per host (Mbit/s)", "goodput_mbps"], Over::Seeds, |c| {
+            c.goodput_mbps_per_host
+        }),
+        (["fct-mean", "Mean completion time of finite flows (ms)", "fct_ms"], Over::Seeds, |c| {
+            c.fct_ms_mean
+        }),
         (
-            "fct-p99",
-            "99th percentile of the transfer time of short flows (ms)",
-            "fct_ms_p99",
+            ["fct-p50", "Median completion time of finite flows (ms)", "fct_ms_p50"],
+            Over::Flows,
+            |c| c.fct_ms_p50,
+        ),
+        (
+            [
+                "fct-p99",
+                "99th percentile of the completion time of finite flows (ms)",
+                "fct_ms_p99",
+            ],
+            Over::Flows,
             |c| c.fct_ms_p99,
         ),
     ];
     let mut out: Vec<Figure> = by_class
         .into_iter()
-        .filter_map(|(id, label, column, read)| {
-            let class = |i: usize, of: fn(&SharePoint) -> Option<&ShareClass>| {
-                let name = if i == 0 { &result.from } else { &result.to };
-                let role = ["stayed", "moved"][i];
-                series(result, i, &format!("{name} ({role})"), &|p| of(p).and_then(read))
+        .filter_map(|(names, over, read)| {
+            let class = |(i, scheme): (usize, &str)| {
+                let role = result.points.first().map_or("", |p| p.classes()[i].0);
+                let value = |p: &SharePoint| p.classes()[i].1.and_then(read);
+                series(result, i, &format!("{scheme} ({role})"), &value)
             };
-            let series = vec![class(0, |p| p.stayed.as_ref()), class(1, |p| p.moved.as_ref())];
-            figure(result, id, [label, column], series)
+            let all = result.schemes().into_iter().enumerate().map(class).collect();
+            figure(result, names, over, all)
         })
         .collect();
-    let queue = vec![
-        series(result, 2, "median", &|p| p.queue.p50_packets),
-        series(result, 3, "99th percentile", &|p| p.queue.p99_packets),
+    let of_queue = |style, name, read: Read<ShareQueue>| {
+        series(result, style, name, &|p: &SharePoint| read(&p.queue))
+    };
+    let lengths = vec![
+        of_queue(2, "median", |q| q.p50_packets),
+        of_queue(3, "99th percentile", |q| q.p99_packets),
     ];
-    out.extend(figure(
-        result,
-        "queue",
-        ["Queue at the bottleneck (packets)", "queue_packets"],
-        queue,
-    ));
+    let names = ["queue", "Queue at the bottleneck (packets)", "queue_packets"];
+    out.extend(figure(result, names, Over::Seeds, lengths));
+    let marks = vec![of_queue(2, "marked", |q| q.marks)];
+    let names = ["marks", "Packets marked at the bottleneck in a run", "marks"];
+    out.extend(figure(result, names, Over::Seeds, marks));
+    let drops =
+        vec![of_queue(2, "buffer full", |q| q.drops), of_queue(3, "marker", |q| q.aqm_drops)];
+    let names = ["drops", "Packets dropped at the bottleneck in a run", "drops"];
+    out.extend(figure(result, names, Over::Seeds, drops));
     out
 }
 
@@ -148,9 +165,12 @@ fn series(
     result: &ShareResult,
     style: usize,
     name: &str,
-    read: &dyn Fn(&SharePoint) -> Option<f64>,
+    read: &dyn Fn(&SharePoint) -> Option<Estimate>,
 ) -> PlotSeries {
-    let dot = |p: &SharePoint| Some(Dot::new(f64::from(p.moved_hosts), read(p)?));
+    let dot = |p: &SharePoint| {
+        let Estimate { value, ci95 } = read(p)?;
+        Some(Dot { x: f64::from(p.moved_hosts), y: value, interval: ci95 })
+    };
     PlotSeries {
         scheme: name.to_owned(),
         part: String::new(),
@@ -160,25 +180,31 @@ fn series(
     }
 }
 
-fn caption(seeds: usize, series: &[PlotSeries], points: usize) -> String {
-    let mut text = match seeds {
-        1 => "One seed.".to_owned(),
-        n => format!("Mean over {n} seeds."),
+fn caption(seeds: usize, over: Over, series: &[PlotSeries], points: usize) -> String {
+    let bars = "bars are 95 % intervals over seeds.";
+    let mut text = match (seeds, over) {
+        (1, _) => "One seed, so there is no interval.".to_owned(),
+        (n, Over::Seeds) => format!("Mean over {n} seeds; {bars}"),
+        (n, Over::Flows) => format!("All flows of {n} seeds together; {bars}"),
     };
     // At each end of the range one class has no hosts.
     if series.iter().any(|s| s.points.len() + 1 < points) {
-        text.push_str(" Missing points have no such value because some flows did not complete.");
+        text.push_str(
+            " Missing points have no such value, because some flows did not complete or there are \
+             too few.",
+        );
     }
     text
 }
 
 fn figure(
     result: &ShareResult,
-    id: &str,
-    [label, column]: [&str; 2],
+    [id, label, column]: [&str; 3],
+    over: Over,
     series: Vec<PlotSeries>,
 ) -> Option<Figure> {
-    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
+    let dots = || series.iter().flat_map(|s| &s.points);
+    let values: Vec<f64> = dots().flat_map(|d| d.interval.unwrap_or([d.y, d.y])).collect();
     if values.is_empty() {
         return None;
     }
@@ -189,7 +215,7 @@ fn figure(
     Some(Figure {
         id: id.to_owned(),
         title: format!("{label}, moving from {} to {}", result.from, result.to),
-        caption: caption(result.seeds, &series, result.points.len()),
+        caption: caption(result.seeds, over, &series, result.points.len()),
         legend: series.iter().map(|s| (s.scheme.clone(), s.style)).collect(),
         panels: vec![Panel {
             title: String::new(),

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lowtide_deployment::{
     BUILT_IN_THRESHOLDS, MatrixResult, Mechanism, PairMatrix, PairVerdict, Thresholds, execute,
-    rerender_report,
+    findings, rerender_report,
 };
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, RunProgress};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, OverSeeds, RunProgress};
 use lowtide_scenario::Scenario;
 
 use crate::common;
 
-/// The embedded setup, shortened: marks occur within a millisecond.
+/// The embedded setup with one seed, shortened: marks occur within a millisecond.
 fn setup() -> Scenario {
-    let scenario = Scenario::load("matrix").expect("an embedded setup");
+    let scenario = Scenario::load("matrix").expect("an embedded setup").seeds(1).expect("a seed");
     let short = [("run.duration", "400 ms"), ("run.warmup", "250 ms"), ("probes.interval", "5 ms")];
     short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).expect("a key"))
 }
@@ -122,6 +122,14 @@ fn other_thresholds_judge_the_same_runs_again() {
 }
 
 #[test]
+fn the_setup_has_enough_seeds_for_intervals() {
+    let (ends, thresholds) = (names("sack"), Thresholds::built_in().unwrap());
+    let setup = Scenario::load("matrix").unwrap();
+    let pairs = PairMatrix::new(setup, Some(&ends), Some(&ends), Some(&[]), thresholds).unwrap();
+    assert_eq!(pairs.plan().unwrap().runs.len(), 5);
+}
+
+#[test]
 fn threads_change_nothing_and_seeds_are_combined() {
     let temp = tempfile::tempdir().unwrap();
     let thresholds = Thresholds::built_in().unwrap();
@@ -135,6 +143,48 @@ fn threads_change_nothing_and_seeds_are_combined() {
     let shared = answer.pairs[1].neighbour_flows.as_ref().unwrap();
     let shares = shared.goodput_share.unwrap() + answer.pairs[1].pair.goodput_share.unwrap();
     assert!((shares - 1.0).abs() < 1e-9);
+    // An interval is that of the seeds' own values; the seeds count their own verdicts.
+    let beside = &answer.pairs[1];
+    let own: Vec<Option<f64>> =
+        one.results.runs[2..].iter().map(|r| r.group("pair").unwrap().goodput_mbps).collect();
+    let over = OverSeeds::new(&own);
+    assert_eq!(beside.pair.goodput_mbps, over.mean);
+    assert_eq!(beside.pair.ci95.get("goodput_mbps").copied(), over.ci95);
+    assert!(over.ci95.is_some() && beside.queue.ci95.contains_key("mean_packets"));
+    assert!(answer.pairs.iter().all(|p| p.seed_verdicts.values().sum::<usize>() == 2));
+    let csv = std::fs::read_to_string(one.dir.join("figures/goodput-beside.csv")).unwrap();
+    let [low, high] = over.ci95.unwrap();
+    assert!(csv.ends_with(&format!(",{low},{high}\n")), "{csv}");
+}
+
+#[test]
+fn cells_whose_seeds_disagree_are_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    let [ends, neighbours] = ["dctcp", "sack"].map(names);
+    let judge = |share: f64| {
+        let text = format!("[starves-neighbour]\nshare = {share}\n");
+        let thresholds = Thresholds::parse(&text, "test").unwrap();
+        let setup = setup().seeds(2).unwrap();
+        let pairs = PairMatrix::new(setup, Some(&ends), Some(&ends), Some(&neighbours), thresholds);
+        run_matrix(&pairs.unwrap(), &dir, 2)
+    };
+    let (finished, agreed, _) = judge(0.5);
+    assert_eq!(agreed.pairs[1].seed_verdicts, [(PairVerdict::StarvedByNeighbour, 2)].into());
+    assert!(findings(&agreed.pairs).iter().all(|f| f[0] != "seeds disagree"));
+    // With a threshold between the two seeds' shares, only one seed is starved.
+    let shares = finished.results.runs[2..].iter().map(|run| {
+        let [pair, beside] =
+            ["pair", "neighbour"].map(|name| run.group(name).unwrap().goodput_mbps.unwrap());
+        pair / (pair + beside)
+    });
+    let (_, parted, started) = judge(shares.sum());
+    assert_eq!(started, 0);
+    let counts = &parted.pairs[1].seed_verdicts;
+    assert!(counts.len() == 2 && counts[&PairVerdict::StarvedByNeighbour] == 1, "{counts:?}");
+    let found = findings(&parted.pairs);
+    let row = found.iter().find(|f| f[0] == "seeds disagree").expect("a row");
+    assert_eq!(row[3], "dctcp > dctcp | sack (1 of 2 seeds)");
 }
 
 #[test]
@@ -172,6 +222,7 @@ fn the_answer_has_the_documented_shape() {
             "receiver",
             "neighbour",
             "verdict",
+            "seed_verdicts",
             "mechanism",
             "mechanism_id",
             "evidence",

@@ -3,16 +3,20 @@
 
 use std::path::Path;
 
-use lowtide_deployment::rerender_report;
-use lowtide_deployment::share::{MovedEnds, PartialDeployment, ShareResult, execute};
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
+use lowtide_deployment::share::{
+    MovedEnds, PartialDeployment, ShareClass, SharePoint, ShareResult, execute, tables,
+};
+use lowtide_deployment::{Estimate, rerender_report};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, OverSeeds, TailMetric, simulate};
 use lowtide_scenario::Scenario;
 
 use crate::common;
 
-/// The embedded setup, shortened.
+const FCT: TailMetric = TailMetric::FctMs;
+
+/// The embedded setup, shortened, with one seed.
 fn setup() -> Scenario {
-    let scenario = Scenario::load("share").expect("an embedded setup");
+    let scenario = Scenario::load("share").expect("an embedded setup").seeds(1).expect("a seed");
     let short = [
         ("run.duration", "600 ms"),
         ("run.warmup", "100 ms"),
@@ -69,16 +73,67 @@ fn zero_and_all_moved_hosts_are_the_pure_runs() {
     assert_eq!(one.moved.as_ref().map(|c| c.hosts), Some(1));
     let group = |name| pure.runs[0].group(name).unwrap();
     let moved = all.moved.as_ref().unwrap();
-    assert_eq!(moved.fct_ms_p99, group("moved-short").fct_ms.p99);
+    let alone = |value: Option<f64>| value.map(|value| Estimate { value, ci95: None });
+    assert_eq!(moved.fct_ms_p99, alone(group("moved-short").fct_ms.p99));
     assert!(moved.fct_ms_p99.is_some(), "three hundred flows have a 99th percentile");
-    assert_eq!(moved.goodput_mbps_per_host, group("moved-long").goodput_mbps.map(|g| g / 3.0));
+    let goodput = group("moved-long").goodput_mbps;
+    assert_eq!(moved.goodput_mbps_per_host, alone(goodput.map(|g| g / 3.0)));
     // One DCTCP host among loss-based ones gets almost nothing; among DCTCP hosts all queues are
     // short.
-    let rate = |c: &Option<lowtide_deployment::share::ShareClass>| {
-        c.as_ref().and_then(|c| c.goodput_mbps_per_host).unwrap()
-    };
+    let rate =
+        |c: &Option<ShareClass>| c.as_ref().and_then(|c| c.goodput_mbps_per_host).unwrap().value;
     assert!(rate(&one.moved) * 5.0 < rate(&one.stayed));
-    assert!(all.queue.p50_packets < none.queue.p50_packets.map(|q| q / 3.0));
+    let median = |p: &SharePoint| p.queue.p50_packets.unwrap().value;
+    assert!(median(all) < median(none) / 3.0);
+}
+
+#[test]
+fn the_setup_has_enough_seeds_for_intervals() {
+    let setup = Scenario::load("share").unwrap();
+    let share = PartialDeployment::new(setup, ["sack", "dctcp"], 1, MovedEnds::Both).unwrap();
+    assert_eq!(share.plan().unwrap().runs.len(), 2 * 10, "two points of ten seeds");
+}
+
+#[test]
+fn several_seeds_give_intervals_in_every_output() {
+    let temp = tempfile::tempdir().unwrap();
+    let share =
+        PartialDeployment::new(setup().seeds(3).unwrap(), ["sack", "dctcp"], 2, MovedEnds::Both);
+    let (finished, answer) = run_share(&share.unwrap(), temp.path());
+    assert_eq!((answer.seeds, finished.results.runs.len()), (3, 9));
+    let one = &answer.points[1];
+    let class = one.stayed.as_ref().unwrap();
+    // Goodput is the mean of three runs; a percentile is that of all their flows.
+    let runs: Vec<_> = finished.results.runs[3..6].iter().collect();
+    let values: Vec<Option<f64>> =
+        runs.iter().map(|r| r.group("stayed-long").unwrap().goodput_mbps).collect();
+    let over = OverSeeds::new(&values);
+    let goodput = class.goodput_mbps_per_host.unwrap();
+    assert_eq!((Some(goodput.value), goodput.ci95), (over.mean, over.ci95));
+    let tail = finished.results.tails.iter().find(|row| {
+        row.group == "stayed-short" && row.point == runs[0].key.point && row.metric == FCT
+    });
+    let median = &tail.unwrap().p50;
+    let p50 = class.fct_ms_p50.unwrap();
+    assert_eq!((Some(p50.value), p50.ci95), (median.value, median.ci95));
+    let drops = one.queue.drops.unwrap();
+    assert!(goodput.ci95.is_some() && p50.ci95.is_some() && drops.ci95.is_some());
+
+    let read = |name: &str| std::fs::read_to_string(temp.path().join(name)).unwrap();
+    let [low, high] = drops.ci95.unwrap();
+    let line = format!("1,queue,,drops,{},{low},{high}\n", drops.value);
+    let csv = read("share.csv");
+    assert!(csv.contains(&line), "{line}{csv}");
+    let figure = read("figures/goodput.csv");
+    assert!(figure.lines().next().unwrap().contains("goodput_mbps_ci95_low"), "{figure}");
+    assert!(figure.contains(&goodput.ci95.unwrap()[0].to_string()), "{figure}");
+    let page = read("report.html");
+    for table in tables(&answer) {
+        let title = table.title.replace('/', "&#x2f;");
+        assert!(page.contains(&title), "{title}");
+        assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
+    }
+    assert!(page.contains("Mean over 3 seeds") && page.contains("All flows of 3 seeds together"));
 }
 
 #[test]
@@ -97,7 +152,7 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
         (&value["schema"], &value["moves"]),
-        (&"lowtide.share/1".into(), &"receivers".into())
+        (&"lowtide.share/2".into(), &"receivers".into())
     );
     assert_eq!(
         keys(&value),
@@ -118,7 +173,7 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
     let point = &value["points"][0];
     assert!(point["moved"].is_null() && point["stayed"]["fct_ms_p99"].is_null(), "ten flows");
     let documented = include_str!("../../../../docs/howto/matrix.md");
-    for key in keys(&value).iter().chain(&keys(point)).chain(&keys(&point["stayed"])) {
+    for key in [&value, point, &point["stayed"], &point["queue"]].into_iter().flat_map(keys) {
         assert!(documented.contains(&format!("`{key}`")), "docs/howto/matrix.md lacks `{key}`");
     }
     let page = std::fs::read_to_string(temp.path().join("report.html")).unwrap();
