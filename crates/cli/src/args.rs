@@ -39,7 +39,7 @@ use clap_complete::Shell;
 use lowtide_deployment::rollout;
 use lowtide_units::{Duration, parse_duration};
 
-pub(crate) use advise::AdviseArgs;
+pub(crate) use advise::{AdviseArgs, FabricArg};
 pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;

@@ -136,6 +136,19 @@ impl EndpointStack {
         Ok(out)
     }
 
+    /// Applies this stack to the hosts of `group` as [`Self::apply_to`] does, with precedence over
+    /// switches that the scenario sets for the group.
+    pub(crate) fn impose_on(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
+        let mut out = scenario;
+        let scheme = self.scheme.as_deref().and_then(|name| scheme::REGISTRY.find(name));
+        for set in scheme.into_iter().flat_map(|scheme| scheme.settings) {
+            let side = switches::find(set.switch).map_or(Side::Sender, |s| s.side());
+            let key = format!("hosts.{group}.{}.{}", table(side), set.switch);
+            out = out.with_override(&key, set.value)?;
+        }
+        self.apply_to(out, group)
+    }
+
     /// Rejects a bundle that sets keys besides the transport: it would do so only when compared.
     pub(crate) fn refuse_bundle_keys(&self, scenario: &Scenario) -> Result<(), LabError> {
         let file: Option<toml::Table> = scenario.text().parse().ok();

@@ -34,13 +34,17 @@ impl Estimate {
     }
 }
 
-/// Formats a number with three significant digits.
+/// Limit on the decimals of a number, so that tables stay narrow.
+const MAX_DECIMALS: i32 = 5;
+
+/// Formats a number with three significant digits, or two below 1.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
     let whole = value.abs().log10().floor() as i32 + 1;
-    format!("{value:.*}", usize::try_from(3 - whole.max(1)).unwrap_or(0))
+    let decimals = if whole > 0 { 3 - whole } else { 2 - whole };
+    format!("{value:.*}", usize::try_from(decimals.min(MAX_DECIMALS)).unwrap_or(0))
 }
 
 /// Formats a value with its interval.
@@ -72,8 +76,8 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         assert_eq!(
-            [0.0, 0.5, 1.234, 12.34, 123.4, 1234.5].map(number),
-            ["0", "0.50", "1.23", "12.3", "123", "1234"]
+            [0.0, 0.000_33, 0.012_3, 0.5, 1.234, 12.34, 123.4, 1234.5].map(number),
+            ["0", "0.00033", "0.012", "0.50", "1.23", "12.3", "123", "1234"]
         );
     }
 

@@ -6,6 +6,7 @@
 //! described in `docs/reference/scenario.md`.
 
 mod bundle_overrides;
+mod changed_text;
 mod check;
 mod deployment;
 mod diagnostics;

@@ -113,6 +113,11 @@ impl Scenario {
         &self.sources[0].text
     }
 
+    /// Content of the file with the overrides.
+    pub(crate) const fn root(&self) -> &TomlNode {
+        &self.root
+    }
+
     /// Names that changed since the version before and that this scenario uses: one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lowtide_switch_config::Vendor;
 use lowtide_units::{Bytes, Fraction, Rate, parse_fraction, parse_rate};
 
 use super::switch_config::{size, vendor};
 
 pub(super) const EXAMPLES: &str = "\
-The rule: of the values of K at which two long DCTCP flows fill a host's line within one point of
+The rule: of the values of K at which two long DCTCP flows fill a host's link within one point of
 the best, the one with the shortest 99th percentile of the slowdown of flows up to 100 kB. All
 values have the same seeds. docs/howto/advise.md defines each line of the output.
 
@@ -22,19 +22,22 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
     /// Scenario file, or name of an embedded scenario; default: a leaf-spine fabric of the options
-    #[arg(conflicts_with_all = ["racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
+    #[arg(conflicts_with_all = ["fabric", "racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
         "sizes", "incast", "flows"])]
     pub(crate) scenario: Option<String>,
+    /// Shape of the fabric; a scenario file describes any other one
+    #[arg(long, value_enum, default_value_t = FabricArg::LeafSpine)]
+    pub(crate) fabric: FabricArg,
     /// Racks
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) racks: u32,
     /// Hosts of each rack
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=128))]
     pub(crate) hosts_per_rack: u32,
-    /// Rate of each host's line, as 25G
+    /// Rate of each host's link, as 25G
     #[arg(long, value_name = "RATE", default_value = "25G", value_parser = rate)]
     pub(crate) hosts: Rate,
-    /// Rate of each line between a leaf and a spine, as 100G
+    /// Rate of each link between a leaf and a spine, as 100G
     #[arg(long, value_name = "RATE", default_value = "100G", value_parser = rate)]
     pub(crate) up: Rate,
     /// Spines; default: the fewest without oversubscription
@@ -74,6 +77,13 @@ pub(crate) struct AdviseArgs {
     /// values, and the configuration of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Shapes of fabrics that options describe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FabricArg {
+    /// Racks below leaf switches, each connected to every spine.
+    LeafSpine,
 }
 
 /// Parses `25G` as well as `25 Gbit/s`.

@@ -13,7 +13,7 @@ use lowtide_scenario::{HOPS_PER_SECOND, RunSpec, Scenario};
 use lowtide_switch_config::{Configuration, Content, Placement};
 use serde::Serialize;
 
-use crate::args::AdviseArgs;
+use crate::args::{AdviseArgs, FabricArg};
 use crate::cmd::run::processors;
 use crate::cmd::set;
 use crate::cmd::switch_config::{as_json, configuration};
@@ -77,6 +77,7 @@ fn scenario(args: &AdviseArgs) -> Result<Scenario, CommandError> {
     if let Some(name) = &args.scenario {
         return Ok(Scenario::load(name)?);
     }
+    let FabricArg::LeafSpine = args.fabric;
     let fabric = LeafSpine {
         racks: args.racks,
         hosts_per_rack: args.hosts_per_rack,
@@ -102,7 +103,8 @@ fn switch(advised: &Scenario, args: &AdviseArgs) -> Result<Configuration, String
     configuration(args.switch, &switch, PACKET, &place).map_err(|e| e.to_string())
 }
 
-/// Prints the configuration with its comments, or the two profiles of SONiC's tables after the notes.
+/// Prints the configuration with its comments; of SONiC's tables only the two profiles, after the
+/// notes.
 fn print_switch(configuration: &Configuration, out: Output) -> Result<(), CommandError> {
     let Content::Json(tables) = &configuration.content else {
         return out.text(&configuration.file());
@@ -157,7 +159,7 @@ fn sentences(advice: &FabricAdvice) -> Vec<String> {
         ("is as good, within 10 %", others(&|c| c.as_good && !idle(c))),
         (open, others(&|c| !idle(c) && !c.as_good && !longer(c))),
         ("has a longer tail", others(&|c| longer(c) && !c.as_good && !idle(c))),
-        ("leaves more than a point of the line idle", others(&idle)),
+        ("leaves more than a point of the link idle", others(&idle)),
     ];
     let parts: Vec<String> = groups
         .iter()
@@ -231,7 +233,7 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
         .enumerate()
         .map(|(i, c)| row(mark(c.k_packets.to_string(), i == advice.advised), c))
         .collect();
-    let head = ["K", "line, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
+    let head = ["K", "link, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
     out.narrow_table(&head, &[0, 1, 2, 4, 5, 6, 7], &rows)?;
     let alphas: Vec<Vec<String>> = advice
         .alphas
@@ -246,7 +248,7 @@ fn table(advice: &FabricAdvice, out: Output) -> Result<(), CommandError> {
         return Ok(());
     }
     let head =
-        ["alpha", "line, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
+        ["alpha", "link, %", "p99", "ratio (95 %)", "query p99, ms", "RTOs", "drops", "flows"];
     out.narrow_table(&head, &[0, 1, 2, 4, 5, 6, 7], &alphas)
 }
 
@@ -259,15 +261,13 @@ fn write(
     let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
     let figure =
         FigureFiles::of(&knee(answer.advice)).map_err(|e| CommandError::Run(e.to_string()))?;
-    let plan = advised.expand()?;
-    let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
     fs::create_dir_all(dir).map_err(wrong)?;
     let json = serde_json::to_string_pretty(answer)
         .map_err(|e| CommandError::Run(format!("cannot write {ADVICE_FILE}: {e}")))?;
     let mut files = vec![
         ("knee.svg", figure.svg),
         ("knee.csv", figure.csv),
-        ("advised.toml", resolved),
+        ("advised.toml", advised.to_toml()?),
         (ADVICE_FILE, json + "\n"),
     ];
     if let Some(configuration) = switch {

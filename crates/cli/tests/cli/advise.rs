@@ -3,8 +3,9 @@
 use crate::process::{lowtide, stderr, stdout};
 
 /// A fabric of eight hosts, with little traffic.
-const SMALL: [&str; 14] = [
+const SMALL: [&str; 15] = [
     "advise",
+    "--fabric=leaf-spine",
     "--racks",
     "2",
     "--hosts-per-rack",
@@ -50,6 +51,13 @@ fn the_answer_comes_first_and_its_files_are_usable() {
     let scenario = out.join("advised.toml");
     let checked = lowtide(&["check", scenario.to_str().unwrap()]);
     assert!(checked.status.success(), "{}", stderr(&checked));
+    // The next question: what happens if a part of the hosts moves?
+    let rollout = ["matrix", "--on", scenario.to_str().unwrap(), "--share", "cubic,dctcp"];
+    let runs = dir.path().join("rollout");
+    let more = ["--points", "50", "--seeds", "1", "-o", runs.to_str().unwrap()];
+    let rollout = lowtide(&[&rollout[..], &more[..]].concat());
+    assert!(rollout.status.success(), "{}", stderr(&rollout));
+    assert!(stdout(&rollout).contains("cubic, ECN off"), "{}", stdout(&rollout));
     let json = lowtide(&[&SMALL[..], &["--json"]].concat());
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let candidates = json["candidates"].as_array().unwrap();

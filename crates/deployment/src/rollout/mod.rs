@@ -97,8 +97,11 @@ impl Rollout {
         groups.dedup();
         for group in groups {
             if let Some(name) = setup.host_groups.get(usize::from(group)) {
-                scenario = from.apply_to(scenario, name)?;
+                scenario = from.impose_on(scenario, name)?;
             }
+        }
+        if from.name != to.name && same_transport(&scenario)? {
+            return Err(no_difference(&scenario, [&from.name, &to.name]));
         }
         let request = RolloutRequest {
             from: from.name.clone(),
@@ -159,6 +162,29 @@ fn no_flows(scenario: &Scenario) -> LabError {
             scenario.name()
         ),
         help: Some("add a traffic group with sizes, for instance `kind = \"poisson\"`".to_owned()),
+    }
+}
+
+/// Returns whether all hosts run the same before and after the move.
+fn same_transport(scenario: &Scenario) -> Result<bool, LabError> {
+    let setup = |share: &str| -> Result<_, LabError> {
+        let plan = single_share(&scenario.clone().with_override(SHARE_KEY, share)?)?;
+        Ok(plan.runs.first().map(RunSpec::setup).transpose()?)
+    };
+    let (Some(before), Some(after)) = (setup("0 %")?, setup("100 %")?) else { return Ok(false) };
+    Ok(before.hosts.iter().zip(&after.hosts).all(|(b, a)| b.config == a.config))
+}
+
+fn no_difference(scenario: &Scenario, [from, to]: [&str; 2]) -> LabError {
+    LabError::InvalidRequest {
+        message: format!(
+            "the hosts of `{}` run the same with `{from}` and with `{to}`",
+            scenario.name()
+        ),
+        help: Some(
+            "they set equal switches (`lowtide list schemes`), or the moved side has none of them"
+                .to_owned(),
+        ),
     }
 }
 

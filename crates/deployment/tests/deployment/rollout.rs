@@ -176,6 +176,31 @@ fn queries_are_split_by_the_class_of_their_client() {
 }
 
 #[test]
+fn schemes_take_precedence_over_switches_of_the_scenario() {
+    let temp = tempfile::tempdir().unwrap();
+    let half = points(&["50"]);
+    let resolved = scenario().expand().unwrap().runs[0].resolved_toml();
+    let resolved = Scenario::parse(&resolved, "resolved.toml").unwrap();
+    let rollout = Rollout::new(resolved, &options(["cubic", "dctcp"], &half)).unwrap();
+    let (_, of_resolved) = run(&rollout, &temp.path().join("resolved"));
+    let rollout = Rollout::new(scenario(), &options(["cubic", "dctcp"], &half)).unwrap();
+    let (_, of_source) = run(&rollout, &temp.path().join("source"));
+    assert!(of_source.connections.iter().any(|c| c.transport.cc_used == "cubic"));
+    assert_eq!(of_resolved.connections, of_source.connections);
+    assert_eq!(of_resolved.rows, of_source.rows);
+}
+
+#[test]
+fn different_names_of_one_transport_are_refused() {
+    let half = points(&["50"]);
+    let of = |schemes: [&str; 2]| Rollout::new(scenario(), &options(schemes, &half));
+    let refused = of(["dctcp", "dctcp+delack-segments=2"]).unwrap_err();
+    assert!(refused.to_string().contains("run the same with `dctcp`"), "{refused}");
+    // A comparison of a scheme with itself is no mistake.
+    assert!(of(["dctcp", "dctcp"]).is_ok());
+}
+
+#[test]
 fn one_sided_moves_and_schemes_need_no_permission() {
     let half = points(&["50"]);
     for (schemes, moves) in [
