@@ -159,7 +159,11 @@ fn mean_gap(
     // Below one nanosecond the rounding to picoseconds would distort the load.
     if gap < 1_000 {
         let help = "lower the load, or use larger flows";
-        return Err(WorkloadError::at("load", "more than a flow per nanosecond", help));
+        let message = format!(
+            "flows with a mean size of {} B would be more than one per nanosecond",
+            sizes.mean()
+        );
+        return Err(WorkloadError::at("load", message, help));
     }
     Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
 }

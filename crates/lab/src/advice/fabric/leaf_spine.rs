@@ -1,6 +1,9 @@
 //! A leaf-spine fabric from a few quantities.
 
-use lowtide_scenario::Scenario;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lowtide_scenario::{Directory, Scenario};
 use lowtide_units::{Fraction, Rate};
 
 use crate::error::LabError;
@@ -16,15 +19,15 @@ pub struct LeafSpine {
     pub racks: u32,
     /// Hosts of each rack, at least two.
     pub hosts_per_rack: u32,
-    /// Rate of each host's line.
+    /// Rate of each host's link.
     pub host_rate: Rate,
-    /// Rate of each line between a leaf and a spine.
+    /// Rate of each link between a leaf and a spine.
     pub up_rate: Rate,
     /// Spines; `None` for as many as carry the traffic of all hosts.
     pub spines: Option<u32>,
     /// Name of a switch profile, or a size of memory.
     pub buffer: String,
-    /// Offered load, as a share of the hosts' lines.
+    /// Offered load, as a share of the hosts' links.
     pub load: Fraction,
     /// Distribution of the sizes of flows.
     pub sizes: String,
@@ -58,7 +61,7 @@ impl LeafSpine {
     /// The scenario.
     ///
     /// # Errors
-    /// A fabric that cannot be: too few hosts, or a load that its lines cannot carry.
+    /// A fabric that cannot be: too few hosts, or a load that its links cannot carry.
     pub fn scenario(&self) -> Result<Scenario, LabError> {
         let wrong = |message: String, help: &str| LabError::InvalidRequest {
             message,
@@ -77,7 +80,7 @@ impl LeafSpine {
         if self.share() <= 0.0 || self.share() > 1.0 {
             return Err(wrong(
                 format!(
-                    "a load of {} is not above 0 % and at most 100 % of the hosts' lines",
+                    "a load of {} is not above 0 % and at most 100 % of the hosts' links",
                     self.load
                 ),
                 "for instance --load '50 %'",
@@ -87,7 +90,7 @@ impl LeafSpine {
         if up > MAX_LOAD {
             let most = (self.share() / up * MAX_LOAD * 100.0).floor();
             return Err(wrong(
-                format!("the lines to the spines would carry {:.0} % of their rate", up * 100.0),
+                format!("the links to the spines would carry {:.0} % of their rate", up * 100.0),
                 &format!("at most --load '{most} %', or more spines than {}", self.spines()),
             ));
         }
@@ -110,7 +113,9 @@ impl LeafSpine {
             ("traffic.background.sizes", self.sizes.clone()),
             ("traffic.background.flows", self.flows.to_string()),
         ];
-        let mut out = Scenario::parse(TEMPLATE, "advise.toml")?.named("advise");
+        // File names, as of a distribution, are relative to the working directory.
+        let files = Arc::new(Directory(PathBuf::new()));
+        let mut out = Scenario::parse_with(TEMPLATE, "advise.toml", files)?.named("advise");
         for (key, value) in keys {
             out = out.with_override(key, &value)?;
         }
