@@ -9,7 +9,7 @@ pub fn knee(advice: &FabricAdvice) -> Figure {
     let tail = panel(advice, ["Flows up to 100 kB", "Slowdown, p99"], "slowdown_p99", &|c| {
         Some((c.p99.value?, c.p99.ci95))
     });
-    let line = panel(advice, ["Two long flows", "Line filled (%)"], "utilisation_percent", &|c| {
+    let line = panel(advice, ["Two long flows", "Link filled (%)"], "utilisation_percent", &|c| {
         Some((c.utilisation? * 100.0, None))
     });
     let seeds = advice.candidates.iter().map(|c| c.seeds).max().unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn knee(advice: &FabricAdvice) -> Figure {
         title: "Tail and utilisation against the marking threshold K".to_owned(),
         caption: format!(
             "99th percentile over the flows of up to {seeds} seeds, with its 95 % interval; share of \
-             the time in which the line of a host sends while two long flows share it. K in packets \
+             the time in which the link of a host sends while two long flows share it. K in packets \
              of 1500 bytes; the vertical line is the advised one."
         ),
         legend: Vec::new(),
