@@ -161,13 +161,11 @@ fn by_runs(echo: &EcnTracker, collapsed: bool) -> FeedbackVerdict {
         if onsets >= 8 && nearly(of.onset_of_one, onsets) {
             return dctcp_or_odctcp(of, false, counts).with_reason(first);
         }
-        if of.onset_of_more * 4 >= onsets {
-            return FeedbackVerdict::new(
-                FeedbackKind::Rfc3168,
-                of.onset_of_more >= MIN_RUNS,
-                counts,
-            )
-            .with_reason(first);
+        // Without quick ACKs about half of the first ACKs cover more than one segment, with those of
+        // Linux about a fifth (`tcp_enter_quickack_mode` at CE).
+        if of.onset_of_more * 8 >= onsets {
+            let certain = of.onset_of_more >= MIN_RUNS && of.onset_of_more * 4 >= onsets;
+            return FeedbackVerdict::new(FeedbackKind::Rfc3168, certain, counts).with_reason(first);
         }
         return FeedbackVerdict::new(FeedbackKind::Undecided, false, counts).with_reason(first);
     }
