@@ -161,8 +161,8 @@ fn by_runs(echo: &EcnTracker, collapsed: bool) -> FeedbackVerdict {
         if onsets >= 8 && nearly(of.onset_of_one, onsets) {
             return dctcp_or_odctcp(of, false, counts).with_reason(first);
         }
-        // Without quick ACKs about half of the first ACKs cover more than one segment, with those of
-        // Linux about a fifth (`tcp_enter_quickack_mode` at CE).
+        // Without quick ACKs about half of the first ACKs cover more than one segment, with those
+        // of Linux about a fifth (`tcp_enter_quickack_mode` at CE).
         if of.onset_of_more * 8 >= onsets {
             let certain = of.onset_of_more >= MIN_RUNS && of.onset_of_more * 4 >= onsets;
             return FeedbackVerdict::new(FeedbackKind::Rfc3168, certain, counts).with_reason(first);
