@@ -106,7 +106,11 @@ mod tests {
         text.push_str("\n## Columns of every table\n");
         rows(&mut text, &[RUN, SCHEME, SEED].map(|c| ColumnDescription::of(&c)));
         for table in dictionary() {
-            let _ = write!(text, "\n## `{}`\n{}\n\n", table.name, table.description);
+            let options = textwrap::Options::new(100)
+                .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            let description = textwrap::fill(table.description, options);
+            let _ = write!(text, "\n## `{}`\n{description}\n\n", table.name);
             rows(&mut text, &table.columns[3..]);
         }
         text
