@@ -1,6 +1,6 @@
 //! Writes the pages generated from the code: `docs/reference/schemes/`, the tables of
-//! `docs/reference/deviations.md`, the reference in `docs/reference/scenario.md`, the scorecard and
-//! the pages of the papers.
+//! `docs/reference/deviations.md`, the references in `docs/reference/scenario.md` and
+//! `docs/reference/tables.md`, the scorecard and the pages of the papers.
 //!
 //! The tests that compare these pages with the code also write them if `LOWTIDE_WRITE_DOCS` is set.
 
@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Tests that write pages, as cargo names them.
-const WRITERS: [&[&str]; 4] = [
+const WRITERS: [&[&str]; 5] = [
     &["-p", "lowtide-tcp", "--test", "deviations", "--test", "schemes"],
     &["-p", "lowtide-scenario", "--lib", "reference"],
+    &["-p", "lowtide-record", "--lib", "dictionary"],
     &["-p", "lowtide-kernel", "--test", "support"],
     &["-p", "lowtide-papers", "--test", "papers", "scorecard"],
 ];

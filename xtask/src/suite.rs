@@ -156,6 +156,30 @@ const SUITES: &[Suite] = &[
             ],
         }],
     },
+    Suite {
+        name: "tables",
+        about: "result tables in pandas, polars and DuckDB; needs Python with venv, the network",
+        minutes: 4,
+        steps: &[
+            step(&["python3", "-m", "venv", "target/readers/venv"]),
+            step(&[
+                "target/readers/venv/bin/pip",
+                "install",
+                "--quiet",
+                "pandas",
+                "pyarrow",
+                "polars",
+                "duckdb",
+            ]),
+            step(&["cargo", "build", "-p", "lowtide"]),
+            step(&[
+                "target/readers/venv/bin/python",
+                "crates/record/tests/readers/read_tables.py",
+                "target/debug/lowtide",
+                "target/readers/runs",
+            ]),
+        ],
+    },
 ];
 
 const ROOT: (&str, &str) = ("LOWTIDE_REQUIRE_ROOT", "1");

@@ -116,15 +116,15 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Check a scenario and estimate its cost, or verify the hashes of a run directory
     Check(CheckArgs),
-    /// List scenarios, schemes, profiles, congestion controls, markers ...
+    /// List scenarios, schemes, profiles, congestion controls, markers, result tables ...
     List {
         /// Kind to list; default: all, `switches` only with --json
         kind: Option<ListKind>,
     },
-    /// Explain a scheme, profile, switch, marker ..., or a flow's completion time (--flow)
+    /// Explain a scheme, profile, switch, table ..., or a flow's completion time (--flow)
     Explain {
-        /// Names to explain; with --diff two profiles or schemes (`linux`, `linux+dctcp`); with
-        /// --flow one run directory
+        /// Names to explain (`dctcp`, `flows`, `flows.fct_ps`); with --diff two profiles or
+        /// schemes (`linux`, `linux+dctcp`); with --flow one run directory
         #[arg(required = true)]
         names: Vec<String>,
         /// Print the switches in which two profiles or schemes differ, each with its source
@@ -549,6 +549,8 @@ pub(crate) enum ListKind {
     Switches,
     /// Benchmarks.
     Benchmarks,
+    /// Result tables, with their columns (--json).
+    Tables,
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
+use lowtide_record::{ColumnDescription, TableDescription, dictionary};
 use lowtide_scenario::nearest;
 use lowtide_schema::{DefaultValue, DistributionOf, Param};
 use lowtide_tcp::{ack, cc, feedback, profile, scheme, switches};
@@ -22,6 +23,9 @@ pub(crate) struct CatalogueItem {
     pub(crate) spec: String,
     /// Its parameters, or the switches that it sets.
     pub(crate) settings: Vec<CatalogueSetting>,
+    /// The columns of a table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) columns: Vec<ColumnDescription>,
 }
 
 /// A parameter or switch of an item.
@@ -65,6 +69,14 @@ fn registered(
         summary: summary.into(),
         spec: spec.into(),
         settings: params.iter().map(param).collect(),
+        columns: Vec::new(),
+    }
+}
+
+fn table(table: TableDescription) -> CatalogueItem {
+    CatalogueItem {
+        columns: table.columns,
+        ..registered("table", table.name, table.description, "", &[])
     }
 }
 
@@ -120,6 +132,7 @@ fn all_switches() -> Vec<CatalogueItem> {
             summary: s.doc().into(),
             spec: s.source().into(),
             settings: vec![value],
+            columns: Vec::new(),
         }
     });
     items.collect()
@@ -224,11 +237,12 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .iter()
             .map(|b| registered("benchmark", &b.name, &b.summary, "", &[]))
             .collect(),
+        ListKind::Tables => dictionary().into_iter().map(table).collect(),
     }
 }
 
 /// All kinds, in the order of `list`.
-pub(crate) const KINDS: [ListKind; 15] = [
+pub(crate) const KINDS: [ListKind; 16] = [
     ListKind::Scenarios,
     ListKind::Experiments,
     ListKind::Schemes,
@@ -244,11 +258,20 @@ pub(crate) const KINDS: [ListKind; 15] = [
     ListKind::HostProfiles,
     ListKind::Switches,
     ListKind::Benchmarks,
+    ListKind::Tables,
 ];
 
 /// All items of that name; several kinds may share a name (`dctcp`).
 pub(crate) fn find(name: &str) -> Vec<CatalogueItem> {
     KINDS.iter().flat_map(|k| items(*k)).filter(|i| i.name == name).collect()
+}
+
+/// Splits `flows.fct_ps` into the table and the name of a column, which need not exist; `None` if
+/// there is no such table.
+pub(crate) fn split_column(name: &str) -> Option<(CatalogueItem, &str)> {
+    let (table, column) = name.split_once('.')?;
+    let found = items(ListKind::Tables).into_iter().find(|item| item.name == table)?;
+    Some((found, column))
 }
 
 /// Returns at most three known names similar to an unknown one, the nearest first.

@@ -35,7 +35,7 @@ use crate::key::RunKey;
 use crate::manifest::{DirectoryStatus, Manifest, OLD_NAMES_SCHEMA, SCHEMA, UNHASHED_SCHEMA};
 use crate::parquet::{self, ByRun};
 use crate::renamed::{old_table, renamed_table};
-use crate::table;
+use crate::table::{self, TableOrigin};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
 use checksums::Checksums;
@@ -71,6 +71,8 @@ pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
 pub struct RunDir {
     root: PathBuf,
     checksums: Checksums,
+    /// Origin of the tables that are written.
+    origin: TableOrigin,
 }
 
 /// The schema of a manifest of any version.
@@ -108,7 +110,11 @@ impl RunDir {
         manifest: &Manifest,
         afresh: bool,
     ) -> Result<(Self, Option<Manifest>), RecordError> {
-        let mut dir = Self { root: root.to_path_buf(), checksums: Checksums::default() };
+        let mut dir = Self {
+            root: root.to_path_buf(),
+            checksums: Checksums::default(),
+            origin: TableOrigin::of(manifest),
+        };
         let mut before = None;
         if root.join(MANIFEST).exists() {
             match dir.manifest() {
@@ -163,15 +169,15 @@ impl RunDir {
 
     /// Opens a directory of complete results. Its files are checked as they are read.
     pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
-        let mut dir = Self { root: root.to_path_buf(), checksums: Checksums::default() };
-        let manifest = dir.manifest()?;
+        let manifest = read_manifest(root)?;
         if manifest.status == DirectoryStatus::Interrupted {
             let wanted = manifest.schemes.len() * manifest.points.len() * manifest.seeds.len();
-            let finished = dir.partial_runs();
+            let finished = partial::count(root);
             return Err(RecordError::Interrupted { path: root.to_path_buf(), finished, wanted });
         }
-        dir.checksums = Checksums::of(&manifest.files, remedy(&manifest));
-        Ok((dir, manifest))
+        let checksums = Checksums::of(&manifest.files, remedy(&manifest));
+        let origin = TableOrigin::of(&manifest);
+        Ok((Self { root: root.to_path_buf(), checksums, origin }, manifest))
     }
 
     /// The path of the directory.
@@ -265,6 +271,21 @@ impl RunDir {
         self.table(table)?;
         let (path, file) = self.open_named(table)?;
         frame::read(&path, file, names)
+    }
+
+    /// Whether the table in the file `name`, which both directories have, has equal rows in both.
+    /// Metadata and the numbers of swept keys are not compared.
+    pub fn has_equal_rows(&self, other: &Self, name: &str) -> Result<bool, RecordError> {
+        let hash = |dir: &Self| dir.checksums.entry(name).map(|entry| entry.blake3);
+        if hash(self).is_some_and(|own| hash(other) == Some(own)) {
+            return Ok(true);
+        }
+        let open = |dir: &Self| {
+            let path = dir.root.join(name);
+            let file = dir.checksums.open(&dir.root, name)?;
+            Ok::<_, RecordError>((path, file))
+        };
+        parquet::have_equal_rows(open(self)?, open(other)?)
     }
 
     /// The keys of all runs in the merged tables.
@@ -402,30 +423,7 @@ impl RunDir {
 
     /// Reads the manifest, with any status.
     pub fn manifest(&self) -> Result<Manifest, RecordError> {
-        let path = self.root.join(MANIFEST);
-        let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
-        let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
-        let seal = content_hash::verify(&content);
-        if seal == HashCheck::Mismatch {
-            return Err(damaged("its content does not match its hash".to_owned()));
-        }
-        let Versioned { schema } =
-            serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
-        match (schema.as_str(), seal) {
-            (SCHEMA | OLD_NAMES_SCHEMA, HashCheck::Missing) => {
-                Err(damaged("the hash of its content is missing".to_owned()))
-            }
-            (SCHEMA | OLD_NAMES_SCHEMA | UNHASHED_SCHEMA, _) => {
-                serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))
-            }
-            (other, _) => {
-                let message = format!(
-                    "its schema is `{other}`, and this version reads `{UNHASHED_SCHEMA}` to \
-                     `{SCHEMA}`; the version that wrote it reads it"
-                );
-                Err(RecordError::json(&path, &message))
-            }
-        }
+        read_manifest(&self.root)
     }
 
     fn write_manifest(&self, manifest: Manifest) -> Result<Manifest, RecordError> {
@@ -441,6 +439,34 @@ impl RunDir {
         String::from_utf8_lossy(&content).contains("lowtide")
             || self.root.join(PARTIAL).is_dir()
             || TABLES.iter().all(|t| self.root.join(format!("{t}.parquet")).exists())
+    }
+}
+
+/// Reads the manifest of a directory, with any status.
+fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
+    let path = root.join(MANIFEST);
+    let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
+    let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    let seal = content_hash::verify(&content);
+    if seal == HashCheck::Mismatch {
+        return Err(damaged("its content does not match its hash".to_owned()));
+    }
+    let Versioned { schema } =
+        serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
+    match (schema.as_str(), seal) {
+        (SCHEMA | OLD_NAMES_SCHEMA, HashCheck::Missing) => {
+            Err(damaged("the hash of its content is missing".to_owned()))
+        }
+        (SCHEMA | OLD_NAMES_SCHEMA | UNHASHED_SCHEMA, _) => {
+            serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))
+        }
+        (other, _) => {
+            let message = format!(
+                "its schema is `{other}`, and this version reads `{UNHASHED_SCHEMA}` to \
+                 `{SCHEMA}`; the version that wrote it reads it"
+            );
+            Err(RecordError::json(&path, &message))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use parquet::arrow::ProjectionMask;
 use crate::error::RecordError;
 use crate::parquet::projected;
 use crate::renamed::renamed_column;
-use crate::table::ColumnReader;
+use crate::table::{ColumnReader, UNIT};
 
 /// Columns of equal length.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -53,7 +53,7 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
     let schema = batches.schema();
     let column = |field: &std::sync::Arc<arrow_schema::Field>| FrameColumn {
         name: field.name().clone(),
-        unit: field.metadata().get("unit").cloned().unwrap_or_default(),
+        unit: field.metadata().get(UNIT).cloned().unwrap_or_default(),
         values: match field.data_type() {
             arrow_schema::DataType::Utf8 => FrameValues::Texts(Vec::new()),
             _ => FrameValues::Numbers(Vec::new()),
@@ -69,7 +69,7 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
             let cells = (0..array.len()).map(|row| reader.cell(row));
             match &mut column.values {
                 FrameValues::Texts(texts) => texts.extend(cells.map(text)),
-                FrameValues::Numbers(all) => all.extend(cells.map(number)),
+                FrameValues::Numbers(all) => all.extend(cells.map(Cell::number)),
             }
         }
     }
@@ -79,18 +79,6 @@ pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame,
 /// Returns the value of a cell in a column of texts.
 fn text(cell: Cell<'_>) -> Option<String> {
     if let Cell::Text(text) = cell { Some(text.to_owned()) } else { None }
-}
-
-/// Returns the value of a cell in a column of numbers.
-fn number(cell: Cell<'_>) -> Option<f64> {
-    match cell {
-        Cell::Null | Cell::Text(_) => None,
-        Cell::U16(value) => Some(f64::from(value)),
-        Cell::U32(value) => Some(f64::from(value)),
-        Cell::U64(value) => Some(value as f64),
-        Cell::F64(value) => Some(value),
-        Cell::Bool(value) => Some(f64::from(u8::from(value))),
-    }
 }
 
 impl DataFrame {

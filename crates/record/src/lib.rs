@@ -7,6 +7,7 @@
 
 mod content_hash;
 mod convert;
+mod dictionary;
 mod digest;
 mod dir;
 mod error;
@@ -21,6 +22,7 @@ mod text;
 mod trace;
 
 pub use convert::RunTables;
+pub use dictionary::{ColumnDescription, TableDescription, dictionary};
 pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
 pub use error::RecordError;
@@ -32,6 +34,6 @@ pub use manifest::{
     SchemeOverride, SharedRuns, TimingReport,
 };
 pub use renamed::{renamed_column, renamed_table};
-pub use table::schema;
+pub use table::TABLES_SCHEMA;
 pub use text::{TextColumn, TextTable, read_table};
 pub use trace::{TRACE_TABLES, TraceTables};

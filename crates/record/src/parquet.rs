@@ -20,7 +20,7 @@ use crate::error::RecordError;
 use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
 use crate::renamed::renamed_column;
-use crate::table;
+use crate::table::{self, SweptKeys, TableOrigin};
 
 /// Rows per row group: the maximum that a reader of one run has to skip.
 const ROW_GROUP: usize = 1 << 16;
@@ -34,12 +34,21 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
+    /// Creates the file `path` of the table `table`.
+    pub(crate) fn create(
+        path: &Path,
+        table: &str,
+        origin: &TableOrigin,
+        schema: SchemaRef,
+    ) -> Result<Self, RecordError> {
+        let metadata =
+            table::key_values(table, origin, &schema).map_err(|e| RecordError::encode(path, &e))?;
         let growing = AtomicFile::create(path)?;
         let failed = growing.first_error();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
+            .set_key_value_metadata(Some(metadata))
             .build();
         let writer = ArrowWriter::try_new(growing, SchemaRef::clone(&schema), Some(properties))
             .map_err(|e| write_error(path, &failed, &e))?;
@@ -72,16 +81,33 @@ fn write_error(path: &Path, failed: &FirstWriteError, error: &ParquetError) -> R
     }
 }
 
-/// Writes the whole table of one run into the directory `place`.
-pub(crate) fn write_rows<R: Row>(
-    place: &Path,
-    key: &RunKey,
-    rows: &[R],
-) -> Result<FileEntry, RecordError> {
-    let name = format!("{}.parquet", R::TABLE);
-    let mut writer = TableWriter::create(&place.join(&name), table::schema::<R>(&key.point))?;
-    writer.rows(key, rows)?;
-    Ok(writer.finish()?.into_entry(name))
+/// Writer of the whole tables of one run.
+#[derive(Clone, Copy)]
+pub(crate) struct RunWriter<'a> {
+    /// The directory of the tables.
+    pub(crate) place: &'a Path,
+    pub(crate) key: &'a RunKey,
+    pub(crate) origin: &'a TableOrigin,
+}
+
+impl RunWriter<'_> {
+    /// Writes a table.
+    pub(crate) fn write<R: Row>(self, rows: &[R]) -> Result<FileEntry, RecordError> {
+        let name = format!("{}.parquet", R::TABLE);
+        let schema = table::schema::<R>(&SweptKeys::texts(&self.key.point));
+        let path = self.place.join(&name);
+        let mut writer = TableWriter::create(&path, R::TABLE, self.origin, schema)?;
+        writer.rows(self.key, rows)?;
+        Ok(writer.finish()?.into_entry(name))
+    }
+
+    /// Writes a table if it has rows.
+    pub(crate) fn write_optional<R: Row>(
+        self,
+        rows: &[R],
+    ) -> Result<Option<FileEntry>, RecordError> {
+        if rows.is_empty() { Ok(None) } else { self.write(rows).map(Some) }
+    }
 }
 
 /// The batches of a table, with the present names of its columns.
@@ -117,13 +143,20 @@ impl Iterator for TableReader {
     }
 }
 
+/// Opens a table whose schema this version reads.
+fn open((path, file): (&Path, File)) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    table::check_metadata(builder.schema().metadata()).map_err(|e| RecordError::table(path, &e))?;
+    Ok(builder)
+}
+
 /// Reads an open table; `runs` limits it to the row groups that may contain one of these runs.
 pub(crate) fn batches(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,
 ) -> Result<TableReader, RecordError> {
-    let mut builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    let mut builder = open((path, file))?;
     if let Some(runs) = runs {
         let groups = builder.metadata().row_groups().iter().enumerate();
         let wanted = groups.filter(|(_, g)| may_hold(g, runs)).map(|(i, _)| i).collect();
@@ -132,13 +165,59 @@ pub(crate) fn batches(
     builder.build().map(TableReader::new).map_err(|e| RecordError::table(path, &e))
 }
 
+/// Whether two open tables have equal rows: columns of equal names, order and values, except the
+/// numbers of swept keys.
+pub(crate) fn have_equal_rows(a: (PathBuf, File), b: (PathBuf, File)) -> Result<bool, RecordError> {
+    let (mut a, mut b) = (RowStream::open(a)?, RowStream::open(b)?);
+    loop {
+        let rows = match (a.pending()?, b.pending()?) {
+            (0, 0) => return Ok(true),
+            (left, right) => left.min(right),
+        };
+        if rows == 0 || !table::have_equal_values(&a.take(rows), &b.take(rows)) {
+            return Ok(false);
+        }
+    }
+}
+
+/// The rows of a table, in pieces of any length.
+struct RowStream {
+    path: PathBuf,
+    batches: TableReader,
+    rest: RecordBatch,
+}
+
+impl RowStream {
+    fn open((path, file): (PathBuf, File)) -> Result<Self, RecordError> {
+        let batches = batches((&path, file), None)?;
+        let rest = RecordBatch::new_empty(SchemaRef::clone(batches.schema()));
+        Ok(Self { path, batches, rest })
+    }
+
+    /// The number of rows that can be taken; zero at the end.
+    fn pending(&mut self) -> Result<usize, RecordError> {
+        while self.rest.num_rows() == 0 {
+            let Some(batch) = self.batches.next() else { break };
+            let batch = batch.and_then(|b| table::of_single_run(&b));
+            self.rest = batch.map_err(|e| RecordError::table(&self.path, &e))?;
+        }
+        Ok(self.rest.num_rows())
+    }
+
+    /// Takes the next rows, at most those that are pending.
+    fn take(&mut self, rows: usize) -> RecordBatch {
+        let taken = self.rest.slice(0, rows);
+        self.rest = self.rest.slice(rows, self.rest.num_rows() - rows);
+        taken
+    }
+}
+
 /// Reads the columns of an open table selected by `mask`.
 pub(crate) fn projected(
     (path, file): (&Path, File),
     mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
 ) -> Result<TableReader, RecordError> {
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    let builder = open((path, file))?;
     let mask = mask(builder.parquet_schema());
     let batches = builder.with_projection(mask).build();
     batches.map(TableReader::new).map_err(|e| RecordError::table(path, &e))

@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn new_names_exist_and_old_names_do_not() {
-        let table = |name: &str| CATALOGUE.iter().any(|(table, _)| *table == name);
+        let table = |name: &str| CATALOGUE.iter().any(|t| t.name == name);
         for (old, new) in TABLES {
             assert!(table(new) && !table(old), "{old} {new}");
         }
         let column =
-            |name: &str| CATALOGUE.iter().any(|(_, all)| all.iter().any(|c| c.name == name));
+            |name: &str| CATALOGUE.iter().any(|t| t.columns.iter().any(|c| c.name == name));
         for (old, new) in COLUMNS {
             assert!(column(new) && !column(old), "{old} {new}");
         }

@@ -9,7 +9,7 @@ use lowtide_rows::Cell;
 
 use crate::error::RecordError;
 use crate::parquet::{TableReader, batches};
-use crate::table::ColumnReader;
+use crate::table::{ColumnReader, DESCRIPTION, UNIT};
 
 /// A column as described in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,8 +77,8 @@ fn columns(schema: &Schema) -> Vec<TextColumn> {
         .iter()
         .map(|field| TextColumn {
             name: field.name().clone(),
-            unit: of(field, "unit"),
-            description: of(field, "description"),
+            unit: of(field, UNIT),
+            description: of(field, DESCRIPTION),
             numeric: field.data_type().is_numeric(),
         })
         .collect()

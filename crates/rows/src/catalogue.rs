@@ -1,34 +1,63 @@
-//! The columns of every table, by the name of the table.
+//! All tables, and the columns of the key that begin each of them.
 
 use crate::flow::FlowRow;
 use crate::probe::{DelayRow, ProbeRow};
 use crate::query::QueryRow;
 use crate::queue::{BufferPoolRow, ClassRow, LevelRow, LinkRow, QueueRow, QueueSampleRow};
 use crate::run::RunRow;
-use crate::table::{Column, Columns as _, Row as _};
+use crate::table::{Column, ColumnType, Row};
 use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
-/// Name and columns of every table.
-pub const CATALOGUE: [(&str, &[Column]); 14] = [
-    (RunRow::TABLE, RunRow::COLUMNS),
-    (FlowRow::TABLE, FlowRow::COLUMNS),
-    (QueryRow::TABLE, QueryRow::COLUMNS),
-    (QueueRow::TABLE, QueueRow::COLUMNS),
-    (LevelRow::TABLE, LevelRow::COLUMNS),
-    (ClassRow::TABLE, ClassRow::COLUMNS),
-    (BufferPoolRow::TABLE, BufferPoolRow::COLUMNS),
-    (LinkRow::TABLE, LinkRow::COLUMNS),
-    (ProbeRow::TABLE, ProbeRow::COLUMNS),
-    (DelayRow::TABLE, DelayRow::COLUMNS),
-    (QueueSampleRow::TABLE, QueueSampleRow::COLUMNS),
-    (TraceSegmentRow::TABLE, TraceSegmentRow::COLUMNS),
-    (TraceHopRow::TABLE, TraceHopRow::COLUMNS),
-    (TraceSenderRow::TABLE, TraceSenderRow::COLUMNS),
+/// A table: what it is, and its columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableDeclaration {
+    /// Name of the table and of its file.
+    pub name: &'static str,
+    /// Meaning of a row, in sentences.
+    pub description: &'static str,
+    /// Its columns after those of the key.
+    pub columns: &'static [Column],
+}
+
+impl TableDeclaration {
+    /// Returns the declaration of a row.
+    pub const fn of<R: Row>() -> Self {
+        Self { name: R::TABLE, description: R::DESCRIPTION, columns: R::COLUMNS }
+    }
+}
+
+/// Every table.
+pub const CATALOGUE: [TableDeclaration; 14] = [
+    TableDeclaration::of::<RunRow>(),
+    TableDeclaration::of::<FlowRow>(),
+    TableDeclaration::of::<QueryRow>(),
+    TableDeclaration::of::<QueueRow>(),
+    TableDeclaration::of::<LevelRow>(),
+    TableDeclaration::of::<ClassRow>(),
+    TableDeclaration::of::<BufferPoolRow>(),
+    TableDeclaration::of::<LinkRow>(),
+    TableDeclaration::of::<ProbeRow>(),
+    TableDeclaration::of::<DelayRow>(),
+    TableDeclaration::of::<QueueSampleRow>(),
+    TableDeclaration::of::<TraceSegmentRow>(),
+    TableDeclaration::of::<TraceHopRow>(),
+    TableDeclaration::of::<TraceSenderRow>(),
 ];
+
+/// Number of the run, the first column of every table.
+pub const RUN: Column = key_column("run", ColumnType::U32, "Number of the run in the plan.");
+/// Scheme of the run, the second column. The swept keys follow it.
+pub const SCHEME: Column = key_column("scheme", ColumnType::Text, "Name of the scheme.");
+/// Seed of the run, after the swept keys and before the columns of the table.
+pub const SEED: Column = key_column("seed", ColumnType::U64, "Seed of the run.");
+
+const fn key_column(name: &'static str, kind: ColumnType, description: &'static str) -> Column {
+    Column { name, unit: "", description, kind, nullable: false }
+}
 
 /// Returns the columns of a table; `None` if there is no such table.
 pub fn table_columns(table: &str) -> Option<&'static [Column]> {
-    CATALOGUE.iter().find(|(name, _)| *name == table).map(|(_, columns)| *columns)
+    CATALOGUE.iter().find(|t| t.name == table).map(|t| t.columns)
 }
 
 #[cfg(test)]
@@ -37,7 +66,8 @@ mod tests {
 
     #[test]
     fn each_name_occurs_once_and_ends_with_its_unit() {
-        for (table, columns) in CATALOGUE {
+        for TableDeclaration { name: table, description, columns } in CATALOGUE {
+            assert!(description.ends_with('.'), "{table}");
             for (i, column) in columns.iter().enumerate() {
                 let (name, unit) = (column.name, column.unit);
                 assert!(columns[..i].iter().all(|c| c.name != name), "{table}.{name}");

@@ -105,9 +105,8 @@ impl EcnCounters {
 }
 
 table! {
-    /// One flow.
     #[derive(Eq)]
-    FlowRow, "flows":
+    FlowRow, "flows", "One flow.":
     flow: u32, "", "Number of the flow in its run.";
     group: String, "", "Traffic group.";
     role: Role, "", "The sending end: flow for the client that opened the connection, answers for the server of a query.";

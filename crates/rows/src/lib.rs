@@ -3,7 +3,7 @@
 //! Contract: a struct of this crate is filled where its values are counted and passed on until
 //! `record` writes it; there is no second struct with the same values. Column names follow `ss -ti`
 //! and `tcp_info`, with the unit as a suffix. A missing value is null. Every table in a file begins
-//! with `run`, `scheme`, one column per swept key, and `seed`, which are not declared here.
+//! with [`RUN`], [`SCHEME`], the swept keys as text and as number ([`SweptUnit`]), and [`SEED`].
 
 mod catalogue;
 mod flow;
@@ -12,10 +12,11 @@ mod probe;
 mod query;
 mod queue;
 mod run;
+mod swept;
 mod table;
 mod trace;
 
-pub use catalogue::{CATALOGUE, table_columns};
+pub use catalogue::{CATALOGUE, RUN, SCHEME, SEED, TableDeclaration, table_columns};
 pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
 pub use level::{Level, LevelWeight};
 pub use probe::{DelayRow, ProbeRow};
@@ -25,5 +26,6 @@ pub use queue::{
     QueueRow, QueueSampleRow, ServedCounters,
 };
 pub use run::{EndReason, RunCounts, RunRow};
+pub use swept::SweptUnit;
 pub use table::{Cell, Column, ColumnType, Columns, Row, Value};
 pub use trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};

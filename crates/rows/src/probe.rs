@@ -3,9 +3,8 @@
 use crate::table::table;
 
 table! {
-    /// A sender at one point in time.
     #[derive(Eq)]
-    ProbeRow, "probes":
+    ProbeRow, "probes", "A sender at one point in time, at the interval of `[probes]`.":
     time_ps: u64, "ps", "Time.";
     ..flow;
     ..window;
@@ -18,9 +17,8 @@ table! {
 }
 
 table! {
-    /// A queueing delay computed by a sender, with the true one (DX fig. 12).
     #[derive(Eq)]
-    DelayRow, "delays":
+    DelayRow, "delays", "A queueing delay computed by a sender, with the true one (DX fig. 12).":
     time_ps: u64, "ps", "Arrival of the ACK that reported it.";
     ..flow;
     computed_ns: u64, "ns", "Delay that the sender computed from host stamps.";

@@ -4,11 +4,8 @@ use crate::flow::FlowStatus;
 use crate::table::table;
 
 table! {
-    /// One query: a request to each of several servers at once, and their answers. The table exists
-    /// only with query clients. If concurrent queries share a connection, each counts its timeouts
-    /// and retransmissions.
     #[derive(Eq)]
-    QueryRow, "queries":
+    QueryRow, "queries", "One query: a request to each of several servers at once, and their answers. The table exists only with query clients. If concurrent queries share a connection, each counts its timeouts and retransmissions.":
     group: String, "", "Traffic group.";
     query_client: u32, "", "Number of the query client in its run: one client and its servers.";
     query: u32, "", "Number of the query, from zero for each query client.";

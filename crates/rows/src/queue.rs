@@ -100,8 +100,7 @@ impl LengthStatistics {
 }
 
 table! {
-    /// One output queue over its run, after the warm-up.
-    QueueRow, "queues":
+    QueueRow, "queues", "One output queue over its run, after the warm-up.":
     ..queue;
     at_switch: bool, "", "Whether it is at a switch, otherwise at a host.";
     ..line;
@@ -121,9 +120,7 @@ table! {
 }
 
 table! {
-    /// One class of one output queue over its run, after the warm-up. The table exists only if
-    /// switches have classes.
-    ClassRow, "queue_classes":
+    ClassRow, "queue_classes", "One class of one output queue over its run, after the warm-up. The table exists only if switches have classes.":
     ..queue;
     number: u32, "", "Place of the class in the list of the switch, from zero.";
     class: String, "", "The class.";
@@ -135,10 +132,8 @@ table! {
 }
 
 table! {
-    /// A buffer pool that queues of a switch share. The table exists only if there are any. Only
-    /// queues with a dynamic threshold count.
     #[derive(Eq)]
-    BufferPoolRow, "buffer_pools":
+    BufferPoolRow, "buffer_pools", "A buffer pool that queues of a switch share. The table exists only if there are any (`buffer = \"dynamic\"`). Only queues with a dynamic threshold count.":
     switch: String, "", "The switch.";
     buffer_pool: u32, "", "Number of the buffer pool at this switch, from zero.";
     size_bytes: u64, "bytes", "Its size.";
@@ -148,18 +143,16 @@ table! {
 }
 
 table! {
-    /// One length of one queue: the histogram behind the statistics of [`QueueRow`].
     #[derive(Eq)]
-    LevelRow, "queue_levels":
+    LevelRow, "queue_levels", "One length of one queue, with the time and the arrivals at it. It is the histogram behind the statistics in `queues`, over the run after the warm-up: a row for each length that occurred, not for each change.":
     ..queue;
     /// The length.
     level: Level;
 }
 
 table! {
-    /// A queue at one point in time.
     #[derive(Eq)]
-    QueueSampleRow, "queue_samples":
+    QueueSampleRow, "queue_samples", "A queue at one point in time, at the interval of `[probes]`.":
     time_ps: u64, "ps", "Time.";
     ..queue;
     packets: u32, "packets", "Length in packets.";
@@ -167,8 +160,7 @@ table! {
 }
 
 table! {
-    /// One direction of one link over its run, after the warm-up.
-    LinkRow, "links":
+    LinkRow, "links", "One direction of one link over its run, after the warm-up.":
     link: u32, "", "Number of the queue that feeds it.";
     name: Arc<str>, "", "The sending node and the receiving node.";
     ..line;

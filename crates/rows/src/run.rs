@@ -28,9 +28,8 @@ group! {
 }
 
 table! {
-    /// One run.
     #[derive(Eq)]
-    RunRow, "runs":
+    RunRow, "runs", "One run.":
     digest: String, "", "Digest of the observable physics, 16 hexadecimal digits.";
     reason: EndReason, "", "Cause of the end of the run: time, done or idle.";
     ended_ps: u64, "ps", "End of the run.";

@@ -5,8 +5,7 @@
 use crate::table::table;
 
 table! {
-    /// One segment at one endpoint.
-    TraceSegmentRow, "trace_segments":
+    TraceSegmentRow, "trace_segments", "One segment at one endpoint. The table exists only if a flow was traced.":
     time_ps: u64, "ps", "Time.";
     flow: u32, "", "Number of the flow in its run.";
     packet: u64, "", "Number of the packet, the same at both ends and in trace_hops.";
@@ -28,8 +27,7 @@ table! {
 }
 
 table! {
-    /// One packet, of any flow, at one port on the path of a traced flow.
-    TraceHopRow, "trace_hops":
+    TraceHopRow, "trace_hops", "One packet, of any flow, at one port on the path of a traced flow. The table exists only if a flow was traced.":
     time_ps: u64, "ps", "Arrival at the port.";
     ..queue;
     flow: u32, "", "Flow of the packet.";
@@ -44,8 +42,7 @@ table! {
 }
 
 table! {
-    /// A sender after a change of its state.
-    TraceSenderRow, "trace_senders":
+    TraceSenderRow, "trace_senders", "A sender after a change of its state. The table exists only if a flow was traced.":
     time_ps: u64, "ps", "Time.";
     flow: u32, "", "Number of the flow in its run.";
     trigger: String, "", "Trigger of the change; as in trace_segments.";

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use lowtide_record::ColumnDescription;
 use lowtide_scenario::nearest;
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, profile, scheme};
@@ -25,6 +26,10 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
         if found.is_empty() && std::path::Path::new(name).is_dir() {
             let help = format!("`lowtide explain {name} --flow 0` explains a flow of its runs");
             return Err(CommandError::Usage(format!("`{name}` is a directory"), Some(help)));
+        }
+        if let Some((table, column)) = catalogue::split_column(name).filter(|_| found.is_empty()) {
+            items.push(one_column(table, column)?);
+            continue;
         }
         if found.is_empty() {
             let all: Vec<String> = catalogue::KINDS
@@ -54,9 +59,29 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
                 write_setting(&mut text, item, setting);
             }
         }
+        for column in &item.columns {
+            write_column(&mut text, column);
+        }
         let _ = writeln!(text);
     }
     out.text(&text)
+}
+
+/// A table with one of its columns.
+fn one_column(mut table: CatalogueItem, column: &str) -> Result<CatalogueItem, CommandError> {
+    if !table.columns.iter().any(|c| c.name == column) {
+        let names: Vec<String> = table.columns.iter().map(|c| c.name.to_owned()).collect();
+        return Err(unknown(&format!("column of `{}`", table.name), column, &names));
+    }
+    table.columns.retain(|c| c.name == column);
+    Ok(table)
+}
+
+fn write_column(text: &mut String, column: &ColumnDescription) {
+    let ColumnDescription { name, kind, unit, nullable, description } = column;
+    let null = if *nullable { ", may be null" } else { "" };
+    let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+    let _ = writeln!(text, "  {name}  ({kind}{unit}{null})\n      {description}");
 }
 
 /// Most settings that are listed without headings.

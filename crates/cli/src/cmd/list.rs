@@ -28,11 +28,21 @@ pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandErr
             items,
         });
     }
-    let rows: Vec<Vec<String>> =
-        items.into_iter().map(|i| vec![i.kind.into(), i.name, i.summary]).collect();
+    let rows: Vec<Vec<String>> = items
+        .into_iter()
+        .map(|i| vec![i.kind.into(), i.name.clone(), brief(&i).to_owned()])
+        .collect();
     out.table(&["kind", "name", "summary"], &[], &rows)?;
     if kind.is_none() {
         out.note("more: lowtide list switches, lowtide explain NAME");
     }
     Ok(())
+}
+
+/// The summary of an item; of a table its first sentence.
+fn brief(item: &CatalogueItem) -> &str {
+    match item.summary.split_once(". ") {
+        Some((first, _)) if !item.columns.is_empty() => first,
+        _ => &item.summary,
+    }
 }

@@ -17,7 +17,7 @@ pub struct DiffOverview {
     pub settings: Vec<SettingDiff>,
     /// The runs of both sides, paired.
     pub runs: Vec<RunPair>,
-    /// Paths of tables whose content differs or that only one side has; empty unless both sides are
+    /// Files of tables whose rows differ or that only one side has; empty unless both sides are
     /// directories.
     pub tables: Vec<String>,
 }
@@ -60,7 +60,7 @@ pub fn overview(
         |c: &FlowSelector| c.scheme.is_none() && c.seed.is_none() && c.point.is_empty();
     let all = a.is_directory() && b.is_directory() && everything(choose_a) && everything(choose_b);
     let runs = if all { all_pairs(a, b) } else { some_pairs((a, choose_a), (b, choose_b))? };
-    let tables = if all { tables(a, b) } else { Vec::new() };
+    let tables = if all { tables(a, b)? } else { Vec::new() };
     let settings = settings(&a.settings()?, &b.settings()?);
     Ok(DiffOverview { same: runs.iter().all(|r| r.same), settings, runs, tables })
 }
@@ -103,17 +103,17 @@ fn digest(side: &DiffSide, run: &SideRun) -> Result<String, LabError> {
     Ok(digest_text(outcome.digest))
 }
 
-fn tables(a: &DiffSide, b: &DiffSide) -> Vec<String> {
-    let (a, b) = (a.tables(), b.tables());
-    let differs = |path: &str| {
-        let hash =
-            |tables: &[(&str, &str)]| tables.iter().find(|t| t.0 == path).map(|t| t.1.to_owned());
-        hash(&a) != hash(&b)
-    };
-    let mut paths: Vec<&str> = a.iter().chain(&b).map(|t| t.0).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths.into_iter().filter(|p| differs(p)).map(str::to_owned).collect()
+fn tables(a: &DiffSide, b: &DiffSide) -> Result<Vec<String>, LabError> {
+    let mut files = [a.tables(), b.tables()].concat();
+    files.sort_unstable();
+    files.dedup();
+    let mut found = Vec::new();
+    for file in files {
+        if !a.has_equal_rows(b, file)? {
+            found.push(file.to_owned());
+        }
+    }
+    Ok(found)
 }
 
 fn settings(a: &[ReportedSetting], b: &[ReportedSetting]) -> Vec<SettingDiff> {

@@ -76,11 +76,23 @@ impl DiffSide {
         }
     }
 
-    /// Its tables with their hashes; none without a directory.
-    pub(super) fn tables(&self) -> Vec<(&str, &str)> {
+    /// The files of its tables; none without a directory.
+    pub(super) fn tables(&self) -> Vec<&str> {
         let SideOrigin::Directory(_, manifest) = &self.origin else { return Vec::new() };
-        let tables = manifest.files.iter().filter(|f| f.path.ends_with(".parquet"));
-        tables.map(|f| (f.path.as_str(), f.blake3.as_str())).collect()
+        let files = manifest.files.iter().map(|f| f.path.as_str());
+        files.filter(|path| path.ends_with(".parquet")).collect()
+    }
+
+    /// Whether a table has equal rows in both directories. The metadata of its file may differ, as
+    /// it names the version and the scenario.
+    pub(super) fn has_equal_rows(&self, other: &Self, file: &str) -> Result<bool, LabError> {
+        match (&self.origin, &other.origin) {
+            (SideOrigin::Directory(a, _), SideOrigin::Directory(b, _)) => {
+                let both = [self, other].iter().all(|side| side.tables().contains(&file));
+                Ok(both && a.has_equal_rows(b, file)?)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Whether it is a run directory.

@@ -2,7 +2,7 @@
 
 use lowtide_charts::{Axis, Dot, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
-use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
+use lowtide_rows::SweptUnit;
 
 use crate::naming;
 use crate::summary::SummaryRow;
@@ -134,17 +134,10 @@ pub fn axis_position(value: &str) -> Option<f64> {
     quantities(&[value])?.first().copied()
 }
 
-/// Returns the values as numbers if all are quantities of one kind.
+/// Returns the values as numbers if all are quantities of one unit.
 fn quantities(values: &[&str]) -> Option<Vec<f64>> {
-    type Read = fn(&str) -> Option<f64>;
-    const KINDS: [Read; 5] = [
-        |t| parse_packets(t).ok().map(|n| n as f64),
-        |t| parse_bytes(t).ok().map(|b| b.as_u64() as f64),
-        |t| parse_duration(t).ok().map(|d| d.as_ps() as f64),
-        |t| parse_rate(t).ok().map(|r| r.as_bps() as f64),
-        |t| t.parse().ok(),
-    ];
-    KINDS.iter().find_map(|read| values.iter().map(|v| read(v)).collect())
+    let unit = SweptUnit::of(values.iter().copied())?;
+    values.iter().map(|value| unit.read(value).number()).collect()
 }
 
 #[cfg(test)]
@@ -199,6 +192,7 @@ mod tests {
     fn swept_values_are_quantities_or_names() {
         assert_eq!(quantities(&["10 kB", "1 MB"]), Some(vec![10e3, 1e6]));
         assert_eq!(quantities(&["1", "2.5"]), Some(vec![1.0, 2.5]));
+        assert_eq!(quantities(&["20 %", "60 %"]), Some(vec![0.2, 0.6]));
         assert_eq!(quantities(&["10 kB", "none"]), None);
         assert_eq!(quantities(&["10 kB", "1 ms"]), None);
         let names = Sweep::of("m", &[point(&[("m", "step")]), point(&[("m", "none")])]);

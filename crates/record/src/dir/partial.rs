@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::SchemaRef;
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
@@ -18,11 +19,11 @@ use crate::convert::RunTables;
 use crate::error::RecordError;
 use crate::files::{self, FileEntry, is_temporary, make_directory, remove_directory, rename};
 use crate::files::{sync_directory, temp_path};
-use crate::key::{RunKey, SweepPoint};
+use crate::key::RunKey;
 use crate::manifest::ManifestRun;
-use crate::parquet::{self, TableWriter, write_rows};
+use crate::parquet::{self, RunWriter, TableWriter};
 use crate::renamed::old_table;
-use crate::table;
+use crate::table::{self, SweptKeys};
 
 /// Directory of finished runs while others are missing.
 pub(super) const PARTIAL: &str = "partial";
@@ -57,7 +58,8 @@ impl RunDir {
     pub fn save_run(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
         let key = &run.key;
         let staging = temp_path(&self.partial(key, &run.hash));
-        let kept = write_partial(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
+        let writer = RunWriter { place: &staging, key, origin: &self.origin };
+        let kept = write_partial(writer, tables).and_then(|f| self.commit(run, f, &staging));
         if kept.is_err() {
             // A half-written partial run may fill a device that is already full.
             let _ = fs::remove_dir_all(&staging);
@@ -115,14 +117,8 @@ impl RunDir {
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
             return Err(RecordError::damaged(&path, "it belongs to another run", REMEDY));
         }
-        Ok((run, Self { root, checksums: Checksums::of(&files, REMEDY.to_owned()) }))
-    }
-
-    /// Number of partial runs.
-    pub(super) fn partial_runs(&self) -> usize {
-        let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return 0 };
-        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
+        let checksums = Checksums::of(&files, REMEDY.to_owned());
+        Ok((run, Self { root, checksums, origin: self.origin.clone() }))
     }
 
     /// Merges the saved runs, which must be complete, into the tables, in the order of `runs`.
@@ -167,14 +163,17 @@ impl RunDir {
         if with.is_empty() && !TABLES.contains(&R::TABLE) {
             return files::remove(&place);
         }
-        let none = SweepPoint::default();
-        let point = with.first().map_or(&none, |(key, _)| &key.point);
-        let mut writer = TableWriter::create(&place, table::schema::<R>(point))?;
+        // The units of swept values are those of the whole plan.
+        let points: Vec<_> = parts.iter().map(|(key, _)| &key.point).collect();
+        let swept = SweptKeys::of(&points);
+        let schema = table::schema::<R>(&swept);
+        let mut writer =
+            TableWriter::create(&place, R::TABLE, &self.origin, SchemaRef::clone(&schema))?;
         for (key, part) in with {
             let (path, file) = part.open_table::<R>()?;
             for batch in parquet::batches((&path, file), None)? {
                 let batch = batch
-                    .and_then(|b| table::renumbered(&b, key.run))
+                    .and_then(|b| table::merged(&b, &schema, &swept, key))
                     .map_err(|e| RecordError::table(&path, &e))?;
                 writer.batch(&batch)?;
             }
@@ -184,37 +183,31 @@ impl RunDir {
     }
 }
 
-/// Writes the tables of a run into the directory `staging`.
-fn write_partial(
-    staging: &Path,
-    key: &RunKey,
-    tables: &RunTables,
-) -> Result<Vec<FileEntry>, RecordError> {
-    make_directory(staging)?;
-    let mut files = vec![
-        write_rows(staging, key, std::slice::from_ref(&tables.run))?,
-        write_rows(staging, key, &tables.flows)?,
-        write_rows(staging, key, &tables.queues)?,
-        write_rows(staging, key, &tables.levels)?,
-        write_rows(staging, key, &tables.links)?,
-        write_rows(staging, key, &tables.probes)?,
-        write_rows(staging, key, &tables.delays)?,
-        write_rows(staging, key, &tables.queue_samples)?,
-    ];
-    files.extend(write_optional(staging, key, &tables.queries)?);
-    files.extend(write_optional(staging, key, &tables.classes)?);
-    files.extend(write_optional(staging, key, &tables.buffer_pools)?);
-    files.extend(tables.trace.write(staging, key)?);
-    Ok(files)
+/// Returns the number of partial runs of a directory.
+pub(super) fn count(root: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(root.join(PARTIAL)) else { return 0 };
+    let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
+    paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
 }
 
-/// Writes a table if it has rows.
-fn write_optional<R: Row>(
-    place: &Path,
-    key: &RunKey,
-    rows: &[R],
-) -> Result<Option<FileEntry>, RecordError> {
-    if rows.is_empty() { Ok(None) } else { write_rows(place, key, rows).map(Some) }
+/// Writes the tables of a run.
+fn write_partial(writer: RunWriter<'_>, tables: &RunTables) -> Result<Vec<FileEntry>, RecordError> {
+    make_directory(writer.place)?;
+    let mut files = vec![
+        writer.write(std::slice::from_ref(&tables.run))?,
+        writer.write(&tables.flows)?,
+        writer.write(&tables.queues)?,
+        writer.write(&tables.levels)?,
+        writer.write(&tables.links)?,
+        writer.write(&tables.probes)?,
+        writer.write(&tables.delays)?,
+        writer.write(&tables.queue_samples)?,
+    ];
+    files.extend(writer.write_optional(&tables.queries)?);
+    files.extend(writer.write_optional(&tables.classes)?);
+    files.extend(writer.write_optional(&tables.buffer_pools)?);
+    files.extend(tables.trace.write(writer)?);
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -223,6 +216,7 @@ mod tests {
 
     use super::*;
     use crate::files::journal::{FsOp, STEPS};
+    use crate::key::SweepPoint;
     use crate::manifest::{DirectoryStatus, Manifest, SCHEMA};
 
     fn run() -> ManifestRun {
@@ -270,15 +264,16 @@ mod tests {
     fn keep(dir: &RunDir, run: &ManifestRun) -> PathBuf {
         let staging = temp_path(&dir.partial(&run.key, &run.hash));
         make_directory(&staging).unwrap();
+        let writer = RunWriter { place: &staging, key: &run.key, origin: &dir.origin };
         let files = vec![
-            write_rows::<RunRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<FlowRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<QueueRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<LevelRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<LinkRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<ProbeRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<DelayRow>(&staging, &run.key, &[]).unwrap(),
-            write_rows::<QueueSampleRow>(&staging, &run.key, &[]).unwrap(),
+            writer.write::<RunRow>(&[]).unwrap(),
+            writer.write::<FlowRow>(&[]).unwrap(),
+            writer.write::<QueueRow>(&[]).unwrap(),
+            writer.write::<LevelRow>(&[]).unwrap(),
+            writer.write::<LinkRow>(&[]).unwrap(),
+            writer.write::<ProbeRow>(&[]).unwrap(),
+            writer.write::<DelayRow>(&[]).unwrap(),
+            writer.write::<QueueSampleRow>(&[]).unwrap(),
         ];
         dir.commit(run, files, &staging).unwrap();
         staging

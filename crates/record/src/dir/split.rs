@@ -12,8 +12,8 @@ use super::{RunDir, TABLES};
 use crate::error::RecordError;
 use crate::files::{FileEntry, make_directory, remove_directory, temp_path};
 use crate::manifest::ManifestRun;
-use crate::parquet::{self, TableWriter, write_rows};
-use crate::table;
+use crate::parquet::{self, RunWriter, TableWriter};
+use crate::table::{self, TableOrigin};
 
 /// A run, its staging directory, and its finished tables.
 struct SplitRun<'a> {
@@ -72,12 +72,14 @@ impl RunDir {
         let name = format!("{}.parquet", R::TABLE);
         if self.exists(&self.file_of(R::TABLE)) {
             let (path, file) = self.open_table::<R>()?;
-            split_file((&path, file), &name, parts)?;
+            split_file::<R>((&path, file), &self.origin, parts)?;
         }
         if TABLES.contains(&R::TABLE) {
             for part in parts {
                 if part.files.iter().all(|f| f.path != name) {
-                    part.files.push(write_rows::<R>(&part.staging, &part.run.key, &[])?);
+                    let (place, key) = (part.staging.as_path(), &part.run.key);
+                    let writer = RunWriter { place, key, origin: &self.origin };
+                    part.files.push(writer.write::<R>(&[])?);
                 }
             }
         }
@@ -86,22 +88,24 @@ impl RunDir {
 }
 
 /// Splits an open table into those of the runs.
-fn split_file(
+fn split_file<R: Row>(
     (path, file): (&Path, File),
-    name: &str,
+    origin: &TableOrigin,
     parts: &mut [SplitRun<'_>],
 ) -> Result<(), RecordError> {
+    let name = format!("{}.parquet", R::TABLE);
     // Number of the run being written, its index in `parts`, and its table.
     let mut open: Option<(u32, usize, TableWriter)> = None;
     let finish = |open: Option<(u32, usize, TableWriter)>, parts: &mut [SplitRun<'_>]| {
         let Some((_, at, writer)) = open else { return Ok(()) };
-        let entry = writer.finish()?.into_entry(name);
+        let entry = writer.finish()?.into_entry(name.as_str());
         if let Some(part) = parts.get_mut(at) {
             part.files.push(entry);
         }
         Ok::<_, RecordError>(())
     };
     for batch in parquet::batches((path, file), None)? {
+        let batch = batch.and_then(|b| table::of_single_run(&b));
         let batch = batch.map_err(|e| RecordError::table(path, &e))?;
         let stretches = table::run_ranges(&batch)
             .ok_or_else(|| RecordError::table(path, &"the column `run` is missing or wrong"))?;
@@ -112,8 +116,9 @@ fn split_file(
                 let Some((at, part)) = at.ok().and_then(|at| Some((at, parts.get(at)?))) else {
                     continue;
                 };
-                let place = part.staging.join(name);
-                open = Some((number, at, TableWriter::create(&place, batch.schema())?));
+                let place = part.staging.join(&name);
+                let writer = TableWriter::create(&place, R::TABLE, origin, batch.schema())?;
+                open = Some((number, at, writer));
             }
             if let Some((.., writer)) = &mut open {
                 writer.batch(&batch.slice(rows.start, rows.len()))?;

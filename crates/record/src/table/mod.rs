@@ -1,6 +1,8 @@
 //! Rows as Arrow record batches: the schema in the file, writing and reading.
 
 mod column;
+mod metadata;
+mod swept;
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -8,52 +10,48 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use lowtide_rows::{Cell, ColumnType, Row, Value};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use lowtide_rows::{Cell, Column, ColumnType, RUN, Row, SCHEME, SEED, Value};
 
 pub(crate) use self::column::ColumnReader;
 use self::column::{ColumnBuilder, build, data_type};
+#[cfg(test)]
+pub(crate) use self::metadata::KEYS as METADATA_KEYS;
+pub use self::metadata::TABLES_SCHEMA;
+pub(crate) use self::metadata::{
+    DESCRIPTION, TableOrigin, UNIT, check as check_metadata, key_values,
+};
+pub(crate) use self::swept::SweptKeys;
+use self::swept::is_number;
 use crate::key::{RunKey, SweepPoint};
-
-/// Column with the number of the run.
-pub(crate) const RUN: &str = "run";
-/// Column of the scheme.
-pub(crate) const SCHEME: &str = "scheme";
-/// Column of the seed.
-pub(crate) const SEED: &str = "seed";
 
 fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &str) -> Field {
     let metadata = HashMap::from([
-        ("unit".to_owned(), unit.to_owned()),
-        ("description".to_owned(), description.to_owned()),
+        (UNIT.to_owned(), unit.to_owned()),
+        (DESCRIPTION.to_owned(), description.to_owned()),
     ]);
     Field::new(name, kind, nullable).with_metadata(metadata)
 }
 
-/// The Arrow schema of a table for runs whose swept keys are those of `point`.
-pub fn schema<R: Row>(point: &SweepPoint) -> SchemaRef {
-    let mut fields = vec![
-        field(RUN, DataType::UInt32, false, "", "Number of the run in the order of the plan."),
-        field(SCHEME, DataType::Utf8, false, "", "Name of the scheme."),
-    ];
-    fields.extend(
-        point.keys().map(|key| field(key, DataType::Utf8, false, "", "Value of the swept key.")),
-    );
-    fields.push(field(SEED, DataType::UInt64, false, "", "Seed of the run."));
-    fields.extend(
-        R::COLUMNS
-            .iter()
-            .map(|c| field(c.name, data_type(c.kind), c.nullable, c.unit, c.description)),
-    );
+fn declared(c: &Column) -> Field {
+    field(c.name, data_type(c.kind), c.nullable, c.unit, c.description)
+}
+
+/// The Arrow schema of a table with these swept keys.
+pub(crate) fn schema<R: Row>(swept: &SweptKeys) -> SchemaRef {
+    let mut fields = vec![declared(&RUN), declared(&SCHEME)];
+    fields.extend(swept.fields());
+    fields.push(declared(&SEED));
+    fields.extend(R::COLUMNS.iter().map(declared));
     Arc::new(Schema::new(fields))
 }
 
-/// The rows of one run as a batch of `schema`.
+/// The rows of one run as a batch of `schema`, whose swept keys are texts.
 pub(crate) fn batch<R: Row>(
     schema: &SchemaRef,
     key: &RunKey,
     rows: &[R],
-) -> Result<RecordBatch, arrow_schema::ArrowError> {
+) -> Result<RecordBatch, ArrowError> {
     let repeat = |kind, cell| build(kind, repeat_n(cell, rows.len()));
     let text = |text| repeat(ColumnType::Text, Cell::Text(text));
     let mut columns = vec![repeat(ColumnType::U32, Cell::U32(key.run)), text(&key.scheme)];
@@ -72,20 +70,50 @@ pub(crate) fn batch<R: Row>(
     RecordBatch::try_new(Arc::clone(schema), columns)
 }
 
-/// Renumbers a batch as run `run` of another plan.
-pub(crate) fn renumbered(
+/// Converts a batch of one run to `schema`, the schema of the plan: with the number of the run in
+/// the plan, and with the numbers of the swept keys.
+pub(crate) fn merged(
     batch: &RecordBatch,
-    run: u32,
-) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let place = batch.schema().index_of(RUN)?;
-    let mut columns = batch.columns().to_vec();
-    columns[place] = build(ColumnType::U32, repeat_n(Cell::U32(run), batch.num_rows()));
-    RecordBatch::try_new(batch.schema(), columns)
+    schema: &SchemaRef,
+    swept: &SweptKeys,
+    key: &RunKey,
+) -> Result<RecordBatch, ArrowError> {
+    let repeat = |kind, cell| build(kind, repeat_n(cell, batch.num_rows()));
+    let column = |field: &Arc<Field>| {
+        if field.name() == RUN.name {
+            return Ok(repeat(ColumnType::U32, Cell::U32(key.run)));
+        }
+        match swept.number(field) {
+            Some((of, unit)) => {
+                let value = key.point.get(of).map_or(Cell::Null, |value| unit.read(value));
+                Ok(repeat(unit.kind(), value))
+            }
+            None => Ok(Arc::clone(batch.column(batch.schema().index_of(field.name())?))),
+        }
+    };
+    let columns = schema.fields().iter().map(column).collect::<Result<_, ArrowError>>()?;
+    RecordBatch::try_new(Arc::clone(schema), columns)
+}
+
+/// Removes the numbers of the swept keys from a batch, and the metadata of its file.
+pub(crate) fn of_single_run(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let schema = batch.schema();
+    let fields = schema.fields().iter().zip(batch.columns()).filter(|(f, _)| !is_number(f));
+    let (fields, columns): (Vec<_>, Vec<_>) =
+        fields.map(|(f, column)| (Arc::clone(f), Arc::clone(column))).unzip();
+    RecordBatch::try_new(Schema::new(fields).into(), columns)
+}
+
+/// Whether two batches have columns of equal names, order and values.
+pub(crate) fn have_equal_values(a: &RecordBatch, b: &RecordBatch) -> bool {
+    let (one, other) = (a.schema(), b.schema());
+    let names = one.fields().iter().map(|field| field.name());
+    names.eq(other.fields().iter().map(|field| field.name())) && a.columns() == b.columns()
 }
 
 /// The numbers of the runs in a batch, each with its range of rows; `None` without the column.
 pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
-    let runs = read::<u32>(batch, RUN).ok()?;
+    let runs = read::<u32>(batch, RUN.name).ok()?;
     let mut start = 0;
     let stretch = |same: &[u32]| {
         let rows = start..start + same.len();
@@ -98,7 +126,7 @@ pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>
 /// The rows of a batch, each with the number of its run; an error names the invalid column. A
 /// missing nullable column, as in tables of earlier versions, reads as nulls.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
-    let runs = read::<u32>(batch, RUN)?;
+    let runs = read::<u32>(batch, RUN.name)?;
     let mut columns = Vec::with_capacity(R::COLUMNS.len());
     for column in R::COLUMNS {
         let reader = match batch.column_by_name(column.name) {
@@ -126,18 +154,18 @@ fn read<'n, T: Value>(batch: &RecordBatch, name: &'n str) -> Result<Vec<T>, &'n 
 pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
     let schema = batch.schema();
     let place = |name: &str| schema.index_of(name).map_err(|_| name.to_owned());
-    let (scheme_at, seed_at) = (place(SCHEME)?, place(SEED)?);
-    let runs = read::<u32>(batch, RUN)?;
-    let schemes = read::<String>(batch, SCHEME)?;
-    let seeds = read::<u64>(batch, SEED)?;
+    let (scheme_at, seed_at) = (place(SCHEME.name)?, place(SEED.name)?);
+    let runs = read::<u32>(batch, RUN.name)?;
+    let schemes = read::<String>(batch, SCHEME.name)?;
+    let seeds = read::<u64>(batch, SEED.name)?;
     let mut keys: Vec<RunKey> = runs
         .into_iter()
         .zip(schemes)
         .zip(seeds)
         .map(|((run, scheme), seed)| RunKey { run, scheme, point: SweepPoint::default(), seed })
         .collect();
-    for at in scheme_at + 1..seed_at {
-        let name = schema.field(at).name();
+    let swept = schema.fields().iter().take(seed_at).skip(scheme_at + 1);
+    for name in swept.filter(|field| !is_number(field)).map(|field| field.name()) {
         let values = read::<String>(batch, name)?;
         for (key, value) in keys.iter_mut().zip(values) {
             key.point.0.push((name.clone(), value));
@@ -165,8 +193,12 @@ mod tests {
             bytes: 2,
             utilisation: Some(0.5),
         };
-        let whole =
-            batch(&schema::<LinkRow>(&key.point), &key, std::slice::from_ref(&row)).unwrap();
+        let whole = batch(
+            &schema::<LinkRow>(&SweptKeys::texts(&key.point)),
+            &key,
+            std::slice::from_ref(&row),
+        )
+        .unwrap();
         assert_eq!(rows::<LinkRow>(&whole), Ok(vec![(7, row.clone())]));
         assert_eq!(keys(&whole), Ok(vec![key]));
         let without = |name: &str| {

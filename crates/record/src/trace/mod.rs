@@ -5,14 +5,11 @@
 
 mod convert;
 
-use std::path::Path;
-
 use lowtide_rows::{Row as _, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
 use crate::error::RecordError;
 use crate::files::FileEntry;
-use crate::key::RunKey;
-use crate::parquet::write_rows;
+use crate::parquet::RunWriter;
 
 /// The names of the tables of traced flows.
 pub const TRACE_TABLES: [&str; 3] =
@@ -35,15 +32,15 @@ impl TraceTables {
         self.segments.is_empty() && self.hops.is_empty() && self.senders.is_empty()
     }
 
-    /// Writes the tables of one run into `place`, unless they are empty.
-    pub(crate) fn write(&self, place: &Path, key: &RunKey) -> Result<Vec<FileEntry>, RecordError> {
+    /// Writes the tables of one run, unless they are empty.
+    pub(crate) fn write(&self, writer: RunWriter<'_>) -> Result<Vec<FileEntry>, RecordError> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
         Ok(vec![
-            write_rows(place, key, &self.segments)?,
-            write_rows(place, key, &self.hops)?,
-            write_rows(place, key, &self.senders)?,
+            writer.write(&self.segments)?,
+            writer.write(&self.hops)?,
+            writer.write(&self.senders)?,
         ])
     }
 

@@ -203,7 +203,8 @@ fn any_table_reads_as_text_with_units() {
     dir.merge(&runs()).unwrap();
     let table = read_table(&dir.table("flows").unwrap()).unwrap();
     let names: Vec<&str> = table.columns().iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names[..5], ["run", "scheme", "traffic.short.size", "seed", "flow"]);
+    let key = ["run", "scheme", "traffic.short.size", "traffic.short.size_bytes", "seed", "flow"];
+    assert_eq!(names[..6], key);
     let at = |name: &str| names.iter().position(|n| *n == name).unwrap();
     let (fct, status, error) = (at("fct_ps"), at("status"), at("error"));
     assert_eq!(table.columns()[fct].unit, "ps");
@@ -212,8 +213,8 @@ fn any_table_reads_as_text_with_units() {
     let rows: Vec<_> = table.map(Result::unwrap).collect();
     assert_eq!(rows.len(), 18);
     assert_eq!(
-        rows[0][..5].iter().flatten().map(String::as_str).collect::<Vec<_>>(),
-        ["0", "sack", "10 kB", "1", "0"]
+        rows[0][..6].iter().flatten().map(String::as_str).collect::<Vec<_>>(),
+        ["0", "sack", "10 kB", "10000", "1", "0"]
     );
     assert_eq!(rows[0][fct].as_deref(), Some("24000"));
     assert_eq!((rows[1][fct].as_deref(), rows[1][status].as_deref()), (None, Some("unfinished")));

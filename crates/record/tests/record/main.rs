@@ -5,3 +5,4 @@ mod damage;
 mod directory;
 mod old_names;
 mod queries;
+mod swept;

@@ -71,6 +71,8 @@ impl<T: Columns> Columns for Option<T> {
 pub trait Row: Columns {
     /// Name of the table and of its file.
     const TABLE: &'static str;
+    /// Meaning of a row, in sentences.
+    const DESCRIPTION: &'static str;
 }
 
 /// Consecutive columns of a declaration, for [`join`].
@@ -108,15 +110,16 @@ pub(crate) const fn join<const N: usize>(ranges: &[ColumnRange]) -> [Column; N] 
     all
 }
 
-/// Declares a row type and its table: `field: Type, "unit", "description";` for a column,
-/// `field: Type;` for a group of columns ([`group`]), and `..name;` for columns that several tables
-/// share ([`shared`]).
+/// Declares a row type and its table: `Type, "table", "description":`, then
+/// `field: Type, "unit", "description";` for a column, `field: Type;` for a group of columns
+/// ([`group`]), and `..name;` for columns that several tables share ([`shared`]).
 macro_rules! table {
-    ($(#[$meta:meta])* $name:ident, $table:literal: $($columns:tt)+) => {
-        crate::table::group! { $(#[$meta])* $name: $($columns)+ }
+    ($(#[$meta:meta])* $name:ident, $table:literal, $text:literal: $($columns:tt)+) => {
+        crate::table::group! { #[doc = $text] $(#[$meta])* $name: $($columns)+ }
 
         impl crate::table::Row for $name {
             const TABLE: &'static str = $table;
+            const DESCRIPTION: &'static str = $text;
         }
     };
 }
@@ -235,8 +238,7 @@ mod tests {
     }
 
     table! {
-        /// A table with a group and an optional one.
-        Small, "small":
+        Small, "small", "A table with a group and an optional one.":
         number: u32, "", "Its number.";
         /// Counters that are always known.
         known: Counters;
@@ -248,6 +250,7 @@ mod tests {
     #[test]
     fn groups_are_flat_and_an_optional_group_is_nullable() {
         assert_eq!(Small::TABLE, "small");
+        assert_eq!(Small::DESCRIPTION, "A table with a group and an optional one.");
         let columns: Vec<(&str, bool)> =
             Small::COLUMNS.iter().map(|c| (c.name, c.nullable)).collect();
         let expected = [

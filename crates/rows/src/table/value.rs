@@ -38,6 +38,21 @@ pub enum Cell<'a> {
     Text(&'a str),
 }
 
+impl Cell<'_> {
+    /// Returns the value as a number: true is one, false zero, and integers beyond 2^53 are
+    /// rounded; `None` for a text or a null.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Null | Self::Text(_) => None,
+            Self::U16(value) => Some(f64::from(value)),
+            Self::U32(value) => Some(f64::from(value)),
+            Self::U64(value) => Some(value as f64),
+            Self::F64(value) => Some(value),
+            Self::Bool(value) => Some(f64::from(u8::from(value))),
+        }
+    }
+}
+
 /// A Rust type of column values. `Option` of it is a column with nulls.
 pub trait Value: Sized {
     /// The type of the column.
