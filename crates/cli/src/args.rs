@@ -8,28 +8,28 @@ mod compare;
 mod diff;
 #[cfg(feature = "figures")]
 mod figure;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod flow;
 mod groups;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod kernel;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod link;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod live;
 mod memory;
 mod plan;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod proxy;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod quantity;
 mod reproduce;
 mod switch_config;
 mod table;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod testbed;
 mod threads;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod uml;
 
 use std::path::PathBuf;
@@ -47,31 +47,31 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(feature = "figures")]
 pub(crate) use figure::FigureArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use kernel::{
     KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
 };
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
     LiveServerArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
 pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use uml::UmlArgs;
 
 /// A data-centre transport workbench: one TCP in a packet simulator and on real packets.
@@ -181,20 +181,20 @@ pub(crate) enum Command {
     /// Run packetdrill scripts against our TCP in virtual time
     Packetdrill(PacketdrillArgs),
     /// Run our TCP on real packets, with the Linux kernel or another lowtide as peer
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
         command: Box<LiveCommand>,
     },
     /// Run Linux hosts in network namespaces, connected by our switch model
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     Testbed {
         #[command(subcommand)]
         command: TestbedCommand,
     },
     /// Load BPF twins of the schemes into the running Linux kernel
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     Kernel {
         #[command(subcommand)]
         command: KernelCommand,

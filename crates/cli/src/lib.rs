@@ -65,11 +65,11 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Live { command } => cmd::live::live(command, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Testbed { command } => cmd::testbed::testbed(command, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Kernel { command } => cmd::kernel::kernel(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };

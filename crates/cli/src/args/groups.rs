@@ -37,7 +37,7 @@ pub(crate) fn command() -> ClapCommand {
             let about = match found {
                 Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
                 None if *name == "help" => "Print the help of a command".to_owned(),
-                // `live`, `testbed` and `kernel` exist on Linux only, `figure` with its feature.
+                // Commands of cargo features: `live`, `testbed` and `kernel` (Linux only), `figure`.
                 None => continue,
             };
             let _ = writeln!(list, "  {name:<12} {about}");

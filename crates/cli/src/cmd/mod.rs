@@ -11,10 +11,10 @@ pub(crate) mod explain;
 #[cfg(feature = "figures")]
 pub(crate) mod figure;
 pub(crate) mod flow;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod kernel;
 pub(crate) mod list;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod live;
 pub(crate) mod matrix;
 pub(crate) mod new;
@@ -26,9 +26,9 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod switch_config;
 pub(crate) mod table;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod testbed;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod uml;
 
 use lowtide_scenario::{RunPlan, Scenario};
