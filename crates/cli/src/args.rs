@@ -21,6 +21,7 @@ mod memory;
 mod plan;
 #[cfg(real_packets)]
 mod proxy;
+mod publish;
 #[cfg(real_packets)]
 mod quantity;
 mod reproduce;
@@ -65,6 +66,7 @@ pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
+pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
@@ -172,6 +174,12 @@ pub(crate) enum Command {
     Figure(Box<FigureArgs>),
     /// Write the packets of a flow as a pcapng file
     Pcap(PcapArgs),
+    /// Pack a run directory for artefact evaluation, or verify and repeat such an archive
+    #[command(after_long_help = publish::BUNDLE_EXAMPLES)]
+    Bundle(BundleArgs),
+    /// Print citations of the tool, or of the sources of schemes and experiments
+    #[command(after_long_help = publish::CITE_EXAMPLES)]
+    Cite(CiteArgs),
     /// Analyse a capture: ECN feedback, marks, losses, timeouts, stalls
     #[command(after_long_help = analyze::EXAMPLES)]
     Analyze(AnalyzeArgs),
@@ -203,6 +211,11 @@ pub(crate) enum Command {
     Completions {
         /// Shell
         shell: Shell,
+    },
+    /// Write the man pages of all commands into a directory
+    Man {
+        /// Directory, created if needed
+        dir: PathBuf,
     },
 }
 

@@ -62,6 +62,8 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "figures")]
         Command::Figure(args) => cmd::figure::figure(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
+        Command::Bundle(args) => cmd::bundle::bundle(args, out),
+        Command::Cite(args) => cmd::cite::cite(args, out),
         Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         #[cfg(real_packets)]
         Command::Kernel { command } => cmd::kernel::kernel(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
+        Command::Man { dir } => cmd::man::man(dir, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

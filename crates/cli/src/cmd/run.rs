@@ -53,12 +53,14 @@ pub(super) fn run_by(
         memory: args.memory,
         share: !args.no_share,
     };
+    // A run directory repeats its runs without the files beside the scenario.
+    let source = scenario.text_with_files();
     let finished = match args.index.zip(args.of) {
         None => runner
-            .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+            .run_plan(&plan, &source, out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
         Some((index, of)) => match runner
-            .run_task(&plan, scenario.text(), out, Task { index, count: of })
+            .run_task(&plan, &source, out, Task { index, count: of })
             .map_err(|failure| failure.located_in(&scenario))?
         {
             TaskOutcome::Complete(finished) => *finished,
