@@ -8,28 +8,29 @@ mod compare;
 mod diff;
 #[cfg(feature = "figures")]
 mod figure;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod flow;
 mod groups;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod kernel;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod link;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod live;
 mod memory;
 mod plan;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod proxy;
-#[cfg(target_os = "linux")]
+mod publish;
+#[cfg(real_packets)]
 mod quantity;
 mod reproduce;
 mod switch_config;
 mod table;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod testbed;
 mod threads;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod uml;
 
 use std::path::PathBuf;
@@ -47,31 +48,32 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(feature = "figures")]
 pub(crate) use figure::FigureArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use kernel::{
     KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
 };
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
     LiveServerArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
 pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
+pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) use uml::UmlArgs;
 
 /// A data-centre transport workbench: one TCP in a packet simulator and on real packets.
@@ -172,6 +174,12 @@ pub(crate) enum Command {
     Figure(Box<FigureArgs>),
     /// Write the packets of a flow as a pcapng file
     Pcap(PcapArgs),
+    /// Pack a run directory for artefact evaluation, or verify and repeat such an archive
+    #[command(after_long_help = publish::BUNDLE_EXAMPLES)]
+    Bundle(BundleArgs),
+    /// Print citations of the tool, or of the sources of schemes and experiments
+    #[command(after_long_help = publish::CITE_EXAMPLES)]
+    Cite(CiteArgs),
     /// Analyse a capture: ECN feedback, marks, losses, timeouts, stalls
     #[command(after_long_help = analyze::EXAMPLES)]
     Analyze(AnalyzeArgs),
@@ -181,20 +189,20 @@ pub(crate) enum Command {
     /// Run packetdrill scripts against our TCP in virtual time
     Packetdrill(PacketdrillArgs),
     /// Run our TCP on real packets, with the Linux kernel or another lowtide as peer
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
         command: Box<LiveCommand>,
     },
     /// Run Linux hosts in network namespaces, connected by our switch model
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     Testbed {
         #[command(subcommand)]
         command: TestbedCommand,
     },
     /// Load BPF twins of the schemes into the running Linux kernel
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     Kernel {
         #[command(subcommand)]
         command: KernelCommand,
@@ -203,6 +211,11 @@ pub(crate) enum Command {
     Completions {
         /// Shell
         shell: Shell,
+    },
+    /// Write the man pages of all commands into a directory
+    Man {
+        /// Directory, created if needed
+        dir: PathBuf,
     },
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum CommandError {
     /// Ctrl-C: status 130. Finished runs are kept.
     Interrupted(String),
     /// A child command failed and printed its error: its status.
-    #[cfg(target_os = "linux")]
+    #[cfg(real_packets)]
     ChildStatus(u8),
     /// The reader of stdout closed the pipe: no message.
     ClosedPipe,
@@ -75,7 +75,7 @@ impl CommandError {
                 eprintln!("interrupted: {message}");
                 ExitCode::from(130)
             }
-            #[cfg(target_os = "linux")]
+            #[cfg(real_packets)]
             Self::ChildStatus(status) => ExitCode::from(status),
             Self::ClosedPipe => ExitCode::SUCCESS,
         }

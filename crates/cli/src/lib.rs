@@ -62,16 +62,19 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "figures")]
         Command::Figure(args) => cmd::figure::figure(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
+        Command::Bundle(args) => cmd::bundle::bundle(args, out),
+        Command::Cite(args) => cmd::cite::cite(args, out),
         Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Live { command } => cmd::live::live(command, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Testbed { command } => cmd::testbed::testbed(command, out),
-        #[cfg(target_os = "linux")]
+        #[cfg(real_packets)]
         Command::Kernel { command } => cmd::kernel::kernel(command, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
+        Command::Man { dir } => cmd::man::man(dir, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,15 +15,15 @@ pub(crate) fn resident() -> Option<u64> {
 }
 
 /// Free disk space for this user at `path` or its nearest existing ancestor, bytes.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) fn free_disk(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find(|p| p.exists())?;
-    let found = nix::sys::statvfs::statvfs(there).ok()?;
-    found.blocks_available().checked_mul(found.fragment_size())
+    let found = rustix::fs::statvfs(there).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 pub(crate) fn free_disk(_: &Path) -> Option<u64> {
     None
 }

@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod check;
+mod citation;
 mod columns;
 mod error;
 mod expected;
@@ -31,6 +32,10 @@ mod verdict;
 mod windows;
 
 pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
+pub use citation::{
+    Reference, ReferenceKind, Tool, bibtex, cff, plain_text, reference_of_paper, references,
+    references_named_in,
+};
 pub use error::{ClaimError, PaperError};
 pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;

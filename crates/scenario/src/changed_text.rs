@@ -4,7 +4,6 @@ use toml::{Table, Value};
 
 use crate::error::ScenarioErrors;
 use crate::files::FILES;
-use crate::run::RunSpec;
 use crate::scenario::Scenario;
 use crate::toml_tree::{TomlData, TomlNode};
 
@@ -16,17 +15,41 @@ impl Scenario {
     /// # Errors
     /// Those of [`Scenario::expand`].
     pub fn to_toml(&self) -> Result<String, ScenarioErrors> {
-        let plan = self.expand()?;
+        self.expand()?;
         let mut table = match value(self.root()) {
             Value::Table(table) => table,
             _ => Table::new(),
         };
-        let resolved = plan.runs.first().map(RunSpec::resolved_toml).unwrap_or_default();
-        let files = resolved.parse::<Table>().ok().and_then(|mut run| run.remove(FILES));
-        if let Some(files) = files {
-            table.insert(FILES.to_owned(), files);
+        let read = self.files_read();
+        if !read.is_empty() {
+            let files = table.entry(FILES).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(files) = files {
+                files.extend(read.into_iter().map(|(name, text)| (name, Value::String(text))));
+            }
         }
         Ok(table.to_string())
+    }
+
+    /// Returns the text as it was read, without overrides, with the files that
+    /// [`Scenario::expand`] has read in its table `[files]`.
+    pub fn text_with_files(&self) -> String {
+        let read = self.files_read();
+        let text = self.text();
+        if read.is_empty() {
+            return text.to_owned();
+        }
+        let entries: Table =
+            read.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
+        let header = format!("[{FILES}]");
+        let found = text.split_inclusive('\n').scan(0, |end, line| {
+            *end += line.len();
+            Some((*end, line))
+        });
+        let is_header = |line: &str| line.split('#').next().is_some_and(|l| l.trim() == header);
+        match found.into_iter().find(|(_, line)| is_header(line)) {
+            Some((end, _)) => format!("{}{entries}{}", &text[..end], &text[end..]),
+            None => format!("{}\n\n{header}\n{entries}", text.trim_end()),
+        }
     }
 }
 
@@ -47,7 +70,46 @@ fn value(node: &TomlNode) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::Scenario;
+    use std::sync::Arc;
+
+    use crate::{Files, RunSpec, Scenario};
+
+    /// The files of `own-flows`, which embeds them.
+    #[derive(Debug)]
+    struct Beside(toml::Table);
+
+    impl Files for Beside {
+        fn read(&self, name: &str) -> Result<String, String> {
+            let text = self.0.get(name).and_then(toml::Value::as_str);
+            text.map(str::to_owned).ok_or_else(|| "there is none".to_owned())
+        }
+    }
+
+    #[test]
+    fn files_of_flows_and_of_the_topology_are_embedded() {
+        let embedded = Scenario::load("own-flows").unwrap();
+        let mut table: toml::Table = embedded.text().parse().unwrap();
+        let Some(toml::Value::Table(files)) = table.remove("files") else { panic!("no files") };
+        assert_eq!(files.len(), 2);
+        let resolved = |s: &Scenario| -> Vec<String> {
+            s.expand().unwrap().runs.iter().map(RunSpec::resolved_toml).collect()
+        };
+        let expected = resolved(&embedded);
+        // All files beside the scenario, or one of them embedded.
+        let mut with_one = table.clone();
+        let one = files.iter().take(1).map(|(name, text)| (name.clone(), text.clone()));
+        with_one.insert("files".to_owned(), toml::Value::Table(one.collect()));
+        for text in [table.to_string(), with_one.to_string()] {
+            let beside = Arc::new(Beside(files.clone()));
+            let scenario = Scenario::parse_with(&text, "own-flows.toml", beside).unwrap();
+            assert_eq!(resolved(&scenario), expected);
+            for alone in [scenario.to_toml().unwrap(), scenario.text_with_files()] {
+                let again = Scenario::parse(&alone, "own-flows.toml").unwrap();
+                assert_eq!(resolved(&again), expected, "{alone}");
+            }
+        }
+        assert_eq!(embedded.text_with_files(), embedded.text());
+    }
 
     #[test]
     fn overrides_are_in_the_text_and_defaults_are_not() {
@@ -57,7 +119,7 @@ mod tests {
         assert!(text.contains("k = \"18 kB\"") && !text.contains("rto-min-applies"), "{text}");
         let again = Scenario::parse(&text, "leaf-spine.toml").unwrap();
         let resolved = |s: &Scenario| -> Vec<String> {
-            s.expand().unwrap().runs.iter().map(crate::RunSpec::resolved_toml).collect()
+            s.expand().unwrap().runs.iter().map(RunSpec::resolved_toml).collect()
         };
         assert_eq!(resolved(&again), resolved(&changed));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lowtide_traffic::text_file::FileError;
 use lowtide_traffic::workload::UserFile;
@@ -50,6 +50,34 @@ impl Files for Directory {
         }
         let bytes = fs::read(&path).map_err(|e| e.to_string())?;
         String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+    }
+}
+
+/// Files of a scenario, and the texts of those that were read.
+#[derive(Debug)]
+pub(crate) struct RecordedFiles {
+    files: Arc<dyn Files>,
+    texts: Mutex<BTreeMap<String, String>>,
+}
+
+impl RecordedFiles {
+    pub(crate) fn new(files: Arc<dyn Files>) -> Self {
+        Self { files, texts: Mutex::default() }
+    }
+
+    /// The files that were read, by name; embedded ones are never read.
+    pub(crate) fn texts(&self) -> BTreeMap<String, String> {
+        // A text is inserted at once, so a poisoned map is consistent.
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Files for RecordedFiles {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let text = self.files.read(name)?;
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.insert(name.to_owned(), text.clone());
+        Ok(text)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::diagnostics::error_at;
 use crate::embedded;
 use crate::error::{ScenarioError, ScenarioErrors, suggest};
-use crate::files::{Directory, Files, NoFiles};
+use crate::files::{Directory, Files, NoFiles, RecordedFiles};
 use crate::key_path::{self, PathTarget};
 use crate::known_names::KnownNames;
 use crate::plan::{self, RunPlan};
@@ -22,7 +22,7 @@ pub struct Scenario {
     name: String,
     sources: Vec<SourceText>,
     root: TomlNode,
-    files: Arc<dyn Files>,
+    files: Arc<RecordedFiles>,
     notes: Vec<String>,
 }
 
@@ -94,6 +94,7 @@ impl Scenario {
         let name = stem.unwrap_or_else(|| file_name.to_owned());
         let mut notes = Vec::new();
         renamed_keys::apply(&mut root, &mut notes);
+        let files = Arc::new(RecordedFiles::new(files));
         Ok(Self { name, sources: vec![source], root, files, notes })
     }
 
@@ -111,6 +112,11 @@ impl Scenario {
     /// Text as it was read, without overrides.
     pub fn text(&self) -> &str {
         &self.sources[0].text
+    }
+
+    /// Files that [`Scenario::expand`] has read, by name.
+    pub(crate) fn files_read(&self) -> std::collections::BTreeMap<String, String> {
+        self.files.texts()
     }
 
     /// Content of the file with the overrides.

@@ -19,11 +19,12 @@ const GROUPS: &[(&str, &[&str])] = &[
         "What does the result say?",
         &["report", "table", "compare", "diff", "plot", "figure", "pcap"],
     ),
+    ("How do I publish it?", &["bundle", "cite"]),
     ("How do I configure or deploy it?", &["advise", "plan", "matrix", "import", "export"]),
     ("Does it reproduce the papers?", &["papers"]),
     ("What happens on real packets?", &["live", "testbed", "kernel", "analyze"]),
     ("Is it correct and fast?", &["packetdrill", "bench"]),
-    ("Shell", &["completions", "help"]),
+    ("Shell", &["completions", "man", "help"]),
 ];
 
 /// Returns the command line, with the grouped list as its help.
@@ -37,7 +38,7 @@ pub(crate) fn command() -> ClapCommand {
             let about = match found {
                 Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
                 None if *name == "help" => "Print the help of a command".to_owned(),
-                // `live`, `testbed` and `kernel` exist on Linux only, `figure` with its feature.
+                // Commands of cargo features: `figure`; on Linux `live`, `testbed`, `kernel`.
                 None => continue,
             };
             let _ = writeln!(list, "  {name:<12} {about}");

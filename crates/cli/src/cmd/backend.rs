@@ -31,7 +31,7 @@ pub(crate) fn backend(
 }
 
 /// Pairs of our congestion controls and the kernel's that replace them.
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, CommandError> {
     let one = |text: &String| {
         let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
@@ -40,7 +40,7 @@ pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Command
     real.kernel_cc.iter().map(one).collect()
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
     use lowtide_testbed::{StackChoice, StackKind, Testbed};
     let controls = controls(real)?;
@@ -54,7 +54,7 @@ fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Co
     Ok(Box::new(if arg == BackendArg::Uml { testbed.with_name("uml") } else { testbed }))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(real_packets))]
 fn real_packets(_: BackendArg, _: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
-    Err(CommandError::Usage("real packets need Linux".to_owned(), None))
+    Err(CommandError::Usage("this build has no real packets: they need Linux and the cargo feature `live`, which is on by default".to_owned(), None))
 }

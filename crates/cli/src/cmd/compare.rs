@@ -151,7 +151,7 @@ fn results(
     };
     out.note(&format!("{name}: {}", runner.dir(&plan).display()));
     runner
-        .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+        .run_plan(&plan, &scenario.text_with_files(), out, &|options| execute(&plan, options))
         .map_err(|failure| failure.located_in(&scenario))
 }
 

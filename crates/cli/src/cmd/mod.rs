@@ -4,18 +4,21 @@ pub(crate) mod advise;
 pub(crate) mod analyze;
 mod backend;
 pub(crate) mod bench;
+pub(crate) mod bundle;
 pub(crate) mod check;
+pub(crate) mod cite;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod explain;
 #[cfg(feature = "figures")]
 pub(crate) mod figure;
 pub(crate) mod flow;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod kernel;
 pub(crate) mod list;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod live;
+pub(crate) mod man;
 pub(crate) mod matrix;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
@@ -26,9 +29,9 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod switch_config;
 pub(crate) mod table;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 pub(crate) mod testbed;
-#[cfg(target_os = "linux")]
+#[cfg(real_packets)]
 mod uml;
 
 use lowtide_scenario::{RunPlan, Scenario};
@@ -37,9 +40,14 @@ use crate::args::ScenarioArgs;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Loads a scenario and applies the overrides: `-s`, then `--over`, then `--seeds`.
+/// Loads a scenario and applies the overrides.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
-    let mut scenario = set(Scenario::load(&args.scenario)?, &args.set)?;
+    overridden(Scenario::load(&args.scenario)?, args)
+}
+
+/// Applies the overrides: `-s`, then `--over`, then `--seeds`.
+fn overridden(scenario: Scenario, args: &ScenarioArgs) -> Result<Scenario, CommandError> {
+    let mut scenario = set(scenario, &args.set)?;
     for text in &args.over {
         let (key, values) = split(text, "--over", "KEY=A,B,...")?;
         let values: Vec<String> = values.split(',').map(|v| v.trim().to_string()).collect();

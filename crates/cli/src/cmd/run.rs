@@ -14,7 +14,7 @@ use lowtide_record::Manifest;
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
 
-use crate::args::{BackendArg, MemoryArg, RunArgs, ThreadCount};
+use crate::args::{MemoryArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::error::CommandError;
@@ -40,8 +40,8 @@ pub(super) fn run_by(
         scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
     let plan = super::expand(&scenario, out)?;
-    #[cfg(target_os = "linux")]
-    if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
+    #[cfg(real_packets)]
+    if args.backend == crate::args::BackendArg::Uml && !lowtide_uml::is_inside() {
         return super::uml::rerun_inside(args.out.as_deref(), out);
     }
     let runner = PlanRunner {
@@ -53,12 +53,14 @@ pub(super) fn run_by(
         memory: args.memory,
         share: !args.no_share,
     };
+    // A run directory repeats its runs without the files beside the scenario.
+    let source = scenario.text_with_files();
     let finished = match args.index.zip(args.of) {
         None => runner
-            .run_plan(&plan, scenario.text(), out, &|options| execute(&plan, options))
+            .run_plan(&plan, &source, out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
         Some((index, of)) => match runner
-            .run_task(&plan, scenario.text(), out, Task { index, count: of })
+            .run_task(&plan, &source, out, Task { index, count: of })
             .map_err(|failure| failure.located_in(&scenario))?
         {
             TaskOutcome::Complete(finished) => *finished,

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 33] = [
+const ORDER: [&str; 34] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -29,6 +29,7 @@ const ORDER: [&str; 33] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
+    "lowtide-bundle",
     "lowtide-papers",
     "lowtide-deployment",
     "lowtide-live",

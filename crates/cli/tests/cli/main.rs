@@ -16,6 +16,7 @@ mod pages;
 mod plan_compare_tasks;
 mod portability;
 mod process;
+mod publish;
 mod runs;
 mod small_commands;
 mod switch_config;

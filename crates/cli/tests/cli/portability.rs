@@ -84,3 +84,39 @@ fn the_simulator_needs_no_linux() {
         assert!(found >= 7, "{live:?}");
     }
 }
+
+#[test]
+fn the_command_without_default_features_has_no_real_packets() {
+    let tree = |features: &[&str]| {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "-p", "lowtide", "--offline", "-e", "normal", "--prefix", "depth"])
+            .args(["--target", &host_triple(), "--no-dedupe"])
+            .args(features)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo tree runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("text");
+        let name = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+        text.lines().map(name).collect::<Vec<_>>()
+    };
+    // `ctrlc` needs nix for signals, `clap` and the free disk space need rustix.
+    let allowed = ["linux-raw-sys", "nix", "rustix"];
+    let forbidden: Vec<&str> = LINUX_ONLY
+        .into_iter()
+        .chain(["lowtide-typeset"])
+        .filter(|n| !allowed.contains(n))
+        .collect();
+    let found = |tree: &[String]| {
+        let bare = |line: &String| line.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let names: BTreeSet<String> = tree.iter().map(bare).collect();
+        forbidden.iter().filter(|n| names.contains(**n)).count()
+    };
+    let bare = tree(&["--no-default-features"]);
+    assert_eq!(found(&bare), 0, "{bare:?}");
+    assert!(!bare.contains(&"1nix".to_owned()), "nix is a direct dependency");
+    // The default features have them, so their absence above is a result.
+    if cfg!(target_os = "linux") {
+        assert!(found(&tree(&[])) >= 8);
+    }
+}

@@ -1,0 +1,82 @@
+//! Citation File Format 1.2.0, which GitHub, Zenodo and Zotero read.
+
+use std::fmt::Write as _;
+
+use super::{Reference, ReferenceKind, Tool};
+
+/// The file of the tool, with the sources as its references.
+pub fn cff(tool: Tool<'_>, references: &[&Reference]) -> String {
+    let mut text = format!(
+        "cff-version: 1.2.0\n\
+         message: \"Cite the version that made your results. `lowtide cite NAME` prints the sources \
+         of a scheme or experiment.\"\n\
+         type: software\n\
+         title: {name}\n\
+         abstract: {about}\n\
+         version: {version}\n\
+         repository-code: {repository}\n\
+         license:\n",
+        name = quoted(Tool::NAME),
+        about = quoted(Tool::ABOUT),
+        version = quoted(tool.version),
+        repository = quoted(Tool::REPOSITORY),
+    );
+    for licence in Tool::LICENCES {
+        let _ = writeln!(text, "  - {licence}");
+    }
+    let _ = writeln!(text, "authors:\n  - name: {}", quoted(Tool::AUTHORS));
+    if !references.is_empty() {
+        text += "references:\n";
+    }
+    for r in references {
+        text += &entry(r);
+    }
+    text
+}
+
+fn entry(r: &Reference) -> String {
+    let kind = match r.kind {
+        ReferenceKind::Article => "article",
+        ReferenceKind::Conference => "conference-paper",
+        ReferenceKind::Thesis => "thesis",
+        ReferenceKind::Rfc => "standard",
+    };
+    let mut text = format!("  - type: {kind}\n    title: {}\n    authors:\n", quoted(&r.title));
+    for (family, given) in r.names() {
+        let (family, given) = (quoted(family), quoted(given));
+        let _ = writeln!(text, "      - family-names: {family}\n        given-names: {given}");
+    }
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "    {name}: {value}");
+    };
+    line("year", r.year.to_string());
+    match (r.kind, &r.venue) {
+        (ReferenceKind::Article, Some(journal)) => line("journal", quoted(journal)),
+        (ReferenceKind::Conference, Some(name)) => line("collection-title", quoted(name)),
+        (ReferenceKind::Thesis, Some(school)) => {
+            line("thesis-type", quoted("Master's thesis"));
+            line("institution", format!("{{name: {}}}", quoted(school)));
+        }
+        _ => line("institution", "{name: \"RFC Editor\"}".to_owned()),
+    }
+    if let Some(number) = r.number {
+        let name = if r.kind == ReferenceKind::Rfc { "number" } else { "issue" };
+        line(name, quoted(&number.to_string()));
+    }
+    if let Some(volume) = r.volume {
+        line("volume", volume.to_string());
+    }
+    if let Some((first, last)) = r.pages.as_deref().and_then(|p| p.split_once('-')) {
+        line("start", quoted(first));
+        line("end", quoted(last));
+    }
+    if let Some(doi) = r.doi() {
+        line("doi", quoted(&doi));
+    }
+    text
+}
+
+/// A double-quoted YAML string.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
