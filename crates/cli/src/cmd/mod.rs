@@ -17,6 +17,7 @@ pub(crate) mod list;
 #[cfg(target_os = "linux")]
 pub(crate) mod live;
 pub(crate) mod matrix;
+pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
 pub(crate) mod plan;
@@ -24,6 +25,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod status;
 pub(crate) mod switch_config;
 pub(crate) mod table;
 #[cfg(target_os = "linux")]

@@ -18,6 +18,7 @@ mod portability;
 mod process;
 mod runs;
 mod small_commands;
+mod sweeps;
 mod switch_config;
 mod tails;
 mod unsafe_code;
