@@ -25,6 +25,7 @@ mod publish;
 #[cfg(real_packets)]
 mod quantity;
 mod reproduce;
+mod sweep;
 mod switch_config;
 mod table;
 #[cfg(real_packets)]
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_deployment::rollout;
+use lowtide_record::RunSelection;
 use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use advise::{AdviseArgs, FabricArg};
@@ -68,6 +70,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
+pub(crate) use sweep::{MergeArgs, StatusArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
 #[cfg(real_packets)]
@@ -95,6 +98,12 @@ pub(crate) enum Command {
     /// Run a scenario and write tables, figures and a report
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Show which runs of a directory are done, running, failed, missing
+    #[command(after_long_help = sweep::STATUS_EXAMPLES)]
+    Status(StatusArgs),
+    /// Merge parts of a sweep from several machines into a run directory
+    #[command(after_long_help = sweep::MERGE_EXAMPLES)]
+    Merge(MergeArgs),
     /// Compare results, paired by seed, with confidence intervals and verdicts
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(CompareArgs),
@@ -271,11 +280,18 @@ pub(crate) struct RunArgs {
     pub(crate) no_share: bool,
     /// Run task I of a job array, from 0 to N - 1: the runs whose number modulo N is I. The task
     /// that finds all runs finished completes the directory
-    #[arg(long, value_name = "I", requires = "of", conflicts_with = "afresh")]
+    #[arg(long, value_name = "I", requires = "of")]
     pub(crate) index: Option<usize>,
     /// Number of tasks of the job array
     #[arg(long, value_name = "N", requires = "index", value_parser = tasks)]
     pub(crate) of: Option<usize>,
+    /// Run only these runs, by number (`3,17-19`), as a task of a job array does
+    #[arg(long, value_name = "LIST", conflicts_with = "index", value_parser = sweep::run_list)]
+    pub(crate) runs: Option<RunSelection>,
+    /// With --index or --runs: write the runs to a separate directory, for machines without a
+    /// shared one; `lowtide merge` merges all parts
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) part: Option<PathBuf>,
     /// Record all events of these flows (`0`, `short.2`) in every run: tables `trace_*`, plots in
     /// the report; default: none, and `plot`, `pcap` and `explain --flow` repeat the run
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
@@ -399,8 +415,11 @@ Examples:
   lowtide run queue-buildup
   lowtide run queue-buildup --over switch.mark.k='10 pkt','20 pkt','40 pkt' --seeds 10
   lowtide run queue-buildup --index $SLURM_ARRAY_TASK_ID --of 8     one of 8 tasks, numbered from 0
+  lowtide run queue-buildup --index 3 --of 8 --part part3           the same, into its own directory
 Tasks on any number of machines write into one shared directory. They may end in any order: the last
-one merges the results. `lowtide run` without --index runs the missing tasks.";
+one merges the results. `lowtide run` without --index runs the missing tasks, `lowtide status` shows
+them. Without a shared directory each task writes a part, and `lowtide merge` merges the parts
+(docs/howto/sweeps.md).";
 
 const MATRIX_EXAMPLES: &str = "\
 A sender or receiver is a scheme (`dctcp`), a profile (`linux`) or both (`linux/dctcp`), with

@@ -29,6 +29,8 @@ pub fn main() -> ExitCode {
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
+        Command::Status(args) => cmd::status::status(args, out),
+        Command::Merge(args) => cmd::merge::merge(args, out),
         Command::Compare(args) => cmd::compare::compare(args, out),
         Command::Diff(args) => cmd::diff::diff(args, out),
         Command::Advise(args) => cmd::advise::command(args, out),

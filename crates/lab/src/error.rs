@@ -48,6 +48,16 @@ pub enum LabError {
         /// The run directory.
         dir: PathBuf,
     },
+    /// Parts lack runs of their plan.
+    #[error("{} of {total} runs are in none of these parts: {remedy}, then merge again with DIR", missing.len())]
+    MissingRuns {
+        /// Numbers of the missing runs, ascending.
+        missing: Vec<u32>,
+        /// Runs of the plan.
+        total: usize,
+        /// The command that makes them.
+        remedy: String,
+    },
     /// The runs do not fit into memory or onto the disk.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
@@ -144,6 +154,18 @@ pub enum LabError {
         /// The benchmark.
         benchmark: String,
     },
+}
+
+impl LabError {
+    /// Returns the run that failed, if a single run caused the error.
+    pub(crate) fn failed_run(&self) -> Option<&RunKey> {
+        match self {
+            Self::Run { key, .. } | Self::Backend { key, .. } | Self::Memory { key, .. } => {
+                Some(key)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl From<ChartError> for LabError {

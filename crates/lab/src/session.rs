@@ -7,10 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use lowtide_record::{DirectoryStatus, RunDir, RunKey};
-use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, SweepPoint};
+use lowtide_record::{
+    DirectoryStatus, MANIFEST_SCHEMA, Manifest, ManifestRun, RecordError, RunDir, RunKey,
+    RunMarker, SweepPoint,
+};
 use lowtide_scenario::{RunPlan, RunSpec};
 
 use crate::backend::{self, Backend, CompletedRun};
@@ -19,6 +22,7 @@ use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
 use crate::outputs;
+use crate::program::program_digest;
 use crate::results::Results;
 use crate::schedule::{FinishedRun, RunProgress, Schedule, keys};
 use crate::settings::settings;
@@ -52,6 +56,8 @@ pub struct ExecuteOptions<'a> {
     pub limits: ResourceLimits<'a>,
     /// Simulates runs of a scheme with equal outcomes once ([`RunPlan::shared`]).
     pub share: bool,
+    /// A name of this process, which [`crate::status`] shows beside its runs.
+    pub worker: &'a str,
 }
 
 /// Returns `runs/<scenario>/<first eight digits of its hash>`.
@@ -80,70 +86,6 @@ pub fn execute(
     execute_as(plan, options, &outputs::write)
 }
 
-/// A task of a job array: it makes the runs whose number modulo `count` is `index`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Task {
-    /// Index, from zero.
-    pub index: usize,
-    /// Number of tasks, greater than `index`.
-    pub count: usize,
-}
-
-/// Outcome of a task.
-#[derive(Debug)]
-pub enum TaskOutcome {
-    /// All runs are finished; the task completed the directory.
-    Complete(Box<CompletedExperiment>),
-    /// Other tasks are not finished; the last one completes the directory.
-    Waiting {
-        /// Finished runs of all tasks.
-        finished: usize,
-        /// Runs of the plan.
-        total: usize,
-    },
-}
-
-/// Makes one task's runs of `plan`. Tasks may use one directory concurrently, from several
-/// processes and machines.
-pub fn execute_task(
-    plan: &RunPlan,
-    options: &ExecuteOptions<'_>,
-    task: Task,
-) -> Result<TaskOutcome, LabError> {
-    let session = Session::new(plan, options)?;
-    session.attempt(false, &outputs::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
-}
-
-/// Makes the runs of a task, and completes the directory if no other run is missing.
-fn do_task(
-    session: &Session<'_>,
-    (dir, jobs): (&RunDir, usize),
-    task: Task,
-) -> Result<TaskOutcome, LabError> {
-    let &Session { plan, options, ref keys, .. } = session;
-    let all = || keys.iter().zip(&plan.runs);
-    let own: Vec<_> = all().skip(task.index).step_by(task.count.max(1)).collect();
-    let todo: Vec<_> =
-        own.iter().copied().filter(|(k, s)| !dir.is_run_intact(k, &s.hash)).collect();
-    let kept = own.len() - todo.len();
-    (options.progress)(RunProgress::Planned { runs: own.len(), kept });
-    let done = run_and_keep(dir, &todo, (options, jobs))?.into_iter().flatten().count();
-    if done < todo.len() {
-        let (finished, total) = (kept + done, own.len());
-        return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
-    }
-    let total = keys.len();
-    let finished = all().filter(|(key, spec)| dir.has_run(key, &spec.hash)).count();
-    if finished < total {
-        return Ok(TaskOutcome::Waiting { finished, total });
-    }
-    // A run of another task may be damaged; the task that completes the directory repeats it.
-    let mut runs = kept_runs(dir, plan, keys);
-    run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
-    let finished = complete(session, dir, runs, &outputs::write)?;
-    Ok(TaskOutcome::Complete(Box::new(finished)))
-}
-
 /// Keeps the runs of complete results with other seeds that are in the plan too.
 fn keep_matching_runs(
     dir: &RunDir,
@@ -151,9 +93,10 @@ fn keep_matching_runs(
     plan: &RunPlan,
     keys: &[RunKey],
 ) -> Result<(), LabError> {
-    let Some(complete) = before.filter(|m| m.status == DirectoryStatus::Complete) else {
-        return Ok(());
+    let usable = |m: &&Manifest| {
+        m.status == DirectoryStatus::Complete && m.program.as_deref() == Some(program_digest())
     };
+    let Some(complete) = before.filter(usable) else { return Ok(()) };
     let mut planned: BTreeMap<&str, Vec<&RunKey>> = BTreeMap::new();
     for (key, spec) in keys.iter().zip(&plan.runs) {
         planned.entry(&spec.hash).or_default().push(key);
@@ -171,7 +114,7 @@ fn keep_matching_runs(
 }
 
 /// Returns the runs of the plan that the directory already has.
-fn kept_runs(
+pub(crate) fn kept_runs(
     dir: &RunDir,
     plan: &RunPlan,
     keys: &[RunKey],
@@ -184,16 +127,46 @@ fn kept_runs(
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
 
+/// Markers of the runs that this session has started, by number.
+#[derive(Default)]
+struct Markers(Mutex<BTreeMap<u32, RunMarker>>);
+
+impl Markers {
+    fn add(&self, key: &RunKey, marker: RunMarker) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.run, marker);
+    }
+
+    fn take(&self, key: &RunKey) -> Option<RunMarker> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key.run)
+    }
+}
+
 /// Makes `todo` and stores each run when it is finished. Returns them in the same order, with
 /// `None` for runs after the caller's stop.
-fn run_and_keep(
+pub(crate) fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
     (options, jobs): (&ExecuteOptions<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &ExecuteOptions { threads, stop, progress, backend, limits, share, .. } = options;
+    let &ExecuteOptions { threads, stop, backend, limits, share, .. } = options;
+    let hashes: BTreeMap<u32, &str> =
+        todo.iter().map(|(key, spec)| (key.run, spec.hash.as_str())).collect();
+    let markers = Markers::default();
+    let progress = |progress: RunProgress<'_>| {
+        if let RunProgress::Started(key) = progress
+            && let Some(hash) = hashes.get(&key.run)
+            // A marker is information only. If it cannot be written, the run cannot be saved
+            // either, and that is reported.
+            && let Ok(marker) = dir.mark_started(key, hash, options.worker)
+        {
+            markers.add(key, marker);
+        }
+        (options.progress)(progress);
+    };
+    let progress = &progress;
     let schedule = Schedule { jobs, threads, stop, progress, backend, limits, share };
-    schedule.run(todo, options.clock, &|FinishedRun { index, completed, wall, shared_from }| {
+    let runs = schedule.run(todo, options.clock, &|run| {
+        let FinishedRun { index, completed, wall, shared_from } = run;
         let (key, spec) = todo[index];
         let CompletedRun { tables, measured, threads } = completed;
         let run = ManifestRun {
@@ -207,13 +180,20 @@ fn run_and_keep(
             shared_from: shared_from.map(|key| key.point.clone()),
         };
         dir.save_run(&run, tables)?;
+        drop(markers.take(key));
         let facts = RunFacts::new(key, tables, &run.size_classes);
         Ok((run, facts))
-    })
+    });
+    if let Err(error) = &runs
+        && let Some(marker) = error.failed_run().and_then(|key| markers.take(key))
+    {
+        marker.fail(&error.to_string());
+    }
+    runs
 }
 
 /// Makes the runs of the plan that are `None`.
-fn run_missing(
+pub(crate) fn run_missing(
     dir: &RunDir,
     plan: &RunPlan,
     keys: &[RunKey],
@@ -231,23 +211,27 @@ fn run_missing(
 }
 
 /// Execution of a plan into a directory.
-struct Session<'a> {
-    plan: &'a RunPlan,
-    options: &'a ExecuteOptions<'a>,
-    keys: Vec<RunKey>,
-    planned: Manifest,
+pub(crate) struct Session<'a> {
+    pub(crate) plan: &'a RunPlan,
+    pub(crate) options: &'a ExecuteOptions<'a>,
+    pub(crate) keys: Vec<RunKey>,
+    pub(crate) planned: Manifest,
 }
 
 /// Attempts of a session whose files another process removes.
 const ATTEMPTS: usize = 4;
 
 impl<'a> Session<'a> {
-    fn new(plan: &'a RunPlan, options: &'a ExecuteOptions<'a>) -> Result<Self, LabError> {
+    pub(crate) fn new(
+        plan: &'a RunPlan,
+        options: &'a ExecuteOptions<'a>,
+    ) -> Result<Self, LabError> {
         backend::check(plan, options.backend)?;
         Ok(Self { plan, options, keys: keys(plan), planned: manifest(plan, options)? })
     }
 
-    fn holds(&self, manifest: &Manifest) -> bool {
+    /// Returns whether a directory is complete and holds exactly the runs of the plan.
+    pub(crate) fn holds(&self, manifest: &Manifest) -> bool {
         holds(manifest, self.plan, &self.keys)
     }
 
@@ -257,7 +241,7 @@ impl<'a> Session<'a> {
     /// Another process may complete the directory meanwhile and remove files in use here; then the
     /// work of this session is not needed. It may also restart the directory, or remove runs that
     /// its own plan lacks; those runs are repeated.
-    fn attempt<T: From<CompletedExperiment>>(
+    pub(crate) fn attempt<T: From<CompletedExperiment>>(
         &self,
         mut afresh: bool,
         write_outputs: &OutputWriter<'_>,
@@ -297,12 +281,6 @@ impl<'a> Session<'a> {
     }
 }
 
-impl From<CompletedExperiment> for TaskOutcome {
-    fn from(finished: CompletedExperiment) -> Self {
-        Self::Complete(Box::new(finished))
-    }
-}
-
 /// Executes a plan as [`execute`] does, with a report of another kind.
 pub fn execute_as(
     plan: &RunPlan,
@@ -316,16 +294,21 @@ pub fn execute_as(
         let kept = runs.iter().flatten().count();
         (options.progress)(RunProgress::Planned { runs: keys.len(), kept });
         run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
-        complete(&session, dir, runs, write_outputs)
+        complete(&session, dir, runs, write_outputs, &|runs| dir.merge(runs))
     })
 }
 
-/// Merges the runs, which must be complete, and writes everything that follows from them.
-fn complete(
+/// Writes the tables of a directory from its finished runs, which are in the order of the plan.
+pub(crate) type TableWriter<'a> = dyn Fn(&[ManifestRun]) -> Result<(), RecordError> + 'a;
+
+/// Merges the runs, which must be complete, by `write_tables`, and writes everything that follows
+/// from them.
+pub(crate) fn complete(
     session: &Session<'_>,
     dir: &RunDir,
     runs: Vec<Option<(ManifestRun, RunFacts)>>,
     write_outputs: &OutputWriter<'_>,
+    write_tables: &TableWriter<'_>,
 ) -> Result<CompletedExperiment, LabError> {
     let &Session { plan, options, .. } = session;
     let total = runs.len();
@@ -346,7 +329,7 @@ fn complete(
         return load_results(&dir, complete);
     }
     (options.progress)(RunProgress::Writing);
-    dir.merge(&entries)?;
+    write_tables(&entries)?;
     dir.write("scenario.toml", options.source)?;
     let mut files = vec!["scenario.toml".to_owned()];
     for (scheme, spec) in resolved(plan) {
@@ -440,6 +423,8 @@ fn manifest(plan: &RunPlan, options: &ExecuteOptions<'_>) -> Result<Manifest, La
         schema: MANIFEST_SCHEMA.to_owned(),
         status: DirectoryStatus::Interrupted,
         version: crate::VERSION.to_owned(),
+        program: Some(program_digest().to_owned()),
+        selection: None,
         scenario: plan.name.clone(),
         title: plan.title.clone(),
         description: description(plan),

@@ -13,8 +13,11 @@
 //! ([`RunDir::lock_exclusive`]); a late process finds the directory complete.
 
 mod checksums;
+mod part;
 mod partial;
+mod running;
 mod split;
+mod survey;
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -39,7 +42,10 @@ use crate::table::{self, TableOrigin};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
 use checksums::Checksums;
+pub use part::PART_PLAN;
 use partial::PARTIAL;
+pub use running::{RunMarker, StartedRun};
+pub use survey::SurveyedDir;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -73,6 +79,8 @@ pub struct RunDir {
     checksums: Checksums,
     /// Origin of the tables that are written.
     origin: TableOrigin,
+    /// Digest of the program whose partial runs count here.
+    program: Option<String>,
 }
 
 /// The schema of a manifest of any version.
@@ -104,21 +112,24 @@ impl RunDir {
     /// manifest.
     ///
     /// Runs that another session finished are kept, unless `afresh`. A directory with foreign
-    /// files, or with results of another scenario or version, is rejected.
+    /// files, or with results of another scenario or version, is rejected. So is an unfinished one
+    /// of another program, and a part with other runs.
     pub fn begin(
         root: &Path,
         manifest: &Manifest,
         afresh: bool,
     ) -> Result<(Self, Option<Manifest>), RecordError> {
-        let mut dir = Self {
-            root: root.to_path_buf(),
-            checksums: Checksums::default(),
-            origin: TableOrigin::of(manifest),
-        };
+        let mut dir = Self::of(root, manifest);
+        dir.program.clone_from(&manifest.program);
         let mut before = None;
         if root.join(MANIFEST).exists() {
             match dir.manifest() {
-                Ok(found) if found.identity() == manifest.identity() => before = Some(found),
+                Ok(found) if found.identity() == manifest.identity() => {
+                    if !afresh {
+                        check_task(root, &found, manifest)?;
+                    }
+                    before = Some(found);
+                }
                 Ok(_) if afresh => {}
                 Ok(found) => {
                     return Err(RecordError::Stale {
@@ -150,7 +161,8 @@ impl RunDir {
             // An unchanged manifest is not rewritten: another process may be completing the
             // directory.
             Some(found)
-                if found.status == DirectoryStatus::Interrupted && !found.has_same_plan(&begun) =>
+                if found.status == DirectoryStatus::Interrupted && !found.has_same_plan(&begun)
+                    || found.status == DirectoryStatus::Part =>
             {
                 dir.write_manifest(begun)?;
             }
@@ -170,14 +182,28 @@ impl RunDir {
     /// Opens a directory of complete results. Its files are checked as they are read.
     pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
         let manifest = read_manifest(root)?;
+        let mut dir = Self::of(root, &manifest);
+        if let Some(selection) = &manifest.selection {
+            let runs = selection.to_string();
+            return Err(RecordError::IsPart { path: root.to_path_buf(), runs });
+        }
         if manifest.status == DirectoryStatus::Interrupted {
-            let wanted = manifest.schemes.len() * manifest.points.len() * manifest.seeds.len();
-            let finished = partial::count(root);
+            let wanted = manifest.planned_runs();
+            let finished = dir.partial_runs();
             return Err(RecordError::Interrupted { path: root.to_path_buf(), finished, wanted });
         }
-        let checksums = Checksums::of(&manifest.files, remedy(&manifest));
-        let origin = TableOrigin::of(&manifest);
-        Ok((Self { root: root.to_path_buf(), checksums, origin }, manifest))
+        dir.checksums = Checksums::of(&manifest.files, remedy(&manifest));
+        Ok((dir, manifest))
+    }
+
+    /// The directory at `root`, whose tables are those of `manifest`.
+    fn of(root: &Path, manifest: &Manifest) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            checksums: Checksums::default(),
+            origin: TableOrigin::of(manifest),
+            program: None,
+        }
     }
 
     /// The path of the directory.
@@ -468,6 +494,29 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             Err(RecordError::json(&path, &message))
         }
     }
+}
+
+/// Rejects a directory that `found` describes if `wanted` would mix other runs into it.
+fn check_task(root: &Path, found: &Manifest, wanted: &Manifest) -> Result<(), RecordError> {
+    let path = || root.to_path_buf();
+    if found.selection != wanted.selection {
+        let runs = |m: &Manifest| {
+            m.selection.as_ref().map_or_else(|| "all runs".to_owned(), |s| format!("`{s}`"))
+        };
+        return Err(RecordError::OtherRuns {
+            path: path(),
+            found: runs(found),
+            wanted: runs(wanted),
+        });
+    }
+    if found.status != DirectoryStatus::Complete && found.program != wanted.program {
+        return Err(RecordError::OtherProgram {
+            path: path(),
+            found: found.program_text().to_owned(),
+            wanted: wanted.program_text().to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Reads merged tables run by run, in the order of the plan.

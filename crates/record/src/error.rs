@@ -59,6 +59,15 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory holds no results.
+    #[error(
+        "{} holds no lowtide results; name a directory that `lowtide run` writes",
+        path.display()
+    )]
+    NoResults {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory holds results of another scenario or version.
     #[error(
         "{} holds results of {found}, not of {wanted}; choose another directory with -o, \
@@ -72,6 +81,50 @@ pub enum RecordError {
         found: String,
         /// The results to be written.
         wanted: String,
+    },
+    /// The unfinished directory was begun by another program.
+    #[error(
+        "{} was begun by another program ({found}, this one is {wanted}), and runs of two programs \
+         are never mixed; continue with that program, or make its runs again with `--afresh`",
+        path.display()
+    )]
+    OtherProgram {
+        /// The directory.
+        path: PathBuf,
+        /// Digest of the program that began it.
+        found: String,
+        /// Digest of this program.
+        wanted: String,
+    },
+    /// The directory is that of another task of the same plan.
+    #[error("{} is for {found} of this plan, not for {wanted}; choose another directory", path.display())]
+    OtherRuns {
+        /// The directory.
+        path: PathBuf,
+        /// Options of its runs.
+        found: String,
+        /// Options of the requested runs.
+        wanted: String,
+    },
+    /// A part is no run directory.
+    #[error(
+        "{} holds only the runs `{runs}` of a plan; `lowtide merge OUT {} ...` with all parts makes \
+         a run directory",
+        path.display(), path.display()
+    )]
+    IsPart {
+        /// The part.
+        path: PathBuf,
+        /// Options of its runs.
+        runs: String,
+    },
+    /// The directory cannot be merged.
+    #[error("{} {reason}", path.display())]
+    NotMergeable {
+        /// The directory.
+        path: PathBuf,
+        /// The reason and the remedy.
+        reason: String,
     },
     /// The results are not complete.
     #[error(

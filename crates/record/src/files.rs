@@ -27,7 +27,7 @@ const TEMP_EXTENSION: &str = "tmp";
 
 /// A unique temporary name for `path` until it is renamed, as several processes on several machines
 /// may write to one directory.
-pub(crate) fn temp_path(path: &Path) -> PathBuf {
+pub fn temp_path(path: &Path) -> PathBuf {
     static PROCESS: LazyLock<u64> = LazyLock::new(process_tag);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
@@ -215,6 +215,12 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(RecordError::io("rename to", to))
 }
 
+/// Renames a finished directory into place, durably. `to` may be an empty directory.
+pub fn place_directory(from: &Path, to: &Path) -> Result<(), RecordError> {
+    rename(from, to)?;
+    sync_parent(to)
+}
+
 /// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     match fs::remove_file(path) {
@@ -225,7 +231,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
 
 /// Removes a directory and its content, if it exists. The removal is atomic: concurrent readers
 /// never see a part of it.
-pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
+pub fn remove_directory(path: &Path) -> Result<(), RecordError> {
     let going = temp_path(path);
     let removed = fs::rename(path, &going).and_then(|()| fs::remove_dir_all(&going));
     match removed {

@@ -17,6 +17,7 @@ mod key;
 mod manifest;
 mod parquet;
 mod renamed;
+mod selection;
 mod table;
 mod text;
 mod trace;
@@ -24,9 +25,13 @@ mod trace;
 pub use convert::RunTables;
 pub use dictionary::{ColumnDescription, TableDescription, dictionary};
 pub use digest::{combine as combine_digests, hex as digest_text};
-pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
+pub use dir::{
+    OPTIONAL_TABLES, PART_PLAN, QUERIES, RunDir, RunMarker, RunReader, SampledSeries, StartedRun,
+    SurveyedDir, TABLES,
+};
 pub use error::RecordError;
-pub use files::{FileEntry, write_atomic, write_atomic_with};
+pub use files::{FileEntry, place_directory, remove_directory, temp_path};
+pub use files::{write_atomic, write_atomic_with};
 pub use frame::{DataFrame, FrameColumn, FrameValues};
 pub use key::{RunKey, SweepPoint};
 pub use manifest::{
@@ -34,6 +39,7 @@ pub use manifest::{
     SchemeOverride, SharedRuns, TimingReport,
 };
 pub use renamed::{renamed_column, renamed_table};
+pub use selection::RunSelection;
 pub use table::TABLES_SCHEMA;
 pub use text::{TextColumn, TextTable, read_table};
 pub use trace::{TRACE_TABLES, TraceTables};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileEntry;
 use crate::key::{RunKey, SweepPoint};
+use crate::selection::RunSelection;
 
 /// Value of [`Manifest::schema`].
 pub const SCHEMA: &str = "lowtide.manifest/3";
@@ -22,6 +23,8 @@ pub enum DirectoryStatus {
     Complete,
     /// Only finished runs are present, under `partial/`.
     Interrupted,
+    /// All runs of [`Manifest::selection`] are present, under `partial/`.
+    Part,
 }
 
 /// One finished run.
@@ -157,6 +160,12 @@ pub struct Manifest {
     pub status: DirectoryStatus,
     /// Version of the tool.
     pub version: String,
+    /// Digest of the program that makes the runs; `None` in older directories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The runs of a part, in a separate directory; `None` for all runs of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<RunSelection>,
     /// Name of the scenario.
     pub scenario: String,
     /// Its title.
@@ -196,15 +205,15 @@ pub struct Manifest {
     pub unfinished: u64,
     /// Flows whose connection failed.
     pub failed: u64,
-    /// The finished runs, in plan order; only if complete.
+    /// The finished runs, in plan order; only if the directory or the part is complete.
     pub runs: Vec<ManifestRun>,
-    /// All other files; only if complete.
+    /// All other files; only if the directory or the part is complete.
     pub files: Vec<FileEntry>,
 }
 
 impl Manifest {
     /// Identity of comparable results: the same tool, scenario and backend.
-    pub(crate) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         let mut by = String::new();
         if let Some(Backend { name, kernel, choices }) = &self.backend {
             by = format!(", {name} on Linux {kernel}");
@@ -216,8 +225,18 @@ impl Manifest {
         format!("{} {} (lowtide {}{by})", self.scenario, self.scenario_hash, self.version)
     }
 
+    /// The digest of the program, as messages show it.
+    pub fn program_text(&self) -> &str {
+        self.program.as_deref().unwrap_or("unknown")
+    }
+
+    /// Number of runs of the plan.
+    pub fn planned_runs(&self) -> usize {
+        self.schemes.len() * self.points.len() * self.seeds.len()
+    }
+
     /// Whether both describe the same runs.
-    pub(crate) fn has_same_plan(&self, other: &Self) -> bool {
+    pub fn has_same_plan(&self, other: &Self) -> bool {
         self.schemes == other.schemes && self.points == other.points && self.seeds == other.seeds
     }
 }

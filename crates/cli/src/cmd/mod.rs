@@ -20,6 +20,7 @@ pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod man;
 pub(crate) mod matrix;
+pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
 pub(crate) mod plan;
@@ -27,6 +28,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod status;
 pub(crate) mod switch_config;
 pub(crate) mod table;
 #[cfg(real_packets)]

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use lowtide_lab::{
-    Backend, CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, Task, TaskOutcome,
+    Backend, CompletedExperiment, ExecuteOptions, LabError, PartOutcome, ResourceLimits,
+    TaskOutcome,
 };
-use lowtide_lab::{default_dir_for_backend, execute, execute_task};
-use lowtide_record::Manifest;
+use lowtide_lab::{default_dir_for_backend, execute, execute_part, execute_task};
+use lowtide_record::{Manifest, ManifestRun, RunSelection};
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::machine;
 use crate::output::Output;
 use crate::progress::ProgressReporter;
-use show::show;
+pub(super) use show::show;
 
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), CommandError> {
     let backend = backend(args.backend, &args.real)?;
@@ -39,13 +40,15 @@ pub(super) fn run_by(
     if !args.trace.is_empty() {
         scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
+    let selection = selection(args)?;
     let plan = super::expand(&scenario, out)?;
+    let dir = args.part.as_deref().or(args.out.as_deref());
     #[cfg(real_packets)]
     if args.backend == crate::args::BackendArg::Uml && !lowtide_uml::is_inside() {
-        return super::uml::rerun_inside(args.out.as_deref(), out);
+        return super::uml::rerun_inside(dir, out);
     }
     let runner = PlanRunner {
-        out: args.out.as_deref(),
+        out: dir,
         jobs: args.jobs,
         threads: args.threads,
         discard_existing: args.afresh,
@@ -55,17 +58,25 @@ pub(super) fn run_by(
     };
     // A run directory repeats its runs without the files beside the scenario.
     let source = scenario.text_with_files();
-    let finished = match args.index.zip(args.of) {
+    let finished = match selection {
         None => runner
             .run_plan(&plan, &source, out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
-        Some((index, of)) => match runner
-            .run_task(&plan, &source, out, Task { index, count: of })
+        Some(selection) if args.part.is_some() => {
+            let work =
+                |options: &ExecuteOptions<'_>| execute_part(&scenario, &plan, options, &selection);
+            let part = runner
+                .run_plan(&plan, &source, out, &work)
+                .map_err(|failure| failure.located_in(&scenario))?;
+            return print_part(&part, &runner.dir(&plan), out);
+        }
+        Some(selection) => match runner
+            .run_plan(&plan, &source, out, &|options| execute_task(&plan, options, &selection))
             .map_err(|failure| failure.located_in(&scenario))?
         {
             TaskOutcome::Complete(finished) => *finished,
             TaskOutcome::Waiting { finished, total } => {
-                return print_task(index, [finished, total], &runner.dir(&plan), out);
+                return print_task(&selection, [finished, total], &runner.dir(&plan), out);
             }
         },
     };
@@ -74,6 +85,21 @@ pub(super) fn run_by(
         print_fidelity(&finished.manifest, out);
     }
     check_failed_flows(&finished)
+}
+
+/// Returns the runs that the arguments select; `None` for all.
+fn selection(args: &RunArgs) -> Result<Option<RunSelection>, CommandError> {
+    let slice = args.index.zip(args.of).map(|(index, of)| RunSelection::Slice { index, of });
+    let selection = slice.or_else(|| args.runs.clone());
+    let wrong = match (&selection, &args.part) {
+        (None, Some(_)) => ("--part needs the runs of the part", "add --index I --of N, or --runs"),
+        (Some(_), None) if args.afresh => (
+            "a task cannot discard runs that other tasks finished",
+            "remove the directory before the first task, or use --part",
+        ),
+        _ => return Ok(selection),
+    };
+    Err(CommandError::Usage(wrong.0.to_owned(), Some(wrong.1.to_owned())))
 }
 
 /// Prints timing accuracy and remarks of runs on real packets, each remark once.
@@ -113,7 +139,8 @@ const MAX_REMARKS: usize = 12;
 struct TaskOutput {
     schema: &'static str,
     version: &'static str,
-    index: usize,
+    /// Null if the runs are listed.
+    index: Option<usize>,
     finished: usize,
     total: usize,
     dir: PathBuf,
@@ -121,18 +148,57 @@ struct TaskOutput {
 
 /// Prints the result of a task that is not the last.
 fn print_task(
-    index: usize,
+    selection: &RunSelection,
     [finished, total]: [usize; 2],
     dir: &Path,
     out: Output,
 ) -> Result<(), CommandError> {
+    let index = match selection {
+        RunSelection::Slice { index, .. } => Some(*index),
+        RunSelection::Listed { .. } => None,
+    };
     if out.json {
         let (schema, version) = ("lowtide.task/1", env!("CARGO_PKG_VERSION"));
         return out.json(&TaskOutput { schema, version, index, finished, total, dir: dir.into() });
     }
     out.text(&format!(
-        "task {index} is done: {finished} of {total} runs are in {}; the last task completes the directory",
+        "the task {selection} is done: {finished} of {total} runs are in {}; the last task completes the directory",
         dir.display()
+    ))
+}
+
+#[derive(Serialize)]
+struct PartOutput<'a> {
+    schema: &'static str,
+    version: &'static str,
+    dir: &'a Path,
+    scenario: &'a str,
+    scenario_hash: &'a str,
+    program: Option<&'a str>,
+    total: usize,
+    runs: &'a [ManifestRun],
+}
+
+/// Prints a finished part.
+fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), CommandError> {
+    let PartOutcome { manifest, total } = part;
+    if out.json {
+        return out.json(&PartOutput {
+            schema: "lowtide.part/1",
+            version: env!("CARGO_PKG_VERSION"),
+            dir,
+            scenario: &manifest.scenario,
+            scenario_hash: &manifest.scenario_hash,
+            program: manifest.program.as_deref(),
+            total: *total,
+            runs: &manifest.runs,
+        });
+    }
+    let (count, dir) = (manifest.runs.len(), dir.display());
+    out.text(&format!(
+        "the part {dir} is finished: {count} of the {total} runs of {}; `lowtide merge OUT {dir} ...` \
+         merges all parts",
+        manifest.scenario
     ))
 }
 
@@ -154,22 +220,6 @@ impl PlanRunner<'_> {
     /// Output directory.
     pub(crate) fn dir(&self, plan: &RunPlan) -> PathBuf {
         self.out.map_or_else(|| default_dir_for_backend(plan, self.backend), Path::to_path_buf)
-    }
-
-    /// Runs one task of a job array.
-    fn run_task(
-        &self,
-        plan: &RunPlan,
-        source: &str,
-        out: Output,
-        task: Task,
-    ) -> Result<TaskOutcome, CommandError> {
-        if task.index >= task.count {
-            let message = format!("there is no task {} of {}", task.index, task.count);
-            let help = format!("tasks are numbered from 0: --index 0 to {}", task.count - 1);
-            return Err(CommandError::Usage(message, Some(help)));
-        }
-        self.run_plan(plan, source, out, &|options| execute_task(plan, options, task))
     }
 
     /// Runs the plan, with progress on stderr, until it is done or interrupted.
@@ -218,6 +268,7 @@ impl PlanRunner<'_> {
             backend: self.backend,
             limits,
             share: self.share,
+            worker: &machine::worker(),
         });
         bar.clear();
         if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer_threads(), self.threads) {
@@ -239,9 +290,29 @@ pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-/// The command line, quoted for a shell; the report shows it.
+/// Options that select some runs of a plan, each with a value.
+const SELECTING: [&str; 4] = ["--index", "--of", "--runs", "--part"];
+
+/// Removes the options that select some runs, so that the command makes all.
+fn for_all_runs(args: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut skip = false;
+    for arg in args {
+        if std::mem::take(&mut skip) {
+            continue;
+        }
+        match arg.split_once('=') {
+            None if SELECTING.contains(&arg.as_str()) => skip = true,
+            Some((name, _)) if SELECTING.contains(&name) => {}
+            _ => kept.push(arg),
+        }
+    }
+    kept
+}
+
+/// The command line for all runs of the plan, quoted for a shell; the report shows it.
 pub(crate) fn command() -> String {
-    let quoted = std::env::args().skip(1).map(|a| {
+    let quoted = for_all_runs(std::env::args().skip(1)).into_iter().map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
     });

@@ -19,6 +19,7 @@ mod process;
 mod publish;
 mod runs;
 mod small_commands;
+mod sweeps;
 mod switch_config;
 mod tails;
 mod unsafe_code;

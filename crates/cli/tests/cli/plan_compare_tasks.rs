@@ -7,33 +7,33 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 /// Creates a folder for this test.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).expect("a folder");
     dir
 }
 
-fn command(dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
     command.args(args).current_dir(dir);
     command
 }
 
-fn lowtide(dir: &Path, args: &[&str]) -> Output {
+pub(crate) fn lowtide(dir: &Path, args: &[&str]) -> Output {
     command(dir, args).output().expect("it runs")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
 /// Two endless flows at 1 Gbit/s with two schemes, for 30 ms.
-const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 schema = 1
 title = "Two flows"
 [run]

@@ -24,6 +24,7 @@ pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
         backend: None,
         limits: ResourceLimits::default(),
         share: true,
+        worker: "test",
     }
 }
 

@@ -8,6 +8,7 @@ mod concurrent_sessions;
 mod diff;
 mod fabric;
 mod flows;
+mod parts;
 mod session;
 mod sharing;
 mod sizing;

@@ -5,8 +5,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lowtide_lab::{
-    ExecuteOptions, LabError, RunProgress, Task, TaskOutcome, execute, execute_task, load, simulate,
+    ExecuteOptions, LabError, RunProgress, TaskOutcome, execute, execute_task, load, simulate,
 };
+use lowtide_record::RunSelection;
 
 use crate::common::{self, plan};
 
@@ -21,7 +22,9 @@ fn with<T>(
 
 fn task(dir: &Path, index: usize, of: usize) -> Result<TaskOutcome, LabError> {
     let go = AtomicBool::new(false);
-    with(dir, &go, &|_| {}, |options| execute_task(&plan(), options, Task { index, count: of }))
+    with(dir, &go, &|_| {}, |options| {
+        execute_task(&plan(), options, &RunSelection::Slice { index, of })
+    })
 }
 
 fn files(dir: &Path) -> Vec<String> {
@@ -57,8 +60,8 @@ fn a_task_does_its_own_runs_once() {
         started.fetch_add(usize::from(matches!(p, RunProgress::Started(_))), Ordering::Relaxed);
     };
     for expected in [3, 3] {
-        let task = Task { index: 3, count: 4 };
-        let done = with(temp.path(), &go, &count, |o| execute_task(&plan(), o, task)).unwrap();
+        let task = RunSelection::Slice { index: 3, of: 4 };
+        let done = with(temp.path(), &go, &count, |o| execute_task(&plan(), o, &task)).unwrap();
         assert!(matches!(done, TaskOutcome::Waiting { finished: 3, total: 12 }));
         assert_eq!(started.load(Ordering::Relaxed), expected);
     }

@@ -35,11 +35,14 @@ const REMEDY: &str = "the command that wrote it repeats this run";
 
 /// `run.json`.
 #[derive(Serialize, Deserialize)]
-struct PartialRun {
+pub(super) struct PartialRun {
     #[serde(flatten)]
-    run: ManifestRun,
+    pub(super) run: ManifestRun,
+    /// Digest of the program that made the run; `None` in older directories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) program: Option<String>,
     /// The tables of the run.
-    files: Vec<FileEntry>,
+    pub(super) files: Vec<FileEntry>,
 }
 
 impl RunDir {
@@ -75,7 +78,8 @@ impl RunDir {
         staging: &Path,
     ) -> Result<(), RecordError> {
         let (key, place) = (&run.key, self.partial(&run.key, &run.hash));
-        write_hashed(&staging.join(RUN_FILE), &PartialRun { run: run.clone(), files })?;
+        let program = self.program.clone();
+        write_hashed(&staging.join(RUN_FILE), &PartialRun { run: run.clone(), program, files })?;
         sync_directory(staging)?;
         // Another process may have done the same run; equal hashes are equal runs.
         if self.is_run_intact(key, &run.hash) {
@@ -99,6 +103,12 @@ impl RunDir {
         self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()
     }
 
+    /// The entry of a saved run, whose tables are not checked; `None` if it is missing or damaged.
+    pub fn saved_run(&self, key: &RunKey, hash: &str) -> Option<ManifestRun> {
+        let (run, _) = self.open_partial(key, hash).ok()?;
+        Some(ManifestRun { key: key.clone(), ..run })
+    }
+
     /// A run that another session finished, without its series; `None` if it is missing or damaged
     /// and must be repeated.
     pub fn load_run(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
@@ -112,13 +122,23 @@ impl RunDir {
     fn open_partial(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
         let root = self.partial(key, hash);
         let path = root.join(RUN_FILE);
-        let PartialRun { run, files } = read_hashed(&path, REMEDY)?;
+        let PartialRun { run, program, files } = read_hashed(&path, REMEDY)?;
         let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
             return Err(RecordError::damaged(&path, "it belongs to another run", REMEDY));
         }
+        if program != self.program {
+            return Err(RecordError::damaged(&path, "another program made it", REMEDY));
+        }
         let checksums = Checksums::of(&files, REMEDY.to_owned());
-        Ok((run, Self { root, checksums, origin: self.origin.clone() }))
+        Ok((run, Self { root, checksums, origin: self.origin.clone(), program }))
+    }
+
+    /// Number of partial runs.
+    pub(super) fn partial_runs(&self) -> usize {
+        let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return 0 };
+        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
+        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
     }
 
     /// Merges the saved runs, which must be complete, into the tables, in the order of `runs`.
@@ -127,13 +147,24 @@ impl RunDir {
     /// A partial run is missing or damaged ([`RecordError::is_lost_partial`]), or a table cannot be
     /// written.
     pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        self.merge_from(runs.iter().map(|run| (self, run)))
+    }
+
+    /// As [`Self::merge`], of runs that were saved in other directories.
+    ///
+    /// # Errors
+    /// As [`Self::merge`].
+    pub fn merge_from<'a>(
+        &self,
+        runs: impl Iterator<Item = (&'a Self, &'a ManifestRun)>,
+    ) -> Result<(), RecordError> {
         // Hashes of earlier tables no longer apply.
         self.checksums.clear();
-        let part = |run: &ManifestRun| {
-            let (_, part) = self.open_partial(&run.key, &run.hash)?;
+        let part = |(dir, run): (&Self, &ManifestRun)| {
+            let (_, part) = dir.open_partial(&run.key, &run.hash)?;
             Ok((run.key.clone(), part))
         };
-        let parts: Vec<_> = runs.iter().map(part).collect::<Result<_, RecordError>>()?;
+        let parts: Vec<_> = runs.map(part).collect::<Result<_, RecordError>>()?;
         self.merge_table::<RunRow>(&parts)?;
         self.merge_table::<FlowRow>(&parts)?;
         self.merge_table::<QueueRow>(&parts)?;
@@ -183,13 +214,6 @@ impl RunDir {
     }
 }
 
-/// Returns the number of partial runs of a directory.
-pub(super) fn count(root: &Path) -> usize {
-    let Ok(entries) = fs::read_dir(root.join(PARTIAL)) else { return 0 };
-    let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-    paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).count()
-}
-
 /// Writes the tables of a run.
 fn write_partial(writer: RunWriter<'_>, tables: &RunTables) -> Result<Vec<FileEntry>, RecordError> {
     make_directory(writer.place)?;
@@ -237,6 +261,8 @@ mod tests {
             schema: SCHEMA.into(),
             status: DirectoryStatus::Interrupted,
             version: "0".into(),
+            program: None,
+            selection: None,
             scenario: "small".into(),
             title: String::new(),
             description: None,

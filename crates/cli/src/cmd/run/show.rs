@@ -10,7 +10,7 @@ use super::{MAX_REMARKS, tails};
 use crate::error::CommandError;
 use crate::output::Output;
 
-pub(super) fn show(
+pub(in crate::cmd) fn show(
     plan: &RunPlan,
     finished: &CompletedExperiment,
     out: Output,

@@ -184,6 +184,8 @@ pub(crate) fn manifest() -> Manifest {
         schema: lowtide_record::MANIFEST_SCHEMA.into(),
         status: DirectoryStatus::Interrupted,
         version: "0.1.0".into(),
+        program: None,
+        selection: None,
         scenario: "small".into(),
         title: "A small one".into(),
         description: None,
