@@ -27,6 +27,8 @@ use lowtide_schema::{Param, Value, ValueError, ValueKind};
 use crate::settings::config::Config;
 use crate::{ack, cc, feedback};
 
+pub(crate) use nearest::nearest;
+
 /// The end of a connection that a switch belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
@@ -239,7 +241,7 @@ pub enum SwitchError {
 impl SwitchError {
     fn unknown(name: &str) -> Self {
         let names: Vec<String> = all().iter().map(Setting::name).collect();
-        Self::Unknown { name: name.to_string(), nearest: nearest::nearest(name, names) }
+        Self::Unknown { name: name.to_string(), nearest: nearest(name, names) }
     }
 }
 
@@ -248,10 +250,7 @@ impl fmt::Display for SwitchError {
         match self {
             Self::Unknown { name, nearest } => {
                 write!(f, "there is no switch `{name}`")?;
-                if !nearest.is_empty() {
-                    write!(f, "; did you mean `{}`?", nearest.join("` or `"))?;
-                }
-                Ok(())
+                suggest(f, nearest)
             }
             Self::Value { name, error, .. } => write!(f, "`{name}`: {error}"),
         }
@@ -259,3 +258,11 @@ impl fmt::Display for SwitchError {
 }
 
 impl core::error::Error for SwitchError {}
+
+/// Appends the names that may be meant to an error, if there are any.
+pub(crate) fn suggest(f: &mut fmt::Formatter<'_>, nearest: &[String]) -> fmt::Result {
+    if nearest.is_empty() {
+        return Ok(());
+    }
+    write!(f, "; did you mean `{}`?", nearest.join("` or `"))
+}

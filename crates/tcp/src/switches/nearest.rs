@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 /// Returns at most three of `names`, nearest first, that may be meant by `wrong`. A third of the
 /// longer name may differ, or one letter of a shorter one.
-pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
+pub(crate) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
     let mut scored: Vec<(usize, String)> = names
         .into_iter()
         .map(|name| {
