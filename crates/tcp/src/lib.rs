@@ -135,6 +135,12 @@ pub mod profile;
 pub mod scheme;
 pub mod switches;
 
+/// The programs of the pages for users of other stacks are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/howto/from-smoltcp.md")]
+#[doc = include_str!("../../../docs/howto/from-quinn-proto.md")]
+mod pages {}
+
 mod config_builder;
 mod connection;
 mod defence;
