@@ -4,9 +4,7 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
-use lowtide_schema::{Part, Registry};
 use lowtide_units::{Bytes, Duration};
 
 use crate::settings::config::Config;
@@ -100,13 +98,13 @@ impl ConfigBuilder {
     /// # Errors
     /// A profile, a scheme or a setting has an unknown name, or a setting does not accept its
     /// value.
-    pub fn build(self) -> Result<Arc<Config>, ConfigError> {
+    pub fn build(self) -> Result<Arc<Config>, SwitchError> {
         let mut config = Config::default();
         if let Some(name) = &self.profile {
-            find(&profile::REGISTRY, name)?.apply(&mut config)?;
+            profile::REGISTRY.get(name).map_err(SwitchError::Unknown)?.apply(&mut config)?;
         }
         if let Some(name) = &self.scheme {
-            find(&scheme::REGISTRY, name)?.apply(&mut config)?;
+            scheme::REGISTRY.get(name).map_err(SwitchError::Unknown)?.apply(&mut config)?;
         }
         for (name, value) in &self.settings {
             switches::set_text(&mut config, name, value)?;
@@ -114,52 +112,6 @@ impl ConfigBuilder {
         Ok(Arc::new(config))
     }
 }
-
-/// The part `name` of a registry.
-fn find<T: Part>(registry: &'static Registry<T>, name: &str) -> Result<&'static T, ConfigError> {
-    registry.find(name).ok_or_else(|| {
-        let names = registry.names().into_iter().map(ToString::to_string).collect();
-        let nearest = switches::nearest(name, names);
-        ConfigError::Unknown { kind: T::WHAT, name: name.to_string(), nearest }
-    })
-}
-
-/// Reason why a configuration cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// No profile or scheme has that name.
-    Unknown {
-        /// `profile` or `scheme`.
-        kind: &'static str,
-        /// The name as given.
-        name: String,
-        /// The nearest names that exist, best first; may be empty.
-        nearest: Vec<String>,
-    },
-    /// A switch or parameter does not exist or does not accept its value.
-    Switch(SwitchError),
-}
-
-impl From<SwitchError> for ConfigError {
-    fn from(error: SwitchError) -> Self {
-        Self::Switch(error)
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { kind, name, nearest } => {
-                write!(f, "there is no {kind} `{name}`")?;
-                switches::suggest(f, nearest)
-            }
-            Self::Switch(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::hint::cold_path;
 
 use lowtide_units::{HostStamp, Instant, Probe};
-use lowtide_wire::{Segment, SeqNum};
+use lowtide_wire::{IpVersion, Segment, SeqNum};
 
 use crate::cc::{self, CcEntry, CongestionControl};
 use crate::defence::ChallengeAckLimiter;
@@ -16,7 +16,6 @@ use crate::event::{CloseReason, Event, EventKind, PendingEvents, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
-use crate::ip::IpVersion;
 use crate::receive::receiver::{Accepted, Receiver};
 use crate::send::sender::Sender;
 use crate::settings::config::Config;

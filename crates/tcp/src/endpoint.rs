@@ -16,11 +16,10 @@ use core::hint::cold_path;
 use core::net::IpAddr;
 
 use lowtide_units::Instant;
-use lowtide_wire::{Flags, Segment, SeqNum};
+use lowtide_wire::{Flags, IpVersion, Segment, SeqNum};
 
 use crate::connection::Connection;
 use crate::event::{CloseReason, SegmentError};
-use crate::ip::IpVersion;
 use crate::receive::receiver::Accepted;
 use crate::settings::config::Config;
 use crate::state::State;

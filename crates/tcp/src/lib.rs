@@ -154,7 +154,6 @@ mod handshake;
 mod hostile;
 mod icmp;
 mod info;
-mod ip;
 mod loss;
 mod receive;
 mod send;
@@ -163,7 +162,7 @@ mod state;
 mod timers;
 mod transmit;
 
-pub use config_builder::{ConfigBuilder, ConfigError};
+pub use config_builder::ConfigBuilder;
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 pub use delay::DelayMode;
@@ -172,12 +171,13 @@ pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError}
 pub use event::{CloseReason, Event, SegmentError};
 pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
-pub use ip::IpVersion;
 pub use lowtide_schema::{
-    DefaultValue, Param, ParamError, RegisteredTwice, Value, ValueError, ValueKind, Values,
+    DefaultValue, Param, ParamError, RegisteredTwice, UnknownName, Value, ValueError, ValueKind,
+    Values,
 };
 pub use lowtide_units as units;
 pub use lowtide_wire as wire;
+pub use lowtide_wire::IpVersion;
 pub use receive::memory::DataKind;
 pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
@@ -188,4 +188,5 @@ pub use settings::config::{
 };
 pub use settings::params::Params;
 pub use state::State;
+pub use switches::SwitchError as ConfigError;
 pub use transmit::{Transmit, TransmitId};
