@@ -139,6 +139,30 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "publish",
+        about: "the packages of the published crates and their documentation; needs the crate registry",
+        minutes: 1,
+        steps: &[
+            step(&["cargo", "publish", "--workspace", "--dry-run", "--allow-dirty"]),
+            Step {
+                env: &[("RUSTDOCFLAGS", "-D warnings")],
+                command: &[
+                    "cargo",
+                    "doc",
+                    "--no-deps",
+                    "-p",
+                    "lowtide-units",
+                    "-p",
+                    "lowtide-schema",
+                    "-p",
+                    "lowtide-wire",
+                    "-p",
+                    "lowtide-tcp",
+                ],
+            },
+        ],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,

@@ -166,7 +166,7 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
                 None => error.to_string(),
             }
         }
-        switches::SwitchError::Value { .. } => error.to_string(),
+        _ => error.to_string(),
     })
 }
 

@@ -16,11 +16,13 @@ extern crate std;
 mod kind;
 mod param;
 mod registry;
+mod unknown_name;
 mod value;
 mod values;
 
 pub use kind::{DistributionOf, ValueError, ValueKind};
 pub use param::{DefaultValue, Param};
 pub use registry::{Part, RegisteredTwice, Registry};
+pub use unknown_name::UnknownName;
 pub use value::Value;
 pub use values::{ParamError, Values};

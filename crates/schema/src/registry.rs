@@ -4,11 +4,14 @@
 //! of the process; the packet path does not read it.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::panic::Location;
 
 use once_cell::race::OnceBox;
+
+use crate::unknown_name::UnknownName;
 
 /// A registered part: it has a name.
 pub trait Part: 'static {
@@ -111,6 +114,14 @@ impl<T: Part> Registry<T> {
     /// Returns the part of that name.
     pub fn find(&'static self, name: &str) -> Option<&'static T> {
         self.all().find(|part| part.name() == name)
+    }
+
+    /// As [`Self::find`], with an error that has the nearest names.
+    pub fn get(&'static self, name: &str) -> Result<&'static T, UnknownName> {
+        self.find(name).ok_or_else(|| {
+            let names = self.names().into_iter().map(String::from).collect();
+            UnknownName::new(T::WHAT, name, names)
+        })
     }
 
     /// Returns the names of all parts.

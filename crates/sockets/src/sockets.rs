@@ -86,9 +86,8 @@ impl<D: Default> Sockets<D> {
             Arrival::Refused(id, _) => (*id, None, false),
             Arrival::Opened(id) => (*id, None, true),
             Arrival::Completed(id, accepted) => (*id, Some(accepted), true),
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
-                return (arrival, None);
-            }
+            // Stray, TIME-WAIT, backlog full, cookie: no connection took it.
+            _ => return (arrival, None),
         };
         if is_new {
             let (local_port, remote_port) = (segment.dst_port, segment.src_port);
@@ -204,7 +203,8 @@ impl<D> Sockets<D> {
                 Event::Readable { upto } => conn.receive.set_readable(upto),
                 Event::PeerClosed => conn.peer_closed = true,
                 Event::Closed(reason) => conn.close_reason = Some(reason),
-                Event::Writable => {}
+                // Writable: a driver asks for the space.
+                _ => {}
             }
         }
         let look = |c: &Connection| (c.acked_upto(), c.state(), c.poll_timeout());

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::hint::cold_path;
 
 use lowtide_units::{HostStamp, Instant, Probe};
-use lowtide_wire::{Segment, SeqNum};
+use lowtide_wire::{IpVersion, Segment, SeqNum};
 
 use crate::cc::{self, CcEntry, CongestionControl};
 use crate::defence::ChallengeAckLimiter;
@@ -16,7 +16,6 @@ use crate::event::{CloseReason, Event, EventKind, PendingEvents, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
-use crate::ip::IpVersion;
 use crate::receive::receiver::{Accepted, Receiver};
 use crate::send::sender::Sender;
 use crate::settings::config::Config;
@@ -169,6 +168,7 @@ impl Connection {
 
     /// As [`Self::poll_transmit`], but writes to `out`, which saves a copy. False if there is
     /// nothing to send now; `out` is then unspecified.
+    #[doc(hidden)]
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
@@ -237,6 +237,7 @@ impl Connection {
 
     /// Discards data beyond the send buffer: writes that a blocking application has not completed
     /// when it is stopped. Returns the number of bytes.
+    #[doc(hidden)]
     pub fn discard_unsent(&mut self) -> u64 {
         self.snd.discard_unsent()
     }
@@ -288,6 +289,7 @@ impl Connection {
     }
 
     /// Retransmission timeouts so far: [`crate::Counters::rto_count`] alone.
+    #[doc(hidden)]
     pub const fn rto_count(&self) -> u64 {
         self.counters.rto_count
     }
@@ -325,6 +327,7 @@ impl Connection {
     /// True if no timer can end the connection before two retransmission timeouts from now. It is
     /// established, this end has sent no FIN, the peer has acknowledged data, nothing is backed
     /// off, and neither keep-alive nor the user timeout is on.
+    #[doc(hidden)]
     pub fn is_making_progress(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1)
             && !self.snd.fin_is_sent()

@@ -29,6 +29,7 @@ const ACCECN_SYN_TRIES: u32 = 2;
 
 /// The negotiated ECN mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum EcnMode {
     /// No ECN on this connection.
     #[default]

@@ -16,11 +16,10 @@ use core::hint::cold_path;
 use core::net::IpAddr;
 
 use lowtide_units::Instant;
-use lowtide_wire::{Flags, Segment, SeqNum};
+use lowtide_wire::{Flags, IpVersion, Segment, SeqNum};
 
 use crate::connection::Connection;
 use crate::event::{CloseReason, SegmentError};
-use crate::ip::IpVersion;
 use crate::receive::receiver::Accepted;
 use crate::settings::config::Config;
 use crate::state::State;
@@ -53,6 +52,7 @@ impl FourTuple {
 
 /// Outcome of an arriving segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Arrival {
     /// A connection accepted it.
     Taken(ConnId, Accepted),
@@ -75,6 +75,7 @@ pub enum Arrival {
 
 /// Reason why a port cannot be listened on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ListenError {
     /// The port has a listener already.
     InUse(u16),
@@ -91,6 +92,7 @@ impl core::error::Error for ListenError {}
 
 /// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum OpenError {
     /// A connection with the same four-tuple exists, or is in TIME-WAIT.
     InUse(FourTuple),
@@ -215,12 +217,14 @@ impl Endpoint {
 
     /// Sets the ISN of the next connection, opened or accepted. For tests near the wrap of the
     /// sequence space; a host never calls it.
+    #[doc(hidden)]
     pub const fn set_next_isn(&mut self, isn: SeqNum) {
         self.next_isn = Some(isn);
     }
 
     /// Sets the numbers of the next connection with `isn = random` or `timestamp-offset = random`.
     /// For tests near the wrap of both; a host never calls it.
+    #[doc(hidden)]
     pub fn set_next_draw(&mut self, isn: SeqNum, timestamp_offset: u32) {
         let draw = u64::from(timestamp_offset) << 32 | u64::from(isn.raw());
         self.secrets.next_draw = Some(draw);

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Reason for the end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CloseReason {
     /// Both ends closed and everything was acknowledged.
     Normal,
@@ -38,6 +39,7 @@ impl CloseReason {
 
 /// Notification for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// The handshake is over.
     Established,

@@ -10,6 +10,7 @@ use crate::state::State;
 
 /// Counters since the connection was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Counters {
     /// Payload bytes sent more than once.
     pub bytes_retrans: u64,
@@ -44,6 +45,7 @@ pub struct Counters {
 
 /// A snapshot of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// State.
     pub state: State,

@@ -10,6 +10,7 @@ pub struct TransmitId(pub u64);
 
 /// Segments to put on the wire. The driver copies the payload from its buffer.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Transmit {
     /// Identifier for [`crate::Connection::on_transmitted`].
     pub id: TransmitId,
@@ -27,6 +28,7 @@ pub struct Transmit {
     pub accecn: bool,
     /// The delayed-ACK timer released this acknowledgement. Not on the wire; simulators may pass it
     /// to the peer ([`lowtide_wire::RxMeta::delack_timeout`]).
+    #[doc(hidden)]
     pub delack_timeout: bool,
 }
 

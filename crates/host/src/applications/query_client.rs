@@ -128,7 +128,7 @@ impl World<'_> {
                 Event::Established if side.is_client() => {
                     self.flows.row_mut(side.flow()).established = Some(now);
                 }
-                Event::Established | Event::Writable => {}
+                _ => {}
             }
         }
         over

@@ -85,7 +85,7 @@ pub(crate) fn poll_flow_events(
                     progress.failed.get_or_insert(reason);
                 }
             }
-            Event::Established | Event::Readable { .. } | Event::Writable => {}
+            _ => {}
         }
     }
     over

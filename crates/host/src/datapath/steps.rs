@@ -313,7 +313,8 @@ impl World<'_> {
                 self.nodes.row_mut(host).set_side(id, named);
                 self.drive_conn(now, named, id, sched);
             }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
+            // Stray, TIME-WAIT, backlog full, cookie: no connection took it.
+            _ => {
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
                     tracer.rejected(named);

@@ -37,29 +37,28 @@ mod tests {
         let id = endpoint.connect(Instant::ZERO, host(1), 0, host(2), 5001, config).unwrap();
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
         // It sent at 10 ms; the RTT is 2 ms.
-        let sending = Info {
-            srtt: Some(Duration::from_ms(2)),
-            last_progress: at(10),
-            in_flight: 3_000,
-            snd_wnd: 60_000,
-            limited_by: LimitedBy::Cwnd,
-            ..endpoint.conn(id).unwrap().info()
-        };
+        let mut sending = endpoint.conn(id).unwrap().info();
+        sending.srtt = Some(Duration::from_ms(2));
+        sending.last_progress = at(10);
+        (sending.in_flight, sending.snd_wnd) = (3_000, 60_000);
+        sending.limited_by = LimitedBy::Cwnd;
         let of = |ms, info| of_sender(at(ms), &info);
         assert_eq!(of(14, sending), StallReason::Sending);
         assert_eq!(of(15, sending), StallReason::Rto, "it waits for the timer");
-        assert_eq!(of(11, Info { after_rto: true, ..sending }), StallReason::Rto);
-        let limited_by = LimitedBy::ReceiveWindow;
-        let window = Info { limited_by, in_flight: 0, ..sending };
+        let with = |mut info: Info, change: fn(&mut Info)| {
+            change(&mut info);
+            info
+        };
+        assert_eq!(of(11, with(sending, |i| i.after_rto = true)), StallReason::Rto);
+        let window = with(sending, |i| {
+            (i.limited_by, i.in_flight) = (LimitedBy::ReceiveWindow, 0);
+        });
         assert_eq!(of(99, window), StallReason::ReceiveWindow);
-        assert_eq!(
-            of(99, Info { in_flight: 1, ..window }),
-            StallReason::ReceiveWindow,
-            "a delayed ACK"
-        );
-        assert_eq!(of(99, Info { snd_wnd: 0, ..window }), StallReason::ZeroWindow);
-        let idle = Info { limited_by: LimitedBy::Application, ..window };
+        let outstanding = with(window, |i| i.in_flight = 1);
+        assert_eq!(of(99, outstanding), StallReason::ReceiveWindow, "a delayed ACK");
+        assert_eq!(of(99, with(window, |i| i.snd_wnd = 0)), StallReason::ZeroWindow);
+        let idle = with(window, |i| i.limited_by = LimitedBy::Application);
         assert_eq!(of(99, idle), StallReason::Application);
-        assert_eq!(of(11, Info { in_flight: 1, ..idle }), StallReason::Sending);
+        assert_eq!(of(11, with(idle, |i| i.in_flight = 1)), StallReason::Sending);
     }
 }

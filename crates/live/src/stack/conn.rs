@@ -69,10 +69,11 @@ pub(super) fn error(conn: &Conn) -> Option<io::Error> {
         CloseReason::Normal => return None,
         CloseReason::Refused => io::ErrorKind::ConnectionRefused,
         CloseReason::Reset => io::ErrorKind::ConnectionReset,
-        CloseReason::Aborted => io::ErrorKind::ConnectionAborted,
         CloseReason::TimedOut | CloseReason::UserTimeout | CloseReason::KeepAlive => {
             io::ErrorKind::TimedOut
         }
+        // Aborted.
+        _ => io::ErrorKind::ConnectionAborted,
     };
     Some(io::Error::new(kind, format!("{}: {}", conn.peer(), reason.name())))
 }

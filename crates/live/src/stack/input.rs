@@ -85,7 +85,8 @@ impl Stack {
             Arrival::Cookie => self.counters.cookies_sent += 1,
             Arrival::Stray => self.counters.stray += 1,
             Arrival::BacklogFull => self.counters.backlog_full += 1,
-            Arrival::Taken(..) | Arrival::Opened(_) | Arrival::TimeWait => {}
+            // Taken, opened, TIME-WAIT.
+            _ => {}
         }
         if let Some(key) = key {
             self.pump(now, key, batch);

@@ -358,6 +358,7 @@ fn pending_error(conn: &Conn) -> Option<Errno> {
             Some(Errno::ETIMEDOUT)
         }
         CloseReason::Reset if conn.peer_closed && !conn.write_shut => Some(Errno::EPIPE),
-        CloseReason::Reset => Some(Errno::ECONNRESET),
+        // Reset.
+        _ => Some(Errno::ECONNRESET),
     }
 }

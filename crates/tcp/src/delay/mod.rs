@@ -6,9 +6,9 @@
 //! offset and may drift. The offset is equal in all one-way delays, and subtracting the minimum
 //! removes it.
 //!
-//! - *The data receiver* ([`PendingEcho`]) stores `t1` and `t2` of unacknowledged segments and
+//! - *The data receiver* (`PendingEcho`) stores `t1` and `t2` of unacknowledged segments and
 //!   echoes them with `t3`. The time from `t2` to `t3` is its own delay and does not count.
-//! - *The data sender* ([`Baseline`]) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round
+//! - *The data sender* (`Baseline`) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round
 //!   trip without host delays, unaffected by drift. `t2 - t1` less its baseline is the queueing
 //!   delay.
 //! - *The driver* fills in `t1` and `t3` when a packet leaves and timestamps arrivals. If its

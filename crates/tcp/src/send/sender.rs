@@ -11,6 +11,7 @@ use crate::settings::config::Config;
 
 /// Reason why the sender stopped at its last attempt to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LimitedBy {
     /// No more data from the application.
     Application,
@@ -23,6 +24,19 @@ pub enum LimitedBy {
     /// The host's own queue holds enough data of this connection
     /// ([`crate::Connection::hold_data_until`]).
     HostQueue,
+}
+
+impl LimitedBy {
+    /// The limit as shown in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Cwnd => "cwnd",
+            Self::ReceiveWindow => "receive-window",
+            Self::SendBuffer => "send-buffer",
+            Self::HostQueue => "host-queue",
+        }
+    }
 }
 
 /// Minimum bytes of the send buffer that a segment in flight occupies. Without it, a peer with a

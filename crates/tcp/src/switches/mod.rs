@@ -10,7 +10,6 @@ mod defence;
 mod delay;
 mod field;
 mod liveness;
-mod nearest;
 mod receiver;
 mod sender;
 #[cfg(test)]
@@ -22,7 +21,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use lowtide_schema::{Param, Value, ValueError, ValueKind};
+use lowtide_schema::{Param, UnknownName, Value, ValueError, ValueKind};
 
 use crate::settings::config::Config;
 use crate::{ack, cc, feedback};
@@ -217,14 +216,10 @@ pub fn get_text(config: &Config, name: &str) -> Result<String, SwitchError> {
 
 /// Reason why a setting was rejected.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SwitchError {
-    /// No switch or parameter has that name.
-    Unknown {
-        /// The name as written.
-        name: String,
-        /// The nearest names that exist, best first; may be empty.
-        nearest: Vec<String>,
-    },
+    /// No switch, parameter, profile or scheme has that name.
+    Unknown(UnknownName),
     /// The value is not accepted.
     Value {
         /// The switch.
@@ -239,20 +234,14 @@ pub enum SwitchError {
 impl SwitchError {
     fn unknown(name: &str) -> Self {
         let names: Vec<String> = all().iter().map(Setting::name).collect();
-        Self::Unknown { name: name.to_string(), nearest: nearest::nearest(name, names) }
+        Self::Unknown(UnknownName::new("switch", name, names))
     }
 }
 
 impl fmt::Display for SwitchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, nearest } => {
-                write!(f, "there is no switch `{name}`")?;
-                if !nearest.is_empty() {
-                    write!(f, "; did you mean `{}`?", nearest.join("` or `"))?;
-                }
-                Ok(())
-            }
+            Self::Unknown(error) => error.fmt(f),
             Self::Value { name, error, .. } => write!(f, "`{name}`: {error}"),
         }
     }

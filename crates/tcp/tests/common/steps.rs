@@ -185,7 +185,9 @@ fn name(event: &Event) -> String {
             CloseReason::UserTimeout => "user-timeout",
             CloseReason::KeepAlive => "keep-alive",
             CloseReason::Aborted => "aborted",
+            other => panic!("{other:?} is new"),
         }
         .to_owned(),
+        other => panic!("{other:?} is new"),
     }
 }

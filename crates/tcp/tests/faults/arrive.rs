@@ -69,7 +69,6 @@ impl World {
             }
             Arrival::Stray => self.tally.strays += 1,
             Arrival::TimeWait => self.tally.time_waits += 1,
-            Arrival::Cookie | Arrival::Completed(..) => panic!("{arrival:?}: cookies are off"),
             Arrival::BacklogFull => {
                 assert!(
                     self.case.pairs.len() > self.case.backlog || !self.case.must_complete,
@@ -77,6 +76,7 @@ impl World {
                 );
                 self.tally.backlog_full += 1;
             }
+            other => panic!("{other:?}: cookies are off"),
         }
         while let Some((tuple, reply)) = self.hosts[side].poll_reply() {
             self.tally.replies += 1;

@@ -125,6 +125,7 @@ impl End {
             Event::Closed(reason) => {
                 self.reason = Some(reason);
             }
+            other => panic!("{other:?} is new"),
         }
     }
 

@@ -111,7 +111,7 @@ impl World {
             Some(CloseReason::KeepAlive) => {
                 assert!(end.plan.config.keep_alive, "{name}: not configured");
             }
-            None => panic!("{name}: no reason"),
+            other => panic!("{name}: closed with {other:?}"),
         }
     }
 

@@ -195,7 +195,7 @@ impl World {
                 self.progress[pair] = self.now;
                 self.add(self.now + Duration::from_ms(250), Job::Open(pair, side));
             }
-            Err(OpenError::NoPort) => panic!("no port among 16000"),
+            Err(other) => panic!("{other}, among 16000"),
         }
     }
 

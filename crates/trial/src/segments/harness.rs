@@ -201,7 +201,8 @@ impl Harness {
             // A SYN may match a connection in TIME-WAIT that it would supersede while the backlog
             // is full.
             Arrival::BacklogFull => {}
-            Arrival::Stray | Arrival::TimeWait | Arrival::Cookie => {
+            // Stray, TIME-WAIT, cookie.
+            _ => {
                 assert!(self.peers[peer].id.is_none(), "{arrival:?}: the peer has a connection");
             }
         }

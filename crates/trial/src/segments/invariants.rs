@@ -275,6 +275,7 @@ impl Invariants {
                 self.peer_closed = true;
             }
             Event::Closed(reason) => self.reason = Some(reason),
+            other => panic!("{other:?} is new"),
         }
     }
 

@@ -253,12 +253,6 @@ impl SenderRow {
 
     /// Returns the name of its limit in tables.
     pub const fn limited_by_name(&self) -> &'static str {
-        match self.limited_by {
-            LimitedBy::Application => "application",
-            LimitedBy::Cwnd => "cwnd",
-            LimitedBy::ReceiveWindow => "receive-window",
-            LimitedBy::SendBuffer => "send-buffer",
-            LimitedBy::HostQueue => "host-queue",
-        }
+        self.limited_by.name()
     }
 }

@@ -1,4 +1,4 @@
-//! Length of the IP header, the only fact about IP that a connection needs.
+//! The version of IP, and the lengths that follow from it.
 
 /// The version of IP that carries a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -12,6 +12,7 @@ pub enum IpVersion {
 
 impl IpVersion {
     /// Bytes of the fixed header.
+    #[inline]
     pub const fn header_len(self) -> u32 {
         match self {
             Self::V4 => 20,
@@ -20,12 +21,14 @@ impl IpVersion {
     }
 
     /// Bytes of the fixed headers of IP and TCP: MTU minus MSS (RFC 9293 §3.7.1).
+    #[inline]
     pub const fn headers_len(self) -> u32 {
         self.header_len() + 20
     }
 
     /// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1, MUST-15).
-    pub(crate) const fn default_mss(self) -> u16 {
+    #[inline]
+    pub const fn default_mss(self) -> u16 {
         match self {
             Self::V4 => 536,
             Self::V6 => 1220,

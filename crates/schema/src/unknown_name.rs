@@ -1,11 +1,43 @@
-//! Suggestion of the nearest existing names for a mistyped one.
+//! The error of a name that does not exist, with the nearest existing names.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
+
+/// A name that nothing has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct UnknownName {
+    /// The kind of thing that was named: `scheme`, `switch`.
+    pub what: &'static str,
+    /// The name as written.
+    pub name: String,
+    /// The nearest names that exist, best first; may be empty.
+    pub nearest: Vec<String>,
+}
+
+impl UnknownName {
+    /// The error for `name`, which is none of `names`.
+    pub fn new(what: &'static str, name: &str, names: Vec<String>) -> Self {
+        Self { what, name: name.to_string(), nearest: nearest(name, names) }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} `{}`", self.what, self.name)?;
+        if self.nearest.is_empty() {
+            return Ok(());
+        }
+        write!(f, "; did you mean `{}`?", self.nearest.join("` or `"))
+    }
+}
+
+impl core::error::Error for UnknownName {}
 
 /// Returns at most three of `names`, nearest first, that may be meant by `wrong`. A third of the
 /// longer name may differ, or one letter of a shorter one.
-pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
+fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
     let mut scored: Vec<(usize, String)> = names
         .into_iter()
         .map(|name| {
