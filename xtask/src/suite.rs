@@ -168,6 +168,15 @@ const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "package",
+        about: "Debian package, container image and component list, each with a run; needs cargo-deb, buildah, crun",
+        minutes: 12,
+        steps: &[
+            step(&["cargo", "check", "-p", "lowtide", "--no-default-features"]),
+            step(&["bash", "packaging/suite.sh"]),
+        ],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,

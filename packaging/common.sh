@@ -1,0 +1,37 @@
+# Shared by the scripts of this folder: variables, the build and its further files.
+# Source it with the profile as the argument: `dist` (the default), `release` or `dev`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+profile=${1:-dist}
+folder=$profile
+[ "$profile" != dev ] || folder=debug
+program=target/$folder/lowtide
+out=target/package
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+
+# Builds are to depend on the sources only: no paths of this machine, no time but the commit's.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+export SOURCE_DATE_EPOCH CARGO_INCREMENTAL=0
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+if [ "$profile" != dev ]; then
+    export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/lowtide --remap-path-prefix=$cargo_home=/cargo"
+fi
+
+# Builds the command, its man pages and completions.
+build() {
+    cargo build --locked -p lowtide --profile "$profile" --jobs "${JOBS:-2}"
+    rm -rf "$out/man" "$out/completions"
+    mkdir -p "$out/completions"
+    "$program" --quiet man "$out/man"
+    "$program" completions bash >"$out/completions/lowtide"
+    "$program" completions zsh >"$out/completions/_lowtide"
+    "$program" completions fish >"$out/completions/lowtide.fish"
+}
+
+# Ends the script with the status of a skipped part unless the program $1 exists.
+need() {
+    command -v "$1" >/dev/null || {
+        echo "skipped: $1 is missing; $2"
+        exit 77
+    }
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Writes the list of components (CycloneDX) of the command: target/package/lowtide.cdx.json.
+source "$(dirname "$0")/common.sh"
+need cargo-cyclonedx "\`cargo install cargo-cyclonedx --locked\` installs it"
+mkdir -p "$out"
+cargo cyclonedx --manifest-path crates/cli/Cargo.toml --format json --override-filename lowtide.cdx
+mv crates/cli/lowtide.cdx.json "$out/lowtide.cdx.json"
+find crates examples xtask -name lowtide.cdx.json -delete
+grep -q '"bomFormat": "CycloneDX"' "$out/lowtide.cdx.json"
+ls -l "$out/lowtide.cdx.json"
