@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lowtide_traffic::text_file::FileError;
 use lowtide_traffic::workload::UserFile;
@@ -50,6 +50,33 @@ impl Files for Directory {
         }
         let bytes = fs::read(&path).map_err(|e| e.to_string())?;
         String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+    }
+}
+
+/// Files that record what was read.
+#[derive(Debug)]
+pub(crate) struct RecordedFiles {
+    files: Arc<dyn Files>,
+    read: Mutex<BTreeMap<String, String>>,
+}
+
+impl RecordedFiles {
+    pub(crate) fn new(files: Arc<dyn Files>) -> Self {
+        Self { files, read: Mutex::default() }
+    }
+
+    /// Returns the texts by the names of their files.
+    pub(crate) fn into_texts(self) -> BTreeMap<String, String> {
+        self.read.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Files for RecordedFiles {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let text = self.files.read(name)?;
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.insert(name.to_owned(), text.clone());
+        Ok(text)
     }
 }
 

@@ -224,7 +224,17 @@ impl Scenario {
     /// # Errors
     /// Returns all errors of the file and the overrides.
     pub fn expand(&self) -> Result<RunPlan, ScenarioErrors> {
-        plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
+        self.expand_with(self.files.as_ref())
+    }
+
+    /// As [`Scenario::expand`], with other files.
+    pub(crate) fn expand_with(&self, files: &dyn Files) -> Result<RunPlan, ScenarioErrors> {
+        plan::expand(&self.name, &self.root, &self.sources, files)
+    }
+
+    /// The files that the scenario may name.
+    pub(crate) fn files(&self) -> Arc<dyn Files> {
+        Arc::clone(&self.files)
     }
 
     /// Returns an error about the value of a dotted key, or about a table, at its location. A
