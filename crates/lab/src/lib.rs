@@ -22,6 +22,7 @@ mod naming;
 mod offered_load;
 mod outputs;
 mod paths;
+mod plan_check;
 mod plots;
 mod queries;
 mod queues;
@@ -51,8 +52,8 @@ pub use facts::{GroupFacts, RunFacts};
 pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED};
 pub use interval::OverSeeds;
 pub use naming::point_text;
-pub use offered_load::{HIGH_LOAD, TierLoad, offered_load};
 pub use outputs::{charts, figures};
+pub use plan_check::{PlanCheck, TierCheck};
 pub use plots::{Sweep, axis_position};
 pub use queries::QueryFacts;
 pub use queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};
@@ -72,7 +73,7 @@ pub use tails::{
     significant,
 };
 pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
-pub use transports::{Mismatch, TransportFacts, Transports, planned_label};
+pub use transports::{Mismatch, TransportFacts, Transports};
 pub use warmup::Transient;
 
 /// Version of the tool.
