@@ -5,18 +5,18 @@ use std::path::Path;
 
 /// Memory limit of runs without `--memory`, bytes: 90 % of the available memory. `None` if the
 /// system reports none.
-pub(crate) fn memory() -> Option<u64> {
+pub fn memory() -> Option<u64> {
     available(Path::new("/")).map(|bytes| bytes / 10 * 9)
 }
 
 /// Resident memory of this process, bytes.
-pub(crate) fn resident() -> Option<u64> {
+pub fn resident() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// Free disk space for this user at `path` or its nearest existing ancestor, bytes.
 #[cfg(target_os = "linux")]
-pub(crate) fn free_disk(path: &Path) -> Option<u64> {
+pub fn free_disk(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find(|p| p.exists())?;
     let found = nix::sys::statvfs::statvfs(there).ok()?;
@@ -24,7 +24,7 @@ pub(crate) fn free_disk(path: &Path) -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn free_disk(_: &Path) -> Option<u64> {
+pub fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 

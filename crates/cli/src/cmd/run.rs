@@ -19,6 +19,7 @@ use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::invocation;
 use crate::machine;
 use crate::output::Output;
 use crate::progress::ProgressReporter;
@@ -239,7 +240,7 @@ pub(crate) fn processors() -> usize {
 
 /// The command line, quoted for a shell; the report shows it.
 pub(crate) fn command() -> String {
-    let quoted = std::env::args().skip(1).map(|a| {
+    let quoted = invocation::text_args().into_iter().map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
     });
