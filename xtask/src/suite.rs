@@ -139,6 +139,33 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "python",
+        about: "the Python package in a fresh virtual environment; needs Python 3.10, the package index",
+        minutes: 12,
+        steps: &[
+            step(&["python3", "-m", "venv", "--clear", "target/python-venv"]),
+            step(&["target/python-venv/bin/pip", "install", "-q", "maturin>=1.9,<2"]),
+            step(&[
+                "target/python-venv/bin/maturin",
+                "build",
+                "--locked",
+                "--profile",
+                "dev",
+                "--out",
+                "target/python-wheels",
+            ]),
+            step(&[
+                "target/python-venv/bin/pip",
+                "install",
+                "-q",
+                "--find-links",
+                "target/python-wheels",
+                "lowtide[test]",
+            ]),
+            step(&["target/python-venv/bin/python", "-m", "pytest", "-q"]),
+        ],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,

@@ -20,6 +20,8 @@ mod table;
 mod text;
 mod trace;
 
+pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+pub use arrow_schema::ffi::FFI_ArrowSchema;
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{OPTIONAL_TABLES, QUERIES, RunDir, RunReader, SampledSeries, TABLES};

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 33] = [
+const ORDER: [&str; 34] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -37,6 +37,7 @@ const ORDER: [&str; 33] = [
     "lowtide-uml",
     "lowtide-testbed",
     "lowtide",
+    "lowtide-python",
     "own-parts",
     "lowtide-trial",
     "lowtide-test-needs",
