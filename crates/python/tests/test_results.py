@@ -48,13 +48,13 @@ def test_an_absent_table_says_why(first_light) -> None:
 
 
 def test_percentiles_are_those_of_the_command(tmp_path) -> None:
-    result = lt.scenario("leaf-spine").run(seeds=2, schemes=["cubic", "dctcp"], out=tmp_path / "out")
+    result = lt.scenario("leaf-spine").run(
+        seeds=2, schemes=["cubic", "dctcp"], out=tmp_path / "out"
+    )
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     frame = result.slowdown(by="size", q=[0.5, 0.99])
     wanted = [
-        row
-        for row in summary["tails"]
-        if row["metric"] == "slowdown" and row["class"] is not None
+        row for row in summary["tails"] if row["metric"] == "slowdown" and row["class"] is not None
     ]
     assert wanted
     for row in wanted:

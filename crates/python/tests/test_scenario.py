@@ -28,7 +28,9 @@ def test_check_counts_runs_and_states_units() -> None:
 def test_values_of_all_types() -> None:
     scenario = lt.scenario("leaf-spine")
     assert "nagle = true" in scenario.set("transport.sender.nagle", True).to_toml()
-    assert scenario.set("run.seeds", 3).check().runs == 3 * scenario.set("run.seeds", 1).check().runs
+    assert (
+        scenario.set("run.seeds", 3).check().runs == 3 * scenario.set("run.seeds", 1).check().runs
+    )
     schemes = scenario.set("compare.schemes", ["cubic", "dctcp"]).check().schemes
     assert schemes == ["cubic", "dctcp"]
     swept = scenario.sweep("switch.mark.k", {"from": "10 pkt", "to": "30 pkt", "step": "10 pkt"})

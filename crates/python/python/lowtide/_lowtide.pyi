@@ -16,6 +16,7 @@ def run(
     jobs: int | None = None,
     progress: Callable[[float, str], object] | None = None,
 ) -> Experiment: ...
+
 @final
 class Scenario:
     @staticmethod
@@ -32,6 +33,7 @@ class Scenario:
     def sweep(self, key: str, values: list[str]) -> Scenario: ...
     def to_toml(self) -> str: ...
     def check(self) -> str: ...
+
 @final
 class Experiment:
     @property

@@ -50,7 +50,10 @@ class Comparison:
         def line(row: dict[str, Any]) -> str:
             of = ", ".join(filter(None, (*_point(row).values(), row["of"], row["class"])))
             a, b = (_short(row[side]) for side in ("a", "b"))
-            return f"{of}: {row['metric']} {a} against {b} {row['unit']}".rstrip() + f", {row['verdict']}"
+            return (
+                f"{of}: {row['metric']} {a} against {b} {row['unit']}".rstrip()
+                + f", {row['verdict']}"
+            )
 
         return "\n".join(map(line, self.rows))
 
@@ -62,7 +65,9 @@ class Result:
     the directory is temporary and lives as long as the result.
     """
 
-    def __init__(self, native: Any, owned: TemporaryDirectory[str] | None = None) -> None:
+    def __init__(
+        self, native: _lowtide.Experiment, owned: TemporaryDirectory[str] | None = None
+    ) -> None:
         """Use `Scenario.run` or `lt.load`."""
         self._native = native
         # Removes the directory when the result is collected.
@@ -189,12 +194,13 @@ class Result:
     ) -> pandas.DataFrame | list[dict[str, Any]]:
         """Returns percentiles of all seeds' flows together, as the report has them.
 
-        metric: "slowdown" (a ratio), "fct_ms" (completion times of flows, ms), "qct_ms" (of queries)
+        metric: "slowdown" (a ratio), "fct_ms" (completion times of flows, ms), "qct_ms" (of
+            queries)
         by: "size" for a row per size class, None for all flows of a group
         q: of 0.5, 0.95, 0.99, 0.999
 
-        `value` is the percentile, `low` to `high` its 95 % interval over seeds; an absent one has its
-        reason in `note`. `flows`, `unfinished` and `failed` are counts of all seeds: unfinished
+        `value` is the percentile, `low` to `high` its 95 % interval over seeds; an absent one has
+        its reason in `note`. `flows`, `unfinished` and `failed` are counts of all seeds: unfinished
         flows count as longer than the run. Without pandas a list of mappings.
         """
         if metric not in _METRICS:
@@ -262,9 +268,7 @@ class Result:
         """
         other, b = other or self, b or a
         pairs = [(a, b)]
-        text = self._native.compare(
-            other._native, pairs, list(metrics), list(queues), same_within
-        )
+        text = self._native.compare(other._native, pairs, list(metrics), list(queues), same_within)
         found = json.loads(text)
         rows = []
         for row in found["rows"]:
@@ -319,7 +323,9 @@ class Result:
         parts += [f"<p>{escape(line)}</p>" for line in self.findings]
         first = next(iter(self.figures.values()), None)
         if first is not None:
-            parts.append(f"<figure>{first.svg}<figcaption>{escape(first.title)}</figcaption></figure>")
+            parts.append(
+                f"<figure>{first.svg}<figcaption>{escape(first.title)}</figcaption></figure>"
+            )
         return "".join(parts)
 
     def __repr__(self) -> str:

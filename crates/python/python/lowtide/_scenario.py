@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from . import _lowtide
 from ._progress import Report, reporting
 from ._result import Result
 
+# A change: name of the method, key, value.
+Change = tuple[str, str, Any]
 Value = str | int | float | bool | Sequence[Any] | Mapping[str, Any]
 
 
@@ -61,20 +63,22 @@ class Check:
 class Scenario:
     """A scenario. It does not change: `set` and `sweep` return another one.
 
-    `lt.scenario(name)` has the embedded ones, `Scenario.from_file` and `Scenario.from_text` your own.
+    `lt.scenario(name)` has the embedded ones, `Scenario.from_file` and `Scenario.from_text` your
+    own.
     Keys and their units: `docs/reference/scenario.md`, or `lowtide explain KEY`.
     """
 
     __slots__ = ("_changes", "_native", "_source")
 
-    def __init__(self, source: tuple[str, ...], changes: tuple[tuple, ...] = ()) -> None:
+    def __init__(self, source: tuple[str, ...], changes: tuple[Change, ...] = ()) -> None:
         """Use `lt.scenario`, `Scenario.from_file` or `Scenario.from_text`."""
         kind, *args = source
-        native = {
+        load: dict[str, Callable[..., _lowtide.Scenario]] = {
             "name": _lowtide.Scenario.load,
             "file": _lowtide.Scenario.from_file,
             "text": _lowtide.Scenario.from_text,
-        }[kind](*args)
+        }
+        native = load[kind](*args)
         for change, key, value in changes:
             native = getattr(native, change)(key, value)
         self._source = source
@@ -99,11 +103,11 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """Returns the scenario with a dotted key set, as `lowtide run -s KEY=VALUE` does.
 
-        The value is text with its unit ("65 pkt", "10 Gbit/s", "2 us"), a number, a bool, or a list.
-        A `*` in a table's name matches all such tables: "traffic.long-*.size".
+        The value is text with its unit ("65 pkt", "10 Gbit/s", "2 us"), a number, a bool, or a
+        list. A `*` in a table's name matches all such tables: "traffic.long-*.size".
 
-        Raises `ScenarioError` for an unknown key, with the nearest one; an invalid value is reported
-        by `check` and `run`.
+        Raises `ScenarioError` for an unknown key, with the nearest one; an invalid value is
+        reported by `check` and `run`.
         """
         return self._with("set", key, _toml(value))
 
@@ -190,7 +194,7 @@ class Scenario:
             words += ["-o", os.fspath(out)]
         return shlex.join(words)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (Scenario, (self._source, self._changes))
 
     def __repr__(self) -> str:

@@ -55,7 +55,8 @@ class Table:
         return {column.name: column.unit for column in self.columns if column.unit}
 
     def arrow(self) -> pyarrow.Table:
-        """Returns the table as a pyarrow table; fields have `unit` and `description` as metadata."""
+        """Returns the table as a pyarrow table; fields have `unit` and
+        `description` as metadata."""
         return needs("pyarrow", "Table.arrow()").table(self)
 
     def pandas(self) -> pandas.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Fault(NamedTuple):
@@ -27,14 +27,14 @@ class LowtideError(Exception):
 class ScenarioError(LowtideError, ValueError):
     """A scenario is invalid. Its text is that of the command: the lines of the file with marks."""
 
-    def __init__(self, text: str, faults: list[tuple]) -> None:
+    def __init__(self, text: str, faults: list[tuple[Any, ...]]) -> None:
         # All arguments are in `args`, so that the exception can be pickled.
         super().__init__(text, faults)
         self.faults: list[Fault] = [Fault(*fault) for fault in faults]
         """All faults that were found."""
 
     def __str__(self) -> str:
-        return self.args[0]
+        return str(self.args[0])
 
     @property
     def file(self) -> str:
