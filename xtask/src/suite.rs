@@ -177,6 +177,31 @@ const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "python",
+        about: "the Python package in a fresh virtual environment; needs Python 3.10, the package index",
+        minutes: 12,
+        steps: &[
+            step(&["python3", "-m", "venv", "--clear", "target/python-venv"]),
+            step(&["target/python-venv/bin/pip", "install", "-q", "maturin>=1.9,<2"]),
+            step(&[
+                "target/python-venv/bin/maturin",
+                "build",
+                "--locked",
+                "--profile",
+                "dev",
+                "--out",
+                "target/python-wheels",
+            ]),
+            // The file, since the package index may have the name.
+            step(&[
+                "sh",
+                "-c",
+                "target/python-venv/bin/pip install -q \"$(ls -t target/python-wheels/*.whl | head -n 1)[test]\"",
+            ]),
+            step(&["target/python-venv/bin/python", "-m", "pytest", "-q"]),
+        ],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,

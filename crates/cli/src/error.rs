@@ -1,7 +1,6 @@
 //! Errors of commands: message and exit status.
 
 use std::ops::Range;
-use std::process::ExitCode;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use lowtide_analysis::AnalysisError;
@@ -38,46 +37,46 @@ pub(crate) enum CommandError {
 
 impl CommandError {
     /// Prints the error on stderr. Returns the exit status.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         match self {
             Self::Scenario(errors) => {
                 for error in errors.iter() {
                     LocatedError::from(error).print();
                 }
-                ExitCode::from(2)
+                2
             }
             Self::Scripts(errors) => {
                 for error in &errors {
                     LocatedError::from(error).print();
                 }
-                ExitCode::from(2)
+                2
             }
             Self::Usage(message, help) => {
                 eprintln!("error: {message}");
                 if let Some(help) = help {
                     eprintln!("  help: {help}");
                 }
-                ExitCode::from(2)
+                2
             }
             Self::TooLarge(TooLarge { message, help, .. }) => {
                 Self::Usage(message, Some(help)).report()
             }
             Self::Run(message) => {
                 eprintln!("error: {message}");
-                ExitCode::from(1)
+                1
             }
-            Self::Differs => ExitCode::from(1),
+            Self::Differs => 1,
             Self::Unmet(message) => {
                 eprintln!("{message}");
-                ExitCode::from(3)
+                3
             }
             Self::Interrupted(message) => {
                 eprintln!("interrupted: {message}");
-                ExitCode::from(130)
+                130
             }
             #[cfg(real_packets)]
-            Self::ChildStatus(status) => ExitCode::from(status),
-            Self::ClosedPipe => ExitCode::SUCCESS,
+            Self::ChildStatus(status) => status,
+            Self::ClosedPipe => 0,
         }
     }
 }
@@ -164,6 +163,10 @@ impl<'a> From<&'a ScriptError> for LocatedError<'a> {
 impl LocatedError<'_> {
     /// Prints it on stderr, in colour on a terminal that wants it.
     fn print(&self) {
+        anstream::eprintln!("{}", self.render(&Renderer::styled()));
+    }
+
+    fn render(&self, renderer: &Renderer) -> String {
         let title = Level::ERROR.primary_title(self.message);
         let mut group = Group::with_title(title);
         if let Some(span) = &self.span {
@@ -175,6 +178,12 @@ impl LocatedError<'_> {
         if let Some(help) = self.help {
             group = group.element(Level::HELP.message(help));
         }
-        anstream::eprintln!("{}", Renderer::styled().render(&[group]));
+        renderer.render(&[group])
     }
+}
+
+/// Returns the errors of a scenario as the command prints them, without colours.
+pub fn located_text(errors: &ScenarioErrors) -> String {
+    let render = |error| LocatedError::from(error).render(&Renderer::plain());
+    errors.iter().map(render).collect::<Vec<_>>().join("\n")
 }

@@ -11,21 +11,46 @@ mod catalogue;
 mod cmd;
 mod error;
 mod interrupt;
-mod machine;
+mod invocation;
+pub mod machine;
 mod output;
 mod progress;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use args::{Cli, Command, ListKind, PapersCommand};
+pub use error::located_text;
 use output::Output;
 
 /// Runs the command with the arguments of this process. Returns its exit status.
 pub fn main() -> ExitCode {
-    let matches = args::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    ExitCode::from(run())
+}
+
+/// Runs the command in a process that is not its own, as a Python interpreter. `program` starts it
+/// again in another process; `args` are without the name of the program. Returns the exit status.
+pub fn main_from(program: PathBuf, args: Vec<OsString>) -> u8 {
+    invocation::set(program, args);
+    run()
+}
+
+fn run() -> u8 {
+    let args = std::iter::once(OsString::from("lowtide")).chain(invocation::args());
+    let parsed = args::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to stdout, whose reader may be gone.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
@@ -79,7 +104,7 @@ pub fn main() -> ExitCode {
         Command::Man { dir } => cmd::man::man(dir, out),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => failure.report(),
     }
 }

@@ -5,17 +5,17 @@ use std::path::Path;
 
 /// Memory limit of runs without `--memory`, bytes: 90 % of the available memory. `None` if the
 /// system reports none.
-pub(crate) fn memory() -> Option<u64> {
+pub fn memory() -> Option<u64> {
     available(Path::new("/")).map(|bytes| bytes / 10 * 9)
 }
 
 /// Resident memory of this process, bytes.
-pub(crate) fn resident() -> Option<u64> {
+pub fn resident() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// A name of this process among those of several machines: `node12:4711`.
-pub(crate) fn worker() -> String {
+pub fn worker() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.split_whitespace().next().unwrap_or("localhost");
     format!("{host}:{}", std::process::id())
@@ -23,7 +23,7 @@ pub(crate) fn worker() -> String {
 
 /// Free disk space for this user at `path` or its nearest existing ancestor, bytes.
 #[cfg(unix)]
-pub(crate) fn free_disk(path: &Path) -> Option<u64> {
+pub fn free_disk(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find(|p| p.exists())?;
     let found = rustix::fs::statvfs(there).ok()?;
@@ -31,7 +31,7 @@ pub(crate) fn free_disk(path: &Path) -> Option<u64> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn free_disk(_: &Path) -> Option<u64> {
+pub fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 

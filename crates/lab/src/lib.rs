@@ -24,6 +24,7 @@ mod offered_load;
 mod outputs;
 mod part;
 mod paths;
+mod plan_check;
 mod plots;
 mod program;
 mod queries;
@@ -57,9 +58,9 @@ pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED};
 pub use interval::OverSeeds;
 pub use merge::merge;
 pub use naming::point_text;
-pub use offered_load::{HIGH_LOAD, TierLoad, offered_load};
 pub use outputs::{charts, figures};
 pub use part::{PartOutcome, execute_part};
+pub use plan_check::{PlanCheck, TierCheck};
 pub use plots::{Sweep, axis_position};
 pub use program::program_digest;
 pub use queries::QueryFacts;
@@ -82,7 +83,7 @@ pub use tails::{
 };
 pub use task::{TaskOutcome, execute_task};
 pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
-pub use transports::{Mismatch, TransportFacts, Transports, planned_label};
+pub use transports::{Mismatch, TransportFacts, Transports};
 pub use warmup::Transient;
 
 /// Version of the tool.

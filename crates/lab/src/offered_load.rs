@@ -10,26 +10,26 @@ use lowtide_net::{Blueprint, LineSpec, NodeId};
 use crate::demands::{Demand, demands};
 
 /// Share of a tier from which its load is high.
-pub const HIGH_LOAD: f64 = 0.9;
+pub(crate) const HIGH_LOAD: f64 = 0.9;
 
 /// Links between two levels of a network, or a link within a level.
 #[derive(Clone, PartialEq, Debug)]
-pub struct TierLoad {
+pub(crate) struct TierLoad {
     /// Names of the nodes below and above: `hosts to leaf`, `leaf to spine`. Of a link within a
     /// level, the switches at its ends: `switch0 to switch1`.
-    pub name: String,
+    pub(crate) name: String,
     /// Offered load as a share of the lines of one direction; `None` without traffic that has a
     /// rate.
-    pub load: Option<f64>,
+    pub(crate) load: Option<f64>,
     /// Lines of the lower switches towards hosts over those upwards; `None` at hosts and within a
     /// level.
-    pub oversubscription: Option<f64>,
+    pub(crate) oversubscription: Option<f64>,
 }
 
 /// Returns the tiers of a network whose switches form levels above the hosts, the lowest first. A
 /// network with links within a level has its lowest tier, and those of these links without which it
 /// would be in two parts.
-pub fn offered_load(setup: &Setup) -> Vec<TierLoad> {
+pub(crate) fn offered_load(setup: &Setup) -> Vec<TierLoad> {
     let network = &setup.network;
     let levels = levels(network);
     let level = |node: NodeId| match node {

@@ -285,7 +285,7 @@ fn part(replaced: &SchemeOverride) -> String {
 }
 
 /// Returns the label of a scheme that its settings alone give, before any run.
-pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::ReplacedSwitch]) -> String {
+pub(crate) fn planned_label(scheme: &str, replaced: &[lowtide_scenario::ReplacedSwitch]) -> String {
     let of = replaced.iter().filter(|r| r.scheme == scheme);
     let parts: Vec<String> = of.map(|r| part(&manifest_entry(r))).collect();
     labelled(scheme, &parts)

@@ -23,6 +23,8 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::ffi::FFI_ArrowSchema;
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow,
@@ -290,6 +292,31 @@ impl RunDir {
         self.table(name)?;
         let (path, file) = self.open_named(name)?;
         text::open(&path, file)
+    }
+
+    /// The names of the tables of the directory.
+    pub fn table_names(&self) -> Vec<&'static str> {
+        let optional = OPTIONAL_TABLES.into_iter().map(|(name, _)| name);
+        let all = TABLES.into_iter().chain(optional).chain(TRACE_TABLES);
+        all.filter(|name| self.exists(&self.file_of(name))).collect()
+    }
+
+    /// A table for Arrow libraries of other languages, checked against the manifest. The file is
+    /// read batch by batch.
+    pub fn arrow_stream(&self, name: &str) -> Result<FFI_ArrowArrayStream, RecordError> {
+        self.table(name)?;
+        let (path, file) = self.open_named(name)?;
+        let batches = parquet::row_groups((&path, file))?;
+        Ok(FFI_ArrowArrayStream::new(Box::new(batches)))
+    }
+
+    /// The schema of [`Self::arrow_stream`].
+    pub fn arrow_schema(&self, name: &str) -> Result<FFI_ArrowSchema, RecordError> {
+        self.table(name)?;
+        let (path, file) = self.open_named(name)?;
+        let batches = parquet::row_groups((&path, file))?;
+        FFI_ArrowSchema::try_from(batches.schema().as_ref())
+            .map_err(|e| RecordError::table(&path, &e))
     }
 
     /// The columns `names` of a table, checked against the manifest. Missing columns are omitted.

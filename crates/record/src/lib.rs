@@ -22,6 +22,8 @@ mod table;
 mod text;
 mod trace;
 
+pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+pub use arrow_schema::ffi::FFI_ArrowSchema;
 pub use convert::RunTables;
 pub use dictionary::{ColumnDescription, TableDescription, dictionary};
 pub use digest::{combine as combine_digests, hex as digest_text};

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{RecordBatch, RecordBatchReader as _};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 use lowtide_rows::Row;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -133,6 +133,12 @@ impl TableReader {
     }
 }
 
+impl RecordBatchReader for TableReader {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
 impl Iterator for TableReader {
     type Item = Result<RecordBatch, ArrowError>;
 
@@ -210,6 +216,14 @@ impl RowStream {
         self.rest = self.rest.slice(rows, self.rest.num_rows() - rows);
         taken
     }
+}
+
+/// Reads an open table in batches of whole row groups, for readers of all rows.
+pub(crate) fn row_groups((path, file): (&Path, File)) -> Result<TableReader, RecordError> {
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    let batches = builder.with_batch_size(ROW_GROUP).build();
+    batches.map(TableReader::new).map_err(|e| RecordError::table(path, &e))
 }
 
 /// Reads the columns of an open table selected by `mask`.

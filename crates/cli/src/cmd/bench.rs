@@ -10,6 +10,7 @@ use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
 use crate::cmd::run::processors;
 use crate::error::CommandError;
+use crate::invocation;
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -77,7 +78,7 @@ fn in_subprocess(
     out: Output,
 ) -> Result<Vec<BenchmarkResult>, CommandError> {
     let failed = |why: String| CommandError::Run(format!("{}: {why}", benchmark.name));
-    let program = std::env::current_exe()
+    let program = invocation::program()
         .map_err(|e| failed(format!("cannot find this program to start it: {e}")))?;
     let done = Command::new(program)
         .args(out.quiet.then_some("--quiet"))

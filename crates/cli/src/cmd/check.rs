@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
-use lowtide_lab::{
-    HIGH_LOAD, ResourceLimits, TierLoad, admit, default_dir, format_bytes, offered_load,
-    planned_label, verify,
-};
-use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
+use lowtide_lab::{PlanCheck, ResourceLimits, TierCheck, admit, default_dir, format_bytes, verify};
+use lowtide_scenario::HOPS_PER_SECOND;
 use serde::Serialize;
 
 use crate::args::{CheckArgs, ScenarioArgs};
@@ -16,83 +13,18 @@ use crate::machine;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct CheckOutput {
+struct CheckOutput<'a> {
     schema: &'static str,
     version: &'static str,
-    scenario: String,
-    title: String,
-    scenario_hash: String,
-    schemes: Vec<String>,
-    labels: Vec<String>,
-    points: usize,
-    runs: u64,
-    hosts: u64,
-    flows: u64,
-    packet_hops: u64,
-    simulated_s: f64,
-    cpu_s: f64,
-    memory_mb: f64,
-    disk_mb: f64,
-    tiers: Vec<Tier>,
+    #[serde(flatten)]
+    checked: &'a PlanCheck,
 }
 
-/// Links between two levels of the network or within one, at the point with the highest load.
-#[derive(Serialize)]
-struct Tier {
-    name: String,
-    /// Payload of transfers and answers as a share of the lines; null if they have no rate.
-    offered_load: Option<f64>,
-    /// Lines from below over lines upwards; null at hosts and within a level.
-    oversubscription: Option<f64>,
-}
-
-/// Points whose traffic is drawn to compute the load.
-const MAX_POINTS: usize = 64;
-
-/// Returns the tiers at the point with the highest load.
-fn tiers(plan: &RunPlan) -> Result<Vec<Tier>, CommandError> {
-    let scheme = plan.runs.first().map(|run| &run.scheme);
-    let mut runs: Vec<_> = plan.runs.iter().filter(|run| Some(&run.scheme) == scheme).collect();
-    runs.dedup_by(|a, b| a.point == b.point);
-    let mut most: (f64, Vec<TierLoad>) = (-1.0, Vec::new());
-    for run in runs.into_iter().take(MAX_POINTS) {
-        let tiers = offered_load(&run.setup()?);
-        let load = tiers.iter().filter_map(|tier| tier.load).fold(0.0, f64::max);
-        if load > most.0 {
-            most = (load, tiers);
-        }
-    }
-    let tier = |t: TierLoad| {
-        let TierLoad { name, load, oversubscription } = t;
-        Tier { name, offered_load: load, oversubscription }
-    };
-    Ok(most.1.into_iter().map(tier).collect())
-}
-
-fn tier_text(tier: &Tier) -> Option<String> {
+fn tier_text(tier: &TierCheck) -> Option<String> {
     let load = tier.offered_load.map(|load| format!("offered load {:.0} %", load * 100.0));
     let over = tier.oversubscription.map(|over| format!("oversubscription {over:.1}:1"));
     let facts: Vec<String> = load.into_iter().chain(over).collect();
     (!facts.is_empty()).then(|| format!("\n{}: {}", tier.name, facts.join(", ")))
-}
-
-/// Warns about tiers with a high load.
-fn warn(tiers: &[Tier], out: Output) {
-    for tier in tiers {
-        let Some(load) = tier.offered_load.filter(|load| *load >= HIGH_LOAD) else { continue };
-        let effect = if load > 1.0 {
-            "which its lines cannot carry: flows pile up until the arrivals end"
-        } else {
-            "with headers the lines are nearly full: queues depend on the length of the run"
-        };
-        out.note(&format!(
-            "warning: the traffic offers {:.0} % of the lines {}, {effect}; below {:.0} % is right: \
-             a lower `load`, longer gaps, fewer flows or faster lines",
-            load * 100.0,
-            tier.name,
-            HIGH_LOAD * 100.0,
-        ));
-    }
 }
 
 pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
@@ -110,31 +42,13 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
     };
     let cost =
         admit(&plan, &limits).map_err(|e| CommandError::TooLarge(e).located_in(&scenario))?;
-    let tiers = tiers(&plan)?;
-    warn(&tiers, out);
-    let label = |scheme: &String| planned_label(scheme, &plan.replaced);
-    let labels: Vec<String> = plan.schemes.iter().map(label).collect();
-    let checked = CheckOutput {
-        labels,
-        schema: "lowtide.check/1",
-        version: env!("CARGO_PKG_VERSION"),
-        scenario: plan.name,
-        title: plan.title,
-        scenario_hash: plan.hash,
-        schemes: plan.schemes,
-        points: plan.points.len(),
-        runs: cost.runs,
-        hosts: cost.hosts,
-        flows: cost.flows,
-        packet_hops: cost.hops,
-        simulated_s: cost.simulated.as_secs_f64(),
-        cpu_s: cost.wall.as_secs_f64(),
-        memory_mb: cost.memory.as_u64() as f64 / 1e6,
-        disk_mb: cost.disk.as_u64() as f64 / 1e6,
-        tiers,
-    };
+    let checked = PlanCheck::new(&plan, &cost)?;
+    for warning in checked.warnings() {
+        out.note(&format!("warning: {warning}"));
+    }
     if out.json {
-        return out.json(&checked);
+        let (schema, version) = ("lowtide.check/1", env!("CARGO_PKG_VERSION"));
+        return out.json(&CheckOutput { schema, version, checked: &checked });
     }
     let millions = HOPS_PER_SECOND / 1_000_000;
     out.text(&format!(

@@ -20,6 +20,7 @@ use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::invocation;
 use crate::machine;
 use crate::output::Output;
 use crate::progress::ProgressReporter;
@@ -312,7 +313,7 @@ fn for_all_runs(args: impl Iterator<Item = String>) -> Vec<String> {
 
 /// The command line for all runs of the plan, quoted for a shell; the report shows it.
 pub(crate) fn command() -> String {
-    let quoted = for_all_runs(std::env::args().skip(1)).into_iter().map(|a| {
+    let quoted = for_all_runs(invocation::text_args().into_iter()).into_iter().map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
     });

@@ -8,6 +8,7 @@ use lowtide_uml::{Kernel, Machine, MachineEvent, NETWORK_MODULES, UmlError};
 use crate::args::UmlArgs;
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::invocation;
 use crate::output::Output;
 
 fn failed(error: &UmlError) -> CommandError {
@@ -48,8 +49,7 @@ pub(super) fn rerun_inside(results: Option<&Path>, out: Output) -> Result<(), Co
         writable: &writable,
         limit: MAX_RUN_TIME,
     };
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    boot(&wanted, &args, out)
+    boot(&wanted, &invocation::text_args(), out)
 }
 
 /// Memory of a machine that runs a scenario, MiB.
@@ -68,7 +68,7 @@ struct MachineRequest<'a> {
 
 fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(), CommandError> {
     let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(&e))?;
-    let program = std::env::current_exe()
+    let program = invocation::program()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let here = here()?;
     // A writable root would expose all files of the host.

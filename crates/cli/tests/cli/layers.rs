@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 34] = [
+const ORDER: [&str; 35] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -38,6 +38,7 @@ const ORDER: [&str; 34] = [
     "lowtide-uml",
     "lowtide-testbed",
     "lowtide",
+    "lowtide-python",
     "own-parts",
     "lowtide-trial",
     "lowtide-test-needs",

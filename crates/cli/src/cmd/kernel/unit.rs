@@ -9,6 +9,7 @@ use lowtide_schema::Values;
 use super::{delack, failed, params};
 use crate::args::KernelLoadArgs;
 use crate::error::CommandError;
+use crate::invocation;
 
 /// The unit runs before sysinit.target, which all ordinary services wait for, so without the
 /// default dependencies. A default that sysctl.d sets is replaced.
@@ -31,7 +32,7 @@ pub(super) fn unit(args: &KernelLoadArgs) -> Result<String, CommandError> {
     Values::parse(twin.params, &params(args)?)
         .map_err(|e| failed(KernelError::Param(e.to_string())))?;
     args.delack_max.as_deref().map(delack).transpose()?;
-    let program = std::env::current_exe()
+    let program = invocation::program()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let program = quoted(&program.display().to_string());
     let (order, target) = if args.routes.is_empty() {

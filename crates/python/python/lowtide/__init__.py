@@ -1,0 +1,58 @@
+"""lowtide: the data-centre transport workbench, from Python.
+
+    import lowtide as lt
+
+    s = lt.scenario("leaf-spine").set("switch.mark.k", "65 pkt")
+    r = s.run(seeds=10, over={"switch.mark.k": ["20 pkt", "65 pkt"]}, schemes=["cubic", "dctcp"])
+    print(r.verdict)
+    r.flows.pandas()                           # units in .attrs["units"]
+    r.slowdown(by="size", q=[.5, .99, .999])   # percentiles with 95 % intervals
+    r.compare("cubic", "dctcp")                # paired by seed
+    r.figure("queue-distribution").save("f.pdf", width="3.3in")
+    lt.reproduce("dctcp-fig19", quick=True).claims
+    lt.analyze("x.pcapng").findings
+    lt.advise(racks=4, hosts="25G").sentences
+
+A scenario is an experiment as data: `lt.scenarios()` lists the embedded ones, and
+`lt.Scenario.from_file` reads a file. Quantities are text with their unit ("65 pkt", "10 Gbit/s",
+"2 us"). Runs use all CPUs, release the GIL, end at Ctrl-C, and have the same digests as the command
+`lowtide run`.
+Errors are exceptions of `lowtide.errors`; those of a scenario have its file and line.
+"""
+
+from ._advice import Advice, advise
+from ._analysis import Analysis, analyze
+from ._catalogue import scenarios, schemes
+from ._figure import Figure
+from ._lowtide import version as _version
+from ._papers import Reproduction, reproduce
+from ._result import Comparison, Result, load
+from ._scenario import Check, Scenario, scenario
+from ._table import Table
+from .errors import LowtideError, RequestError, RunError, ScenarioError
+
+__version__: str = _version()
+
+__all__ = [
+    "Advice",
+    "Analysis",
+    "Check",
+    "Comparison",
+    "Figure",
+    "LowtideError",
+    "Reproduction",
+    "RequestError",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "advise",
+    "analyze",
+    "load",
+    "reproduce",
+    "scenario",
+    "scenarios",
+    "schemes",
+]

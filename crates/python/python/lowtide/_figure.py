@@ -1,0 +1,94 @@
+"""A figure of results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._files import write_whole
+
+if TYPE_CHECKING:
+    from ._result import Result
+
+# Defaults of `lowtide figure`.
+_STYLE = {
+    "height": None,
+    "font": None,
+    "font_size": "8pt",
+    "title": False,
+    "grey": False,
+    "outlines": False,
+    "dpi": 300,
+}
+
+
+class Figure:
+    """A figure, laid out at its width, so that text keeps its size."""
+
+    def __init__(self, result: Result, name: str, title: str, caption: str) -> None:
+        self._result = result
+        self.name: str = name
+        """Its name, as `Result.figures` lists it."""
+        self.title: str = title
+        """Its title."""
+        self.caption: str = caption
+        """Meaning of the marks, source of the data."""
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        width: str = "3.3in",
+        *,
+        height: str | None = None,
+        font: str | None = None,
+        font_size: str = "8pt",
+        title: bool = False,
+        grey: bool = False,
+        outlines: bool = False,
+        dpi: int = 300,
+    ) -> Path:
+        """Writes the figure as a file for papers and returns its path.
+
+        path: the file; its extension is the format: .pdf, .svg or .png
+        width, height: lengths with units, as "3.3in", "84mm", "240pt"; the height may follow
+        font: a family of this system, or a .ttf or .otf file; default: Liberation Sans
+        font_size: size of all text, as "8pt"
+        title: whether the title is drawn, which papers have in the caption
+        grey: greys only; dashes and markers distinguish the schemes
+        outlines: text as outlines without a font (SVG, PDF)
+        dpi: pixels per inch of a PNG file
+        """
+        path = Path(path)
+        style = {
+            "width": width,
+            "height": height,
+            "font": font,
+            "font_size": font_size,
+            "title": title,
+            "grey": grey,
+            "outlines": outlines,
+            "dpi": dpi,
+        }
+        content = self._file(path.suffix.lower().lstrip("."), style)
+        write_whole(path, content)
+        return path
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG text, 6.5 inches wide, with its title."""
+        return self._file("svg", {**_STYLE, "width": "6.5in", "title": True}).decode()
+
+    @property
+    def csv(self) -> str:
+        """The values of the figure, CSV with a header line."""
+        return self._result._native.figure_csv(self.name)
+
+    def _file(self, extension: str, style: dict[str, Any]) -> bytes:
+        return self._result._native.figure_file(self.name, extension, style)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<lowtide.Figure {self.name}: {self.title}>"

@@ -1,0 +1,374 @@
+"""Results of a scenario: tables, percentiles, comparisons, figures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from . import _lowtide
+from ._figure import Figure
+from ._frame import frame
+from ._table import Table
+from .errors import RequestError
+
+if TYPE_CHECKING:
+    import pandas
+
+# Percentiles of the tools, with their names in its JSON.
+_PERCENTILES = {0.5: "p50", 0.95: "p95", 0.99: "p99", 0.999: "p999"}
+_METRICS = ("slowdown", "fct_ms", "qct_ms")
+
+
+class Comparison:
+    """Two schemes, or two results, compared seed by seed."""
+
+    def __init__(self, rows: list[dict[str, Any]], only_a: list[str], only_b: list[str]) -> None:
+        self.rows: list[dict[str, Any]] = rows
+        """One mapping per metric: `a` and `b` (means over the paired seeds), `difference` (b - a)
+        with `difference_low` and `difference_high` (95 % interval), `relative` with its interval,
+        `verdict` (same, higher, lower, undecided), `pairs`; in the `unit` of the row."""
+        self.only_a: list[str] = only_a
+        """Runs of A without a partner."""
+        self.only_b: list[str] = only_b
+        """Runs of B without a partner."""
+
+    def pandas(self) -> pandas.DataFrame:
+        """Returns the rows as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def _repr_html_(self) -> str:
+        return _html_table(self.rows)
+
+    def __repr__(self) -> str:
+        def line(row: dict[str, Any]) -> str:
+            of = ", ".join(filter(None, (*_point(row).values(), row["of"], row["class"])))
+            a, b = (_short(row[side]) for side in ("a", "b"))
+            return (
+                f"{of}: {row['metric']} {a} against {b} {row['unit']}".rstrip()
+                + f", {row['verdict']}"
+            )
+
+        return "\n".join(map(line, self.rows))
+
+
+class Result:
+    """A complete run directory. In a notebook it shows its verdict and first figure.
+
+    Every table is an attribute: `r.flows`, `r.queues`; `r.tables` has all by name. Without `out`
+    the directory is temporary and lives as long as the result.
+    """
+
+    def __init__(
+        self, native: _lowtide.Experiment, owned: TemporaryDirectory[str] | None = None
+    ) -> None:
+        """Use `Scenario.run` or `lt.load`."""
+        self._native = native
+        # Removes the directory when the result is collected.
+        self._owned = owned
+
+    @property
+    def dir(self) -> Path:
+        """The run directory; `report.html` in it is the report."""
+        return Path(self._native.dir)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all runs: equal for equal packets, and that of the command."""
+        return self._native.digest
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The content of `manifest.json`: scenario, schemes, points, seeds, version, files."""
+        return json.loads(self._native.manifest())
+
+    @property
+    def verdict(self) -> str:
+        """Which scheme is better for the shortest flows, by how much, and why; empty with one
+        scheme. A difference that the seeds do not decide is called undecided."""
+        return "\n".join(self._native.verdict())
+
+    @property
+    def findings(self) -> list[str]:
+        """Sentences that a reader must know before the numbers."""
+        return self._native.findings()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the schemes: the name, and the transports that differ from it."""
+        return self._native.labels()
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """All tables by name."""
+        return {name: Table(self, name) for name in self._native.tables()}
+
+    def table(self, name: str) -> Table:
+        """Returns a table.
+
+        Raises `RequestError` for a table that the directory does not have, with the reason.
+        """
+        self._native.columns(name)
+        return Table(self, name)
+
+    @property
+    def runs(self) -> Table:
+        """One row per run."""
+        return self.table("runs")
+
+    @property
+    def flows(self) -> Table:
+        """One row per flow: sizes, times, retransmissions."""
+        return self.table("flows")
+
+    @property
+    def queries(self) -> Table:
+        """One row per query; only of scenarios with query clients."""
+        return self.table("queries")
+
+    @property
+    def queues(self) -> Table:
+        """One row per queue of a port: packets, marks, drops, percentiles of its length."""
+        return self.table("queues")
+
+    @property
+    def queue_levels(self) -> Table:
+        """The time that each queue spent at each length."""
+        return self.table("queue_levels")
+
+    @property
+    def queue_samples(self) -> Table:
+        """Lengths of queues over time (`probes.interval`)."""
+        return self.table("queue_samples")
+
+    @property
+    def links(self) -> Table:
+        """One row per link: bytes, utilisation."""
+        return self.table("links")
+
+    @property
+    def probes(self) -> Table:
+        """Senders over time: cwnd, RTT (`probes.interval`)."""
+        return self.table("probes")
+
+    def summary(self) -> pandas.DataFrame | list[dict[str, Any]]:
+        """Returns every metric of groups, queues and runs, over seeds: `mean` with its 95 %
+        interval `low` to `high`, in the `unit` of the row. Without pandas a list of mappings."""
+        rows = []
+        for row in json.loads(self._native.summary()):
+            low, high = row["ci95"] or (None, None)
+            rows.append(
+                {
+                    "scheme": row["scheme"],
+                    **row["point"],
+                    **_subject(row),
+                    "mean": row["mean"],
+                    "low": low,
+                    "high": high,
+                    "seeds": row["seeds"],
+                    "seed_independent": row["seed_independent"],
+                }
+            )
+        return frame(rows)
+
+    def slowdown(
+        self, by: str | None = "size", q: Sequence[float] = (0.5, 0.95, 0.99, 0.999)
+    ) -> pandas.DataFrame | list[dict[str, Any]]:
+        """Returns percentiles of the slowdown: completion time over the time on an idle network.
+
+        As `tails("slowdown", by, q)`.
+        """
+        return self.tails("slowdown", by, q)
+
+    def tails(
+        self,
+        metric: str = "slowdown",
+        by: str | None = "size",
+        q: Sequence[float] = (0.5, 0.95, 0.99, 0.999),
+    ) -> pandas.DataFrame | list[dict[str, Any]]:
+        """Returns percentiles of all seeds' flows together, as the report has them.
+
+        metric: "slowdown" (a ratio), "fct_ms" (completion times of flows, ms), "qct_ms" (of
+            queries)
+        by: "size" for a row per size class, None for all flows of a group
+        q: of 0.5, 0.95, 0.99, 0.999
+
+        `value` is the percentile, `low` to `high` its 95 % interval over seeds; an absent one has
+        its reason in `note`. `flows`, `unfinished` and `failed` are counts of all seeds: unfinished
+        flows count as longer than the run. Without pandas a list of mappings.
+        """
+        if metric not in _METRICS:
+            raise RequestError(f"no metric is named `{metric}`", f"use {', '.join(_METRICS)}")
+        if by not in ("size", None):
+            raise RequestError(f"by={by!r} is not possible", 'use "size" or None')
+        unknown = [p for p in q if p not in _PERCENTILES]
+        if unknown:
+            known = ", ".join(map(str, _PERCENTILES))
+            raise RequestError(f"the percentile {unknown[0]} is not computed", f"use {known}")
+        found = [row for row in json.loads(self._native.tails()) if row["metric"] == metric]
+        classes = {row["group"] for row in found if row["class"] is not None}
+        rows = []
+        for row in found:
+            # A group without size classes has flows of one size, or counts as one class.
+            if by is None and row["class"] is not None:
+                continue
+            if by == "size" and row["class"] is None and row["group"] in classes:
+                continue
+            for p in q:
+                quantile = row[_PERCENTILES[p]]
+                low, high = quantile["ci95"] or (None, None)
+                rows.append(
+                    {
+                        "scheme": row["scheme"],
+                        **row["point"],
+                        "group": row["group"],
+                        "size": row["class"],
+                        "size_bytes": row["size_bytes"],
+                        "q": p,
+                        "value": quantile["value"],
+                        "low": low,
+                        "high": high,
+                        "unit": row["unit"],
+                        "flows": row["flows"],
+                        "unfinished": row["unfinished"],
+                        "failed": row["failed"],
+                        "seeds": row["seeds"],
+                        "note": quantile["note"],
+                    }
+                )
+        unit = "ms" if metric.endswith("_ms") else ""
+        return frame(rows, {name: unit for name in ("value", "low", "high") if unit})
+
+    def compare(
+        self,
+        a: str,
+        b: str | None = None,
+        other: Result | None = None,
+        *,
+        metrics: Sequence[str] = (),
+        queues: Sequence[str] = (),
+        same_within: float = 0.01,
+    ) -> Comparison:
+        """Compares two schemes seed by seed, as `lowtide compare --pair A=B` does.
+
+        a: a scheme of this result
+        b: a scheme of `other`; default: the same
+        other: other results; default: these
+        metrics: names as in `summary()`, or "all"; default: the usual ones
+        queues: names of queues; default: the longest of A
+        same_within: a relative difference whose whole interval is within this is "same"
+
+        Raises `RequestError` for an unknown scheme, metric or queue.
+        """
+        other, b = other or self, b or a
+        pairs = [(a, b)]
+        text = self._native.compare(other._native, pairs, list(metrics), list(queues), same_within)
+        found = json.loads(text)
+        rows = []
+        for row in found["rows"]:
+            if row["scheme"] != a:
+                continue
+            low, high = row["ci95"] or (None, None)
+            relative_low, relative_high = row["relative_ci95"] or (None, None)
+            rows.append(
+                {
+                    **row["point"],
+                    **_subject(row),
+                    "a": row["a"],
+                    "b": row["b"],
+                    "difference": row["difference"],
+                    "difference_low": low,
+                    "difference_high": high,
+                    "relative": row["relative"],
+                    "relative_low": relative_low,
+                    "relative_high": relative_high,
+                    "verdict": row["verdict"],
+                    "reason": row.get("reason"),
+                    "pairs": row["pairs"],
+                }
+            )
+        of_a = [run for run in found["only_a"] if run.startswith(f"{a}, ")]
+        of_b = [run for run in found["only_b"] if run.startswith(f"{b}, ")]
+        return Comparison(rows, of_a, of_b)
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """All figures by name, in the order of the report."""
+        return {name: Figure(self, name, *more) for name, *more in self._native.figures()}
+
+    def figure(self, name: str) -> Figure:
+        """Returns a figure.
+
+        Raises `RequestError` for an unknown name, with the names.
+        """
+        figures = self.figures
+        if name not in figures:
+            raise RequestError(
+                f"no figure is named `{name}`", f"the figures are {', '.join(figures) or 'none'}"
+            )
+        return figures[name]
+
+    def report(self) -> Path:
+        """Returns the path of the report, a page that needs no server."""
+        return self.dir / "report.html"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{escape(line)}</p>" for line in self._native.verdict()]
+        parts += [f"<p>{escape(line)}</p>" for line in self.findings]
+        first = next(iter(self.figures.values()), None)
+        if first is not None:
+            parts.append(
+                f"<figure>{first.svg}<figcaption>{escape(first.title)}</figcaption></figure>"
+            )
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        schemes = ", ".join(self.labels.values())
+        return (
+            f"<lowtide.Result {manifest['scenario']}: {len(manifest['runs'])} runs of {schemes}, "
+            f"digest {self.digest}, in {self.dir}>"
+        )
+
+
+def load(directory: str | os.PathLike[str]) -> Result:
+    """Opens a complete run directory of `Scenario.run`, `lowtide run` or `lowtide matrix`.
+
+    Raises `RunError` if it is not complete or damaged, with the command that continues it.
+    """
+    return Result(_lowtide.load(os.fspath(directory)))
+
+
+def _subject(row: dict[str, Any]) -> dict[str, Any]:
+    """What a metric is about: group, queue or pool, its class, the metric, its unit."""
+    of = row.get("group") or row.get("queue") or row.get("buffer_pool") or "run"
+    return {"of": of, "class": row.get("class"), "metric": row["metric"], "unit": row["unit"]}
+
+
+def _point(row: dict[str, Any]) -> dict[str, str]:
+    """The swept keys of a row of a comparison, which are its first columns."""
+    return dict(list(row.items())[: list(row).index("of")])
+
+
+def _short(value: Any) -> str:
+    """Four significant digits of a number."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _html_table(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "<p>no rows</p>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    lines = []
+    for row in rows:
+        cells = (escape(_short(value)) for value in row.values())
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    return f"<table><tr>{head}</tr>{''.join(lines)}</table>"

@@ -1,0 +1,231 @@
+"""Scenarios: experiments as data."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _lowtide
+from ._progress import Report, reporting
+from ._result import Result
+
+# A change: name of the method, key, value.
+Change = tuple[str, str, Any]
+Value = str | int | float | bool | Sequence[Any] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a scenario would do, before it runs."""
+
+    scenario: str
+    """Name."""
+    title: str
+    """Title."""
+    scenario_hash: str
+    """Hash of all runs without their seeds."""
+    schemes: list[str]
+    """Compared schemes."""
+    labels: list[str]
+    """Their labels: transports that differ from the name are listed."""
+    points: int
+    """Points of the sweep."""
+    runs: int
+    """Runs: schemes x points x seeds."""
+    hosts: int
+    """Hosts of a run."""
+    flows: int
+    """Flows of a run."""
+    packet_hops: int
+    """Packet-hops of all runs, estimated."""
+    simulated_s: float
+    """Longest simulated time of all runs together, seconds."""
+    cpu_s: float
+    """CPU time of all runs, seconds, estimated."""
+    memory_mb: float
+    """Memory of a run, MB, estimated."""
+    disk_mb: float
+    """Tables on disk, MB, estimated."""
+    tiers: list[dict[str, Any]]
+    """Links between two levels: `name`, `offered_load` (share of the lines), `oversubscription`."""
+    notes: list[str]
+    """Sentences about old names that the scenario uses."""
+    warnings: list[str]
+    """Sentences about load that the network cannot carry."""
+
+
+class Scenario:
+    """A scenario. It does not change: `set` and `sweep` return another one.
+
+    `lt.scenario(name)` has the embedded ones, `Scenario.from_file` and `Scenario.from_text` your
+    own.
+    Keys and their units: `docs/reference/scenario.md`, or `lowtide explain KEY`.
+    """
+
+    __slots__ = ("_changes", "_native", "_source")
+
+    def __init__(self, source: tuple[str, ...], changes: tuple[Change, ...] = ()) -> None:
+        """Use `lt.scenario`, `Scenario.from_file` or `Scenario.from_text`."""
+        kind, *args = source
+        load: dict[str, Callable[..., _lowtide.Scenario]] = {
+            "name": _lowtide.Scenario.load,
+            "file": _lowtide.Scenario.from_file,
+            "text": _lowtide.Scenario.from_text,
+        }
+        native = load[kind](*args)
+        for change, key, value in changes:
+            native = getattr(native, change)(key, value)
+        self._source = source
+        self._changes = changes
+        self._native = native
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads a scenario file (TOML) and the files that it names."""
+        return cls(("file", os.fspath(path)))
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "scenario") -> Scenario:
+        """Parses TOML text; the scenario is called `name`, errors name the file `name.toml`."""
+        return cls(("text", text, f"{name}.toml"))
+
+    @property
+    def name(self) -> str:
+        """Name of the embedded scenario, or of the file without its ending."""
+        return self._native.name
+
+    def set(self, key: str, value: Value) -> Scenario:
+        """Returns the scenario with a dotted key set, as `lowtide run -s KEY=VALUE` does.
+
+        The value is text with its unit ("65 pkt", "10 Gbit/s", "2 us"), a number, a bool, or a
+        list. A `*` in a table's name matches all such tables: "traffic.long-*.size".
+
+        Raises `ScenarioError` for an unknown key, with the nearest one; an invalid value is
+        reported by `check` and `run`.
+        """
+        return self._with("set", key, _toml(value))
+
+    def sweep(self, key: str, values: Sequence[Value] | Mapping[str, Value]) -> Scenario:
+        """Returns the scenario with a dotted key swept over values, as `--over KEY=A,B` does.
+
+        A mapping is a range: {"from": "10 pkt", "to": "100 pkt", "step": "10 pkt"}.
+        """
+        texts = [_toml(values)] if isinstance(values, Mapping) else [_toml(v) for v in values]
+        return self._with("sweep", key, texts)
+
+    def to_toml(self) -> str:
+        """Returns the scenario as a file, with all changes.
+
+        Raises `ScenarioError` if it is invalid.
+        """
+        return self._native.to_toml()
+
+    def check(self) -> Check:
+        """Checks the scenario without running it, as `lowtide check` does.
+
+        Raises `ScenarioError` with all errors, and if its runs do not fit into memory.
+        """
+        return Check(**json.loads(self._native.check()))
+
+    def run(
+        self,
+        seeds: int | None = None,
+        over: Mapping[str, Sequence[Value] | Mapping[str, Value]] | None = None,
+        schemes: Sequence[str] | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        jobs: int | None = None,
+        progress: bool | Report | None = None,
+    ) -> Result:
+        """Runs the scenario on all CPUs, as `lowtide run` does, and returns its results.
+
+        seeds: runs of each point; default: those of the scenario. Intervals need at least two
+        over: swept keys with their values, as `Scenario.sweep`
+        schemes: compared schemes (`lt.schemes()`)
+        out: the run directory; finished runs in it are kept and not repeated. Default: a temporary
+            directory that is removed with the result
+        jobs: concurrent runs; default: one per CPU
+        progress: True or False for a bar (needs tqdm), or a function of the share done (0 to 1) and
+            a text; default: a bar in a notebook or on a terminal, if tqdm is installed
+
+        Ctrl-C ends the runs at once; `out` keeps the finished ones.
+
+        Raises `ScenarioError` for an invalid scenario, `RunError` if a run failed.
+        """
+        changed = self
+        if seeds is not None:
+            changed = changed.set("run.seeds", seeds)
+        for key, values in (over or {}).items():
+            changed = changed.sweep(key, values)
+        if schemes is not None:
+            changed = changed.set("compare.schemes", list(schemes))
+        owned, command = None, changed._command(out)
+        if out is None:
+            owned = tempfile.TemporaryDirectory(prefix="lowtide-")
+            # The run directory is created by the run.
+            out = Path(owned.name) / "run"
+        with reporting(progress) as report:
+            native = _lowtide.run(changed._native, out, command, jobs, report)
+        return Result(native, owned)
+
+    def _with(self, change: str, key: str, value: Any) -> Scenario:
+        made = object.__new__(Scenario)
+        made._source = self._source
+        made._changes = (*self._changes, (change, key, value))
+        made._native = getattr(self._native, change)(key, value)
+        return made
+
+    def _command(self, out: str | os.PathLike[str] | None) -> str:
+        """The command that gives the same results."""
+        kind, *args = self._source
+        words = ["lowtide", "run", args[1] if kind == "text" else args[0]]
+        for change, key, value in self._changes:
+            if change == "set":
+                words += ["-s", f"{key}={value}"]
+            else:
+                words += ["--over", f"{key}={','.join(value)}"]
+        if out is not None:
+            words += ["-o", os.fspath(out)]
+        return shlex.join(words)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Scenario, (self._source, self._changes))
+
+    def __repr__(self) -> str:
+        changes = "".join(f".{change}({key!r}, {value!r})" for change, key, value in self._changes)
+        return f"<lowtide.Scenario {self.name}{changes}>"
+
+
+def scenario(name: str | os.PathLike[str]) -> Scenario:
+    """Returns an embedded scenario by its name (`lt.scenarios()`), or a file by its path.
+
+    Raises `ScenarioError` for an unknown name, with the nearest one.
+    """
+    return Scenario(("name", os.fspath(name)))
+
+
+def _toml(value: Value) -> str:
+    """Returns a value as TOML; text is as on the command line."""
+    return value if isinstance(value, str) else _literal(value)
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, Mapping):
+        items = ", ".join(f"{json.dumps(str(k))} = {_literal(v)}" for k, v in value.items())
+        return f"{{{items}}}"
+    if isinstance(value, str | bool | int | float):
+        return json.dumps(value, ensure_ascii=False)
+    if hasattr(value, "tolist"):
+        # Scalars and arrays of NumPy.
+        return _literal(value.tolist())
+    if isinstance(value, Sequence):
+        return f"[{', '.join(_literal(v) for v in value)}]"
+    raise TypeError(
+        f"{value!r} is no value of a scenario: use text with its unit, a number, a bool or a list"
+    )

@@ -1,0 +1,150 @@
+"""Results: tables with units, percentiles, comparisons, figures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import lowtide as lt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+SCRIPT = Path(sys.executable).with_name("lowtide")
+
+
+def test_every_table_is_read_by_every_library(first_light) -> None:
+    assert {"runs", "flows", "queues", "links"} <= set(first_light.tables)
+    for name, rows in first_light.tables.items():
+        arrow = rows.arrow()
+        frames = (rows.pandas(), rows.polars(), pl.DataFrame(rows), pa.table(rows))
+        counts = {len(frame) for frame in frames}
+        # DuckDB finds the variable by its name.
+        counts.add(duckdb.sql("select count(*) from rows").fetchall()[0][0])
+        assert counts == {arrow.num_rows}, name
+        assert list(frames[0].columns) == [column.name for column in rows.columns]
+
+
+def test_units_are_in_the_fields_and_in_attrs(first_light) -> None:
+    flows = first_light.flows
+    frame = flows.pandas()
+    assert frame.attrs["units"] == flows.units
+    timed = [name for name in frame.columns if name.endswith("_ps")]
+    assert timed and all(flows.units[name] == "ps" for name in timed)
+    schema = pa.schema(flows)
+    assert schema.field(timed[0]).metadata[b"unit"] == b"ps"
+    assert all(column.description for column in flows.columns)
+
+
+def test_an_absent_table_says_why(first_light) -> None:
+    with pytest.raises(lt.RequestError, match="no queries"):
+        first_light.queries.pandas()
+    with pytest.raises(lt.RequestError, match="flowz"):
+        first_light.table("flowz")
+
+
+def test_percentiles_are_those_of_the_command(tmp_path) -> None:
+    result = lt.scenario("leaf-spine").run(
+        seeds=2, schemes=["cubic", "dctcp"], out=tmp_path / "out"
+    )
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    frame = result.slowdown(by="size", q=[0.5, 0.99])
+    wanted = [
+        row for row in summary["tails"] if row["metric"] == "slowdown" and row["class"] is not None
+    ]
+    assert wanted
+    for row in wanted:
+        for q, name in ((0.5, "p50"), (0.99, "p99")):
+            found = frame[
+                (frame["scheme"] == row["scheme"])
+                & (frame["group"] == row["group"])
+                & (frame["size"] == row["class"])
+                & (frame["q"] == q)
+            ].iloc[0]
+            value = row[name]["value"]
+            assert found["value"] == value if value is not None else pd.isna(found["value"])
+            interval = row[name]["ci95"]
+            assert [found["low"], found["high"]] == interval if interval else pd.isna(found["low"])
+    whole = result.slowdown(by=None)
+    assert whole["size"].isna().all() and set(whole["q"]) == {0.5, 0.95, 0.99, 0.999}
+    assert result.tails("fct_ms").attrs["units"]["value"] == "ms"
+    for wrong in ({"by": "colour"}, {"q": [0.42]}):
+        with pytest.raises(lt.RequestError):
+            result.slowdown(**wrong)
+    means = result.summary()
+    assert {"mean", "low", "high", "unit"} <= set(means.columns)
+
+
+def test_a_comparison_is_that_of_the_command(tmp_path) -> None:
+    result = lt.scenario("first-light").run(
+        seeds=3, schemes=["cubic", "dctcp"], out=tmp_path / "out"
+    )
+    found = result.compare("cubic", "dctcp")
+    done = subprocess.run(
+        [SCRIPT, "--json", "compare", "out", "out", "--pair", "cubic=dctcp"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    )
+    rows = [row for row in json.loads(done.stdout)["rows"] if row["scheme"] == "cubic"]
+    assert [row["difference"] for row in found.rows] == [row["difference"] for row in rows]
+    assert [row["verdict"] for row in found.rows] == [row["verdict"] for row in rows]
+    assert len(found.pandas()) == len(rows) > 0 and "<table>" in found._repr_html_()
+    assert repr(found).count("\n") == len(rows) - 1
+    with pytest.raises(lt.RequestError, match="no scheme `reno`"):
+        result.compare("reno", "dctcp")
+
+
+def test_figures_are_saved_for_papers(tmp_path, first_light) -> None:
+    assert first_light.figures
+    figure = next(iter(first_light.figures.values()))
+    for extension, start in ((".pdf", b"%PDF"), (".svg", b"<svg"), (".png", b"\x89PNG")):
+        path = figure.save(tmp_path / f"f{extension}", width="84mm", grey=True)
+        assert path.read_bytes().startswith(start)
+    assert figure.svg.startswith("<svg") and figure._repr_svg_() == figure.svg
+    assert figure.csv.count("\n") > 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["f.pdf", "f.png", "f.svg"]
+    with pytest.raises(lt.RequestError, match="no figure is named `queue`"):
+        first_light.figure("queue")
+    with pytest.raises(lt.RequestError, match="format"):
+        figure.save(tmp_path / "f.gif")
+    with pytest.raises(lt.RequestError, match="width"):
+        figure.save(tmp_path / "f.pdf", width="3.3")
+
+
+def test_a_notebook_shows_verdict_and_figure(first_light) -> None:
+    page = first_light._repr_html_()
+    assert "<svg" in page and "<figcaption>" in page
+    for sentence in first_light.verdict.splitlines():
+        assert sentence[:20].replace("&", "&amp;") in page
+    assert first_light.digest in repr(first_light)
+
+
+def test_the_package_needs_no_other_library(tmp_path) -> None:
+    """Without pandas, frames are lists; a library that is asked for is named."""
+    code = """
+import sys
+for name in ("pandas", "polars", "pyarrow", "numpy", "tqdm"):
+    sys.modules[name] = None
+import lowtide as lt
+r = lt.scenario("first-light").run()
+assert isinstance(r.slowdown(), list) and isinstance(r.summary(), list)
+try:
+    r.flows.pandas()
+except ImportError as error:
+    assert "pip install pandas" in str(error), error
+else:
+    raise AssertionError("pandas was found")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+def test_the_first_import_is_quick() -> None:
+    """The import loads no other library; its time is measured by hand on an idle machine."""
+    code = "import sys, lowtide; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pandas", "numpy", "pyarrow", "polars", "tqdm"} & set(done.stdout.split())

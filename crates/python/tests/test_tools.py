@@ -1,0 +1,57 @@
+"""Captures, papers and advice: answers of the command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import lowtide as lt
+import pytest
+
+SCRIPT = Path(sys.executable).with_name("lowtide")
+
+
+def test_a_capture_is_analysed(tmp_path) -> None:
+    lt.scenario("queue-buildup").run(1, out=tmp_path / "out", schemes=["dctcp"])
+    capture = tmp_path / "c.pcapng"
+    words = ["pcap", str(tmp_path / "out"), "--flow", "0", "-o", str(capture)]
+    subprocess.run([SCRIPT, *words], check=True, capture_output=True)
+    analysis = lt.analyze(capture)
+    assert len(analysis.connections) == 1 and analysis.connections[0]["flow"] == 0
+    wanted = [finding["what"] for finding in analysis.connections[0]["findings"]]
+    findings = analysis.findings
+    assert findings.attrs["units"]["from_ns"] == "ns"
+    assert (list(findings["what"]) if wanted else []) == wanted
+    with pytest.raises(lt.RequestError, match="cannot open"):
+        lt.analyze(tmp_path / "absent.pcapng")
+    with pytest.raises(lt.RunError):
+        lt.analyze(__file__)
+
+
+def test_claims_of_a_paper_are_judged(tmp_path) -> None:
+    found = lt.reproduce("dctcp-fig19", quick=True, out=tmp_path / "papers")
+    assert set(found.claims["verdict"]) <= {
+        "reproduced",
+        "direction",
+        "undecided",
+        "not-reproduced",
+    }
+    assert len(found.results) == 1 and found.results[0].figures
+    assert (tmp_path / "papers" / "reproduction.html").is_file()
+    with pytest.raises(lt.RequestError, match="dctcp-fig1"):
+        lt.reproduce("dctcp-fig01")
+
+
+def test_advice_for_a_small_fabric(tmp_path) -> None:
+    advice = lt.advise(racks=2, hosts_per_rack=4, incast=4, flows=200, budget=1)
+    assert f"K = {advice.k_packets} packets" in advice.sentences[0]
+    assert advice.k_packets in set(advice.candidates["k_packets"])
+    advised = advice.scenario.check()
+    assert advised.hosts == 8
+    assert advice.svg.startswith("<svg") and "<svg" in advice._repr_html_()
+    assert advice.save_figure(tmp_path / "knee.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(lt.RequestError, match="--hosts"):
+        lt.advise(hosts="fast")
+    with pytest.raises(lt.RequestError, match="--colour"):
+        lt.advise(colour="red")
