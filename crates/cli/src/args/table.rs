@@ -15,9 +15,7 @@ Examples:
 pub(crate) struct TableArgs {
     /// Run directory
     pub(crate) dir: PathBuf,
-    /// Table: flows, probes, queues, queue_levels, queue_samples, delays, links; if the
-    /// scenario has queries: queries; traffic classes at switches: queue_classes; shared
-    /// buffers: buffer_pools; traced flows: trace_segments, trace_hops, trace_senders
+    /// Table, for instance flows; `lowtide list tables` names all
     pub(crate) table: String,
     /// Columns to print, in this order; default: all
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]

@@ -111,6 +111,25 @@ fn long_explanations_have_headings() {
 }
 
 #[test]
+fn tables_and_columns_are_explained() {
+    let column = stdout(&lowtide(&["explain", "flows.fct_ps"]));
+    assert!(column.contains("fct_ps  (uint64 in ps, may be null)"), "{column}");
+    assert!(!column.contains("transfer_ps  ("), "{column}");
+    let list = stdout(&lowtide(&["list", "tables", "--json"]));
+    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
+    let found = |table: &serde_json::Value| lowtide_rows::table_columns(table["name"].as_str()?);
+    for table in list["items"].as_array().expect("a list") {
+        let columns = found(table).expect("a table");
+        assert_eq!(table["columns"].as_array().map(Vec::len), Some(3 + columns.len()), "{table}");
+    }
+    let wrong = lowtide(&["explain", "flows.fct_p"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let error = stderr(&wrong);
+    assert!(error.contains("there is no column of `flows` `fct_p`"), "{error}");
+    assert!(error.contains("did you mean `fct_ps`?"), "{error}");
+}
+
+#[test]
 fn bench_names_its_runs() {
     let output = lowtide(&["bench", "instructions-dumbbell", "-n", "2"]);
     let progress = stderr(&output);
