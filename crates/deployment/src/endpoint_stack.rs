@@ -137,7 +137,7 @@ impl EndpointStack {
     }
 
     /// Applies this stack to the hosts of `group` as [`Self::apply_to`] does, with precedence over
-    /// switches that the scenario sets for the group.
+    /// switches that the scenario sets for the group. A bundle has no such precedence.
     pub(crate) fn impose_on(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
         let mut out = scenario;
         let scheme = self.scheme.as_deref().and_then(|name| scheme::REGISTRY.find(name));

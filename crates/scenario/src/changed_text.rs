@@ -1,6 +1,7 @@
 //! The text of a scenario with the changes of the command line.
 
 use toml::{Table, Value};
+use toml_edit::DocumentMut;
 
 use crate::error::ScenarioErrors;
 use crate::files::FILES;
@@ -38,18 +39,14 @@ impl Scenario {
         if read.is_empty() {
             return text.to_owned();
         }
-        let entries: Table =
-            read.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
-        let header = format!("[{FILES}]");
-        let found = text.split_inclusive('\n').scan(0, |end, line| {
-            *end += line.len();
-            Some((*end, line))
-        });
-        let is_header = |line: &str| line.split('#').next().is_some_and(|l| l.trim() == header);
-        match found.into_iter().find(|(_, line)| is_header(line)) {
-            Some((end, _)) => format!("{}{entries}{}", &text[..end], &text[end..]),
-            None => format!("{}\n\n{header}\n{entries}", text.trim_end()),
+        let Ok(mut document) = text.parse::<DocumentMut>() else { return text.to_owned() };
+        let files = document.entry(FILES).or_insert_with(toml_edit::table);
+        if let Some(files) = files.as_table_like_mut() {
+            for (name, text) in read {
+                files.insert(&name, toml_edit::value(text));
+            }
         }
+        document.to_string()
     }
 }
 
@@ -99,7 +96,8 @@ mod tests {
         let mut with_one = table.clone();
         let one = files.iter().take(1).map(|(name, text)| (name.clone(), text.clone()));
         with_one.insert("files".to_owned(), toml::Value::Table(one.collect()));
-        for text in [table.to_string(), with_one.to_string()] {
+        let spaced = with_one.to_string().replace("\n[files]\n", "\n[ files ]\n");
+        for text in [table.to_string(), with_one.to_string(), spaced] {
             let beside = Arc::new(Beside(files.clone()));
             let scenario = Scenario::parse_with(&text, "own-flows.toml", beside).unwrap();
             assert_eq!(resolved(&scenario), expected);

@@ -38,7 +38,7 @@ const SHARE_KEY: &str = "deployment.share";
 /// Shares without a list, in percent.
 pub const DEFAULT_POINTS: [&str; 5] = ["0", "25", "50", "75", "100"];
 
-/// Seeds of a scenario that has fewer than five itself.
+/// Seeds of a scenario that has fewer itself.
 pub const DEFAULT_SEEDS: u64 = 10;
 
 /// A request for a partial deployment on a scenario.
@@ -89,7 +89,7 @@ impl Rollout {
             return Err(no_flows(&scenario));
         }
         let seeds = options.seeds.unwrap_or(match plan.runs.len() as u64 {
-            own if own >= statistics::LEAST_SEEDS as u64 => own,
+            own if own >= DEFAULT_SEEDS => own,
             _ => DEFAULT_SEEDS,
         });
         let moved = || setup.hosts.iter().filter(|h| h.deployment == Some(DeploymentClass::New));
