@@ -38,7 +38,7 @@ buildah commit -q --timestamp "$SOURCE_DATE_EPOCH" "$container" "oci-archive:$ar
 
 # The command in the image gives the digest of the built one: by buildah, and by crun, which needs
 # control groups that some machines lack.
-run=(/usr/bin/lowtide --quiet --json run first-light -o /tmp/out)
+run=(/usr/bin/lowtide --quiet --json run first-light -o out)
 expect=$("$program" --quiet --json run first-light -o "$root/out" | grep '"digest"' | head -n 1)
 same() {
     local found
@@ -50,7 +50,7 @@ same() {
     echo "$1: same digest"
 }
 buildah run "$container" -- "${run[@]}" | same buildah
-# Runs the arguments by crun, without a network and with a read-only root but for /tmp.
+# Runs the arguments by crun, without a network and with a read-only root but for /work.
 by_crun() {
     local args
     args=$(printf '"%s", ' "$@")
@@ -59,7 +59,8 @@ by_crun() {
         rm -f config.json
         crun spec
         sed -i "s/\"terminal\": true/\"terminal\": false/; s|\"sh\"|${args%, }|" config.json
-        sed -i 's|"mounts": \[|"mounts": [{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},|' config.json
+        sed -i 's|"cwd": "/"|"cwd": "/work"|' config.json
+        sed -i 's|"mounts": \[|"mounts": [{"destination": "/work", "type": "tmpfs", "source": "tmpfs"},|' config.json
         crun --cgroup-manager=disabled run --bundle "$root" "lowtide-$$"
     )
 }
