@@ -89,8 +89,26 @@ pub(crate) struct Cli {
     /// Print no progress and no hints on stderr
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// How progress is shown on stderr
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        default_value = "bar",
+        hide_default_value = true
+    )]
+    pub(crate) progress: ProgressForm,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Form of progress on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressForm {
+    /// A bar, if stderr is a terminal
+    Bar,
+    /// Lines for programs: `progress`, the share done (0 to 1), a text
+    Lines,
 }
 
 #[derive(Debug, Subcommand)]

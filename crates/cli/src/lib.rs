@@ -14,7 +14,7 @@ mod interrupt;
 mod invocation;
 pub mod machine;
 mod output;
-mod progress;
+pub mod progress;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ fn run() -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let out = Output { json: cli.json, quiet: cli.quiet };
+    let out = Output { json: cli.json, quiet: cli.quiet, progress: cli.progress };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
         Command::Status(args) => cmd::status::status(args, out),

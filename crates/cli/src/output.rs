@@ -7,6 +7,7 @@ use comfy_table::{
 };
 use serde::Serialize;
 
+use crate::args::ProgressForm;
 use crate::error::CommandError;
 
 /// One line below the header and no others keeps long tables short.
@@ -68,6 +69,8 @@ pub(crate) struct Output {
     pub(crate) json: bool,
     /// Only errors on stderr.
     pub(crate) quiet: bool,
+    /// Form of progress on stderr; none with `quiet`.
+    pub(crate) progress: ProgressForm,
 }
 
 impl Output {

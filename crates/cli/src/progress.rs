@@ -1,77 +1,86 @@
-//! Progress on stderr: finished runs, simulated time, time left. Silent if stderr is no terminal,
-//! and with `--quiet`.
+//! Progress on stderr: a bar on a terminal, or lines for programs (`--progress lines`). Silent with
+//! `--quiet`.
 
-use std::collections::BTreeMap;
+mod meter;
+
+use std::io::Write;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lowtide_lab::RunProgress;
 
+use crate::args::ProgressForm;
 use crate::output::Output;
 
-/// Steps of the bar per run: simulated time within a run moves it too.
-const STEPS: u64 = 1000;
+pub use meter::ProgressMeter;
+
+/// Steps of the bar: simulated time within a run moves it too.
+const STEPS: f64 = 10_000.0;
+/// Least time between two lines.
+const LINE_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct ProgressReporter {
-    shown: ProgressBar,
-    /// Progress of running runs in steps, by number of the run.
-    under_way: Mutex<BTreeMap<u32, u64>>,
+    meter: ProgressMeter,
+    display: Display,
     /// Reason of the first run that used fewer threads than allowed.
     fewer_threads: Mutex<Option<String>>,
 }
 
+enum Display {
+    Bar(ProgressBar),
+    Lines { label: String, last: Mutex<Option<Instant>> },
+    Hidden,
+}
+
 impl ProgressReporter {
-    /// A bar with `label` as its prefix.
+    /// Progress of `runs` runs with `label` as its prefix.
     pub(crate) fn new(out: Output, runs: u64, label: &str) -> Self {
-        let target =
-            if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(runs * STEPS), target);
-        let style = ProgressStyle::with_template(
-            "{prefix}{bar:30} {percent:>3} %  {msg}  {elapsed} elapsed, {eta} left",
-        );
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
-        if !label.is_empty() {
-            bar.set_prefix(format!("{label}  "));
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { shown: bar, under_way: Mutex::default(), fewer_threads: Mutex::default() }
+        let display = match out.progress {
+            _ if out.quiet => Display::Hidden,
+            ProgressForm::Bar => Display::Bar(bar(label)),
+            ProgressForm::Lines => {
+                Display::Lines { label: label.to_owned(), last: Mutex::default() }
+            }
+        };
+        Self { meter: ProgressMeter::new(runs as usize), display, fewer_threads: Mutex::default() }
     }
 
     /// Handles one progress message.
     pub(crate) fn update(&self, progress: RunProgress<'_>) {
-        let Ok(mut under_way) = self.under_way.lock() else { return };
-        match progress {
-            RunProgress::Planned { runs, kept } => {
-                self.shown.set_length(runs as u64 * STEPS);
-                self.shown.set_position(kept as u64 * STEPS);
-                self.shown.reset_eta();
-            }
-            RunProgress::Started(key) => {
-                under_way.insert(key.run, 0);
-            }
-            RunProgress::Running { key, now, end } => {
-                let share = now.as_secs_f64() / end.as_secs_f64();
-                let steps = ((share * STEPS as f64) as u64).min(STEPS);
-                let before = under_way.insert(key.run, steps).unwrap_or(0);
-                self.shown.inc(steps.saturating_sub(before));
-                self.shown.set_message(format!("{key} at {:.3} s", now.as_secs_f64()));
-            }
-            RunProgress::Finished(key) => {
-                let before = under_way.remove(&key.run).unwrap_or(0);
-                self.shown.inc(STEPS.saturating_sub(before));
-                self.shown.set_message(key.to_string());
-            }
-            RunProgress::Threads { key, threads, why } => {
-                let Ok(mut fewer) = self.fewer_threads.lock() else { return };
-                if let Some(why) = why {
-                    let noun = if threads == 1 { "thread" } else { "threads" };
-                    fewer.get_or_insert_with(|| format!("{key} took {threads} {noun}: {why}"));
+        if let RunProgress::Threads { key, threads, why: Some(why) } = &progress
+            && let Ok(mut fewer) = self.fewer_threads.lock()
+        {
+            let noun = if *threads == 1 { "thread" } else { "threads" };
+            fewer.get_or_insert_with(|| format!("{key} took {threads} {noun}: {why}"));
+        }
+        let planned = matches!(progress, RunProgress::Planned { .. });
+        self.meter.update(progress);
+        match &self.display {
+            Display::Bar(bar) => {
+                let (share, message) = self.meter.read();
+                bar.set_position((share * STEPS) as u64);
+                bar.set_message(message);
+                if planned {
+                    bar.reset_eta();
                 }
             }
-            RunProgress::Writing => self.shown.set_message("tables, figures, report"),
+            Display::Lines { label, last } => self.line(label, last),
+            Display::Hidden => {}
+        }
+    }
+
+    /// Prints a line unless the last one is recent.
+    fn line(&self, label: &str, last: &Mutex<Option<Instant>>) {
+        let Ok(mut last) = last.lock() else { return };
+        #[expect(clippy::disallowed_methods, reason = "wall time paces the display")]
+        let now = Instant::now();
+        if last.is_none_or(|last| now.duration_since(last) >= LINE_INTERVAL) {
+            *last = Some(now);
+            let (share, message) = self.meter.read();
+            let text = format!("{label} {message}");
+            // A closed stderr does not end the runs.
+            let _ = writeln!(std::io::stderr(), "progress {share:.4} {}", text.trim());
         }
     }
 
@@ -81,6 +90,23 @@ impl ProgressReporter {
     }
 
     pub(crate) fn clear(&self) {
-        self.shown.finish_and_clear();
+        if let Display::Bar(bar) = &self.display {
+            bar.finish_and_clear();
+        }
     }
+}
+
+fn bar(label: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(STEPS as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template(
+        "{prefix}{bar:30} {percent:>3} %  {msg}  {elapsed} elapsed, {eta} left",
+    );
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    if !label.is_empty() {
+        bar.set_prefix(format!("{label}  "));
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }

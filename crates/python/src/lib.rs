@@ -12,7 +12,6 @@ mod experiment;
 mod figure;
 mod json;
 mod names;
-mod progress;
 mod run;
 mod scenario;
 mod table;

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use lowtide::progress::ProgressMeter;
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, execute};
 use lowtide_scenario::RunPlan;
 use pyo3::prelude::*;
 
 use crate::exception;
 use crate::experiment::Experiment;
-use crate::progress::ProgressMeter;
 use crate::scenario::Scenario;
 
 /// Interval between two checks for signals.

@@ -30,7 +30,14 @@ def test_a_capture_is_analysed(tmp_path) -> None:
 
 
 def test_claims_of_a_paper_are_judged(tmp_path) -> None:
-    found = lt.reproduce("dctcp-fig19", quick=True, out=tmp_path / "papers")
+    shares = []
+    found = lt.reproduce(
+        "dctcp-fig19",
+        quick=True,
+        out=tmp_path / "papers",
+        progress=lambda share, text: shares.append((share, text)),
+    )
+    assert all(0.0 <= share <= 1.0 for share, _ in shares) and "dctcp-fig19" in shares[0][1]
     assert set(found.claims["verdict"]) <= {
         "reproduced",
         "direction",

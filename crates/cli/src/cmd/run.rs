@@ -291,10 +291,10 @@ pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-/// Options that select some runs of a plan, each with a value.
-const SELECTING: [&str; 4] = ["--index", "--of", "--runs", "--part"];
+/// Options that select some runs of a plan or show their progress, each with a value.
+const NOT_OF_THE_PLAN: [&str; 5] = ["--index", "--of", "--runs", "--part", "--progress"];
 
-/// Removes the options that select some runs, so that the command makes all.
+/// Removes options so that the command makes all runs.
 fn for_all_runs(args: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
     let mut skip = false;
@@ -303,8 +303,8 @@ fn for_all_runs(args: impl Iterator<Item = String>) -> Vec<String> {
             continue;
         }
         match arg.split_once('=') {
-            None if SELECTING.contains(&arg.as_str()) => skip = true,
-            Some((name, _)) if SELECTING.contains(&name) => {}
+            None if NOT_OF_THE_PLAN.contains(&arg.as_str()) => skip = true,
+            Some((name, _)) if NOT_OF_THE_PLAN.contains(&name) => {}
             _ => kept.push(arg),
         }
     }

@@ -47,6 +47,21 @@ fn runs_that_differ_exit_with_1_and_the_first_difference() {
 }
 
 #[test]
+fn progress_as_lines_has_the_share_done() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let out = dir.path().join("out").display().to_string();
+    let run = lowtide(&["--progress=lines", "run", "first-light", "-o", &out]);
+    let text = stderr(&run);
+    let first = text.lines().next().expect("a line");
+    assert!(first.starts_with("progress 0.0000"), "{text}");
+    let manifest = std::fs::read_to_string(dir.path().join("out/manifest.json")).expect("run");
+    assert!(!manifest.contains("--progress"), "not part of the command that repeats it");
+
+    let quiet = lowtide(&["--progress=lines", "-q", "run", "first-light", "--afresh", "-o", &out]);
+    assert_eq!(stderr(&quiet), "");
+}
+
+#[test]
 fn invalid_comparisons_are_rejected_with_help() {
     for (args, message) in [
         (&["diff", "first-light"][..], "nothing to compare"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._command import answer, options
 from ._command import run as run_command
 from ._frame import frame
+from ._progress import Progress
 from ._scenario import Scenario
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def advise(
     *,
     budget: int | None = None,
     jobs: int | None = None,
+    progress: Progress = None,
     **fabric: str | int | None,
 ) -> Advice:
     """Advises K and alpha for a fabric under its own traffic, as `lowtide advise` does, in another
@@ -89,6 +91,7 @@ def advise(
         fabric of the options
     budget: CPU seconds that the runs may take; default: 240
     jobs: concurrent runs; default: one per CPU
+    progress: as for `Scenario.run`
     fabric: options of the command: racks, hosts_per_rack, hosts ("25G"), up ("100G"), spines,
         buffer ("16 MB"), load ("30 %"), sizes, incast, flows
 
@@ -102,4 +105,4 @@ def advise(
         words += ["--", str(path)]
     elif scenario is not None:
         words += ["--", scenario]
-    return Advice(answer("advise", *words), owned)
+    return Advice(answer("advise", *words, progress=progress), owned)

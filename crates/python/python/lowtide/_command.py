@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
+from ._progress import Progress, Report, reporting
 from .errors import RequestError, RunError
 
 # Exit status of an invalid request, and of a bound that does not hold.
@@ -14,26 +16,58 @@ _INVALID = 2
 _UNMET = 3
 
 
-def answer(*args: str) -> dict[str, Any]:
+def answer(*args: str, progress: Progress = False) -> dict[str, Any]:
     """Runs `lowtide --json ARGS` and returns its answer.
 
     Raises `RequestError` for an invalid request, `RunError` if the command failed. A command that
     judged its results returns them, whatever the judgement.
     """
-    done = run("--json", *args, accept=(0, _UNMET))
-    return json.loads(done.stdout)
+    return json.loads(run("--json", *args, accept=(0, _UNMET), progress=progress))
 
 
-def run(*args: str, accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
-    """Runs `lowtide ARGS` of this package."""
-    command = [sys.executable, "-m", "lowtide", *args]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode in accept:
-        return done
-    message = done.stderr.strip().removeprefix("error: ")
-    if done.returncode == _INVALID:
+def run(*args: str, accept: tuple[int, ...] = (0,), progress: Progress = False) -> str:
+    """Runs `lowtide ARGS` of this package and returns its output. `progress` as for
+    `Scenario.run`."""
+    command = [sys.executable, "-m", "lowtide", "--progress=lines", *args]
+    # A file, so that a long answer cannot fill a pipe while the progress is read.
+    with tempfile.TemporaryFile("w+") as output, reporting(progress) as report:
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True)
+        with child:
+            try:
+                message = _watch(child, report)
+            except BaseException:
+                child.kill()
+                raise
+        output.seek(0)
+        answer = output.read()
+    if child.returncode in accept:
+        return answer
+    if child.returncode == _INVALID:
         raise RequestError(message)
-    raise RunError(message or f"`lowtide {args[0]}` ended with status {done.returncode}")
+    raise RunError(message or f"`lowtide {args[0]}` ended with status {child.returncode}")
+
+
+def _watch(child: subprocess.Popen[str], report: Report | None) -> str:
+    """Passes the progress of a command to `report` until it closes stderr. Returns the rest of
+    stderr."""
+    lines = []
+    for line in child.stderr or ():
+        share, text = _progress(line)
+        if share is None:
+            lines.append(line)
+        elif report is not None:
+            report(share, text)
+    return "".join(lines).strip().removeprefix("error: ")
+
+
+def _progress(line: str) -> tuple[float | None, str]:
+    """The share done and the text of a line of progress; None for other lines."""
+    word, _, rest = line.partition(" ")
+    share, _, text = rest.partition(" ")
+    try:
+        return (float(share) if word == "progress" else None), text.strip()
+    except ValueError:
+        return None, text
 
 
 def options(given: dict[str, Any]) -> list[str]:

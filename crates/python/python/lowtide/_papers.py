@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._command import answer, options
 from ._frame import frame
+from ._progress import Progress
 from ._result import Result, load
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def reproduce(
     seeds: int | None = None,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    progress: Progress = None,
 ) -> Reproduction:
     """Runs a paper's experiment and judges the paper's claims, as `lowtide papers reproduce` does,
     in another process.
@@ -64,6 +66,7 @@ def reproduce(
     seeds: number of seeds; default: that of the experiment
     out: directory of the runs; finished ones are kept. Default: a temporary directory
     jobs: concurrent runs; default: one per CPU
+    progress: as for `Scenario.run`
 
     Raises `RequestError` for an unknown experiment, with the nearest names.
     """
@@ -74,4 +77,5 @@ def reproduce(
     words = options({"seeds": seeds, "jobs": jobs, "out": os.fspath(out)})
     if quick:
         words.append("--quick")
-    return Reproduction(answer("papers", "reproduce", *words, "--", name), Path(out), owned)
+    details = answer("papers", "reproduce", *words, "--", name, progress=progress)
+    return Reproduction(details, Path(out), owned)

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+# Is told the share done, 0 to 1, and a text.
 Report = Callable[[float, str], object]
+# As `reporting` takes it.
+Progress = bool | Report | None
 
 
 @contextmanager
-def reporting(progress: bool | Report | None) -> Iterator[Report | None]:
+def reporting(progress: Progress) -> Iterator[Report | None]:
     """Yields the function that is told the share done, 0 to 1, and a text; or None.
 
     `True` wants a bar, `False` none; `None` wants one in a notebook or on a terminal if tqdm is
@@ -33,7 +36,8 @@ def reporting(progress: bool | Report | None) -> Iterator[Report | None]:
 
         def report(share: float, text: str) -> None:
             bar.set_postfix_str(text, refresh=False)
-            bar.update(max(0.0, share * 100.0 - bar.n))
+            # The share falls when a further experiment begins.
+            bar.update(share * 100.0 - bar.n)
 
         yield report
 

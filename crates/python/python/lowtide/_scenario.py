@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _lowtide
-from ._progress import Report, reporting
+from ._progress import Progress, reporting
 from ._result import Result
 
 # A change: name of the method, key, value.
@@ -141,7 +141,7 @@ class Scenario:
         *,
         out: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
-        progress: bool | Report | None = None,
+        progress: Progress = None,
     ) -> Result:
         """Runs the scenario on all CPUs, as `lowtide run` does, and returns its results.
 

@@ -104,7 +104,7 @@ fn without_output(words: &[String]) -> Vec<String> {
             "-o" | "--out" | "-j" | "--jobs" | "--memory" => {
                 words.next();
             }
-            "--afresh" | "--json" | "--quiet" | "-q" => {}
+            "--afresh" | "--json" | "--quiet" | "-q" | "--progress=lines" => {}
             other if other.starts_with("--out=") || other.starts_with("--jobs=") => {}
             other => kept.push(other.to_owned()),
         }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use lowtide_lab::RunProgress;
 
 /// State of an execution.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     runs: usize,
     finished: usize,
@@ -16,12 +16,17 @@ struct State {
 }
 
 /// Collects the progress of runs from their threads.
-#[derive(Default)]
-pub(crate) struct ProgressMeter(Mutex<State>);
+#[derive(Debug, Default)]
+pub struct ProgressMeter(Mutex<State>);
 
 impl ProgressMeter {
+    /// A meter of `runs` runs; [`RunProgress::Planned`] corrects the number.
+    pub fn new(runs: usize) -> Self {
+        Self(Mutex::new(State { runs, ..State::default() }))
+    }
+
     /// Handles one message.
-    pub(crate) fn update(&self, progress: RunProgress<'_>) {
+    pub fn update(&self, progress: RunProgress<'_>) {
         let Ok(mut state) = self.0.lock() else { return };
         match progress {
             RunProgress::Planned { runs, kept } => (state.runs, state.finished) = (runs, kept),
@@ -41,7 +46,7 @@ impl ProgressMeter {
     }
 
     /// Returns the share of all runs, 0 to 1, and what was last done.
-    pub(crate) fn read(&self) -> (f64, String) {
+    pub fn read(&self) -> (f64, String) {
         let Ok(state) = self.0.lock() else { return (0.0, String::new()) };
         let done = state.finished as f64 + state.under_way.values().sum::<f64>();
         (done / state.runs.max(1) as f64, state.message.clone())
