@@ -20,6 +20,7 @@ A scenario is an experiment as data: `lt.scenarios()` lists the embedded ones, a
 Errors are exceptions of `lowtide.errors`; those of a scenario have its file and line.
 """
 
+from . import _interpreter  # noqa: F401  before the native part
 from ._advice import Advice, advise
 from ._analysis import Analysis, analyze
 from ._catalogue import scenarios, schemes
