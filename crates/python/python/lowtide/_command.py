@@ -21,7 +21,8 @@ def answer(*args: str) -> dict[str, Any]:
     judged its results returns them, whatever the judgement.
     """
     done = run("--json", *args, accept=(0, _UNMET))
-    return json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def run(*args: str, accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
