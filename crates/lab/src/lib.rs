@@ -68,7 +68,7 @@ pub use queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts
 pub use report::partition_settings;
 pub use rerender::rerender_report;
 pub use results::{Results, ResultsJson};
-pub use schedule::RunProgress;
+pub use schedule::{OnThread, RunProgress};
 pub use session::{ExecuteOptions, default_dir, default_dir_for_backend};
 pub use session::{execute, execute_as, simulate};
 pub use signals::SignalFacts;

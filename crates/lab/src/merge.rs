@@ -58,6 +58,7 @@ pub fn merge(
         clock: &|| Duration::ZERO,
         stop: &AtomicBool::new(false),
         progress,
+        on_thread: &|work| work(),
         backend: None,
         limits: ResourceLimits::default(),
         share: true,

@@ -7,6 +7,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod command;
+mod control;
 mod exception;
 mod experiment;
 mod figure;
@@ -23,6 +24,11 @@ use pyo3::pymodule;
 mod _lowtide {
     #[pymodule_export]
     use crate::command::main;
+    #[pymodule_export]
+    use crate::control::{
+        AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo, check_control, default_value,
+        register_control,
+    };
     #[pymodule_export]
     use crate::experiment::{Experiment, load};
     #[pymodule_export]

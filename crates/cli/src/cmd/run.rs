@@ -266,6 +266,7 @@ impl PlanRunner<'_> {
             clock: &|| start.elapsed(),
             stop: &STOP,
             progress: &|p| bar.update(p),
+            on_thread: &|work| work(),
             backend: self.backend,
             limits,
             share: self.share,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _lowtide
+from ._control import CongestionControl, refresh, register
 from ._progress import Progress, reporting
 from ._result import Result
 
@@ -142,6 +143,7 @@ class Scenario:
         out: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
         progress: Progress = None,
+        controls: Sequence[type[CongestionControl]] = (),
     ) -> Result:
         """Runs the scenario on all CPUs, as `lowtide run` does, and returns its results.
 
@@ -153,11 +155,16 @@ class Scenario:
         jobs: concurrent runs; default: one per CPU
         progress: True or False for a bar (needs tqdm), or a function of the share done (0 to 1) and
             a text; default: a bar in a notebook or on a terminal, if tqdm is installed
+        controls: congestion controls in Python, which are registered (`lt.register`)
 
         Ctrl-C ends the runs at once; `out` keeps the finished ones.
 
-        Raises `ScenarioError` for an invalid scenario, `RunError` if a run failed.
+        Raises `ScenarioError` for an invalid scenario, `RunError` if a run failed, or the exception
+        of a control in Python.
         """
+        for control in controls:
+            register(control)
+        refresh()
         changed = self
         if seeds is not None:
             changed = changed.set("run.seeds", seeds)
