@@ -12,6 +12,7 @@ mod experiment;
 mod figure;
 mod json;
 mod names;
+mod plan;
 mod progress;
 mod run;
 mod scenario;
@@ -27,7 +28,9 @@ mod _lowtide {
     #[pymodule_export]
     use crate::experiment::{Experiment, load};
     #[pymodule_export]
-    use crate::names::{scenarios, schemes, version};
+    use crate::names::{program, scenarios, schemes, version};
+    #[pymodule_export]
+    use crate::plan::{Plan, merge};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, execute};
-use lowtide_scenario::RunPlan;
+use lowtide_lab::{ExecuteOptions, LabError, ResourceLimits, execute};
 use pyo3::prelude::*;
 
 use crate::exception;
@@ -58,7 +57,6 @@ fn serve(py: Python<'_>, report: Option<&Py<PyAny>>, meter: &ProgressMeter) -> P
 
 /// A plan and where its results go.
 pub(crate) struct Job<'a> {
-    pub(crate) plan: &'a RunPlan,
     pub(crate) dir: PathBuf,
     pub(crate) source: &'a str,
     pub(crate) command: &'a str,
@@ -66,13 +64,15 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Makes the runs. `report` is called with the share done and a text.
-    pub(crate) fn execute(
+    /// Calls `work` with the options of the execution. `report` is called with the share done and a
+    /// text.
+    pub(crate) fn execute<T: Send>(
         self,
         py: Python<'_>,
         report: Option<&Py<PyAny>>,
-    ) -> PyResult<Result<CompletedExperiment, LabError>> {
-        let Self { plan, dir, source, command, jobs } = self;
+        work: impl FnOnce(&ExecuteOptions<'_>) -> Result<T, LabError> + Send,
+    ) -> PyResult<Result<T, LabError>> {
+        let Self { dir, source, command, jobs } = self;
         #[expect(
             clippy::disallowed_methods,
             reason = "wall time is reported, nothing depends on it"
@@ -85,24 +85,21 @@ impl Job<'_> {
         };
         let cpus = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         attended(py, report, |stop, meter| {
-            execute(
-                plan,
-                &ExecuteOptions {
-                    dir,
-                    jobs: jobs.unwrap_or_else(cpus),
-                    threads: None,
-                    discard_existing: false,
-                    source,
-                    command,
-                    clock: &|| start.elapsed(),
-                    stop,
-                    progress: &|p| meter.update(p),
-                    backend: None,
-                    limits,
-                    share: true,
-                    worker: &lowtide::machine::worker(),
-                },
-            )
+            work(&ExecuteOptions {
+                dir,
+                jobs: jobs.unwrap_or_else(cpus),
+                threads: None,
+                discard_existing: false,
+                source,
+                command,
+                clock: &|| start.elapsed(),
+                stop,
+                progress: &|p| meter.update(p),
+                backend: None,
+                limits,
+                share: true,
+                worker: &lowtide::machine::worker(),
+            })
         })
     }
 }
@@ -120,8 +117,9 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Experiment> {
     let plan = scenario.plan(py)?;
-    let job = Job { plan: &plan, dir, source: scenario.0.text(), command, jobs };
-    match job.execute(py, progress.as_ref())? {
+    let source = scenario.0.text_with_files();
+    let job = Job { dir, source: &source, command, jobs };
+    match job.execute(py, progress.as_ref(), |options| execute(&plan, options))? {
         Ok(finished) => Experiment::new(py, finished),
         Err(error) => Err(exception::of_lab(py, error, Some(&scenario.0))),
     }
