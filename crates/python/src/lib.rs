@@ -13,6 +13,7 @@ mod experiment;
 mod figure;
 mod json;
 mod names;
+mod plan;
 mod run;
 mod scenario;
 mod table;
@@ -32,7 +33,9 @@ mod _lowtide {
     #[pymodule_export]
     use crate::experiment::{Experiment, load};
     #[pymodule_export]
-    use crate::names::{scenarios, schemes, version};
+    use crate::names::{program, scenarios, schemes, version};
+    #[pymodule_export]
+    use crate::plan::{Plan, merge};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use lowtide::progress::ProgressMeter;
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, execute};
+use lowtide_lab::{ExecuteOptions, LabError, ResourceLimits, execute};
 use lowtide_scenario::RunPlan;
 use pyo3::prelude::*;
 
@@ -85,12 +85,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Makes the runs. `report` is called with the share done and a text.
-    pub(crate) fn execute(
+    /// Calls `work` with the options of the execution. `report` is called with the share done and a
+    /// text.
+    pub(crate) fn execute<T: Send>(
         self,
         py: Python<'_>,
         report: Option<&Py<PyAny>>,
-    ) -> PyResult<Result<CompletedExperiment, LabError>> {
+        work: impl FnOnce(&ExecuteOptions<'_>) -> Result<T, LabError> + Send,
+    ) -> PyResult<Result<T, LabError>> {
         let Self { plan, dir, source, command, jobs } = self;
         #[expect(
             clippy::disallowed_methods,
@@ -110,26 +112,23 @@ impl Job<'_> {
             let attached = |work: &mut (dyn FnMut() + Send)| {
                 Python::attach(|py| py.detach(|| guard.during(work)));
             };
-            execute(
-                plan,
-                &ExecuteOptions {
-                    dir,
-                    jobs: jobs.unwrap_or_else(cpus),
-                    // Threads of one run would only wait for the GIL, and have no guard.
-                    threads: in_python.as_ref().map(|_| 1),
-                    discard_existing: false,
-                    source,
-                    command,
-                    clock: &|| start.elapsed(),
-                    stop: &guard.stop,
-                    progress: &|p| meter.update(p),
-                    on_thread: if in_python.is_some() { &attached } else { &|work| work() },
-                    backend: None,
-                    limits,
-                    share: true,
-                    worker: &lowtide::machine::worker(),
-                },
-            )
+            work(&ExecuteOptions {
+                dir,
+                jobs: jobs.unwrap_or_else(cpus),
+                // Threads of one run would only wait for the GIL, and have no guard.
+                threads: in_python.as_ref().map(|_| 1),
+                discard_existing: false,
+                source,
+                command,
+                clock: &|| start.elapsed(),
+                stop: &guard.stop,
+                progress: &|p| meter.update(p),
+                on_thread: if in_python.is_some() { &attached } else { &|work| work() },
+                backend: None,
+                limits,
+                share: true,
+                worker: &lowtide::machine::worker(),
+            })
         })
     }
 }
@@ -147,8 +146,9 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Experiment> {
     let plan = scenario.plan(py)?;
-    let job = Job { plan: &plan, dir, source: scenario.0.text(), command, jobs };
-    match job.execute(py, progress.as_ref())? {
+    let source = scenario.0.text_with_files();
+    let job = Job { plan: &plan, dir, source: &source, command, jobs };
+    match job.execute(py, progress.as_ref(), |options| execute(&plan, options))? {
         Ok(finished) => Experiment::new(py, finished),
         Err(error) => Err(exception::of_lab(py, error, Some(&scenario.0))),
     }
