@@ -23,6 +23,7 @@ def test_check_counts_runs_and_states_units() -> None:
     assert check.runs == check.points * len(check.schemes) * 3
     assert check.memory_mb > 0 and check.cpu_s > 0
     assert check.tiers[0]["name"] and not check.warnings
+    assert f"<td>{check.runs} of sack, dctcp, 2 points</td>" in check._repr_html_()
 
 
 def test_values_of_all_types() -> None:

@@ -8,6 +8,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,22 @@ class Check:
     """Sentences about old names that the scenario uses."""
     warnings: list[str]
     """Sentences about load that the network cannot carry."""
+
+    def _repr_html_(self) -> str:
+        tiers = ", ".join(
+            f"{tier['name']}: {tier['offered_load']:.0%} of the lines" for tier in self.tiers
+        )
+        rows = {
+            "scenario": f"{self.scenario}: {self.title}",
+            "runs": f"{self.runs} of {', '.join(self.labels)}, {self.points} points",
+            "hosts, flows of a run": f"{self.hosts}, {self.flows}",
+            "offered load": tiers,
+            "estimated cost": f"{self.cpu_s:.3g} s of CPU time, {self.memory_mb:.0f} MB a run, "
+            f"{self.disk_mb:.3g} MB of tables",
+            "notes": "; ".join([*self.notes, *self.warnings]),
+        }
+        cells = ((escape(name), escape(text)) for name, text in rows.items() if text)
+        return f"<table>{''.join(f'<tr><th>{n}</th><td>{t}</td></tr>' for n, t in cells)}</table>"
 
 
 class Scenario:
