@@ -94,6 +94,27 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "engines",
+        about: "sweeps on Dask, Ray, MPI and a one-node Slurm, in the virtual environment of the suite python; needs root, Open MPI, Slurm",
+        minutes: 8,
+        steps: &[
+            step(&[
+                "sh",
+                "-c",
+                "target/python-venv/bin/pip install -q \"$(ls -t target/python-wheels/*.whl | head -n 1)[test,engines]\"",
+            ]),
+            step(&[
+                "target/python-venv/bin/python",
+                "-m",
+                "pytest",
+                "-q",
+                "-rs",
+                "crates/python/tests/test_engines.py",
+                "crates/python/tests/test_clusters.py",
+            ]),
+        ],
+    },
+    Suite {
         name: "hostile",
         about: "200,000 hostile packets of each kind against `lowtide live server`; needs root, an idle machine",
         minutes: 15,

@@ -255,6 +255,11 @@ def test_a_task_may_run_twice(tmp_path, one_process) -> None:
         assert result.digest == one_process.digest
 
 
+def test_without_a_directory_a_failed_sweep_keeps_nothing() -> None:
+    with pytest.raises(lt.RunError, match="with out= finished runs are kept"):
+        sweep(on=InProcess(fails_after(1)))
+
+
 def test_no_shared_directory_on_the_worker(tmp_path) -> None:
     def elsewhere(program: str, version: str, request: dict) -> Any:
         return program, version, {**request, "store": "/not/shared"}

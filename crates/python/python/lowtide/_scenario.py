@@ -214,7 +214,8 @@ class Scenario:
             out = Path(owned.name) / "run"
         with reporting(progress) as report:
             if sweep is not None:
-                native = sweep.run(changed._native, changed._command(None), Path(out), report)
+                text, is_kept = changed._command(None), owned is None
+                native = sweep.run(changed._native, text, Path(out), report, is_kept)
             else:
                 native = _lowtide.run(changed._native, out, command, jobs, report)
         return Result(native, owned)

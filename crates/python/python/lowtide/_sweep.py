@@ -76,10 +76,15 @@ class Sweep:
             )
 
     def run(
-        self, scenario: _lowtide.Scenario, command: str, out: Path, report: Report | None
+        self,
+        scenario: _lowtide.Scenario,
+        command: str,
+        out: Path,
+        report: Report | None,
+        is_kept: bool,
     ) -> _lowtide.Experiment:
         """Makes all missing runs and merges them into `out`. Finished parts are in `OUT.parts`
-        until then."""
+        until then, also after a failure if the directory is kept."""
         plan = _lowtide.Plan(scenario)
         merged = plan.merged(out)
         if merged is not None:
@@ -105,9 +110,13 @@ class Sweep:
         ]
         try:
             self._collect(requests, store, progress)
-        except BaseException:
+        except _TaskError as error:
+            remedy = f"the same call makes only the runs whose parts are not in {store}"
+            if not is_kept:
+                remedy = "with out= finished runs are kept"
+            raise RunError(f"{error}; {remedy}") from error.__cause__
+        finally:
             _remove_empty(store)
-            raise
         progress.say("tables, figures, report")
         experiment = _lowtide.merge(out, _parts(store))
         # Workers that were believed lost may still write.
@@ -120,7 +129,7 @@ class Sweep:
         """Submits the tasks and stores their parts as they arrive. After a failure it cancels the
         tasks that have not begun, waits for the others and raises the first error."""
         pending: list[tuple[Future, Request]] = []
-        error: RunError | None = None
+        error: _TaskError | None = None
         try:
             for request in requests:
                 version = _lowtide.version()
@@ -128,16 +137,15 @@ class Sweep:
                 pending.append((future, request))
             wait = _FIRST_WAIT
             while pending:
-                asked, pending = pending, []
-                arrived: list[tuple[Future, Request]] = []
-                for entry in asked:
-                    (arrived if entry[0].done() else pending).append(entry)
+                state = [(entry, entry[0].done()) for entry in pending]
+                arrived = [entry for entry, done in state if done]
+                pending = [entry for entry, done in state if not done]
                 for future, request in arrived:
                     try:
                         _store(future.result(), request, store)
                     except Exception as cause:  # noqa: BLE001 - every one ends the sweep
                         if error is None:
-                            error = _task_error(cause, request, store)
+                            error = _TaskError.of(cause, request)
                             pending = [entry for entry in pending if not _cancel(entry[0])]
                         continue
                     progress.add(len(request["runs"]))
@@ -151,6 +159,19 @@ class Sweep:
             raise
         if error is not None:
             raise error
+
+
+class _TaskError(Exception):
+    """A task failed; its cause is the exception of the task."""
+
+    @classmethod
+    def of(cls, cause: Exception, request: Request) -> _TaskError:
+        first, count = request["runs"][0], len(request["runs"])
+        runs = f"run {first}" if count == 1 else f"{count} runs from run {first} on"
+        reason = str(cause) if isinstance(cause, RunError) else f"{type(cause).__name__}: {cause}"
+        error = cls(f"the task of {runs} failed: {reason}")
+        error.__cause__ = cause
+        return error
 
 
 class _Progress:
@@ -207,18 +228,6 @@ def _store(result: str | bytes, request: Request, store: Path) -> None:
         unpack(result, request["part"], store)
     elif not Path(result).is_dir():
         raise RunError(f"{result} is on the worker but not on this machine: leave out shared=True")
-
-
-def _task_error(cause: Exception, request: Request, store: Path) -> RunError:
-    first, count = request["runs"][0], len(request["runs"])
-    runs = f"run {first}" if count == 1 else f"{count} runs from run {first} on"
-    reason = str(cause) if isinstance(cause, RunError) else f"{type(cause).__name__}: {cause}"
-    error = RunError(
-        f"the task of {runs} failed: {reason}; the same call makes only the runs whose parts are "
-        f"not in {store}"
-    )
-    error.__cause__ = cause
-    return error
 
 
 def _cancel(future: Future) -> bool:
