@@ -18,6 +18,7 @@ from typing import Any
 
 import lowtide as lt
 import pytest
+from controls import Reno
 
 SIZES = {"traffic.pair.size": ["20 kB", "40 kB", "60 kB"]}
 SCRIPT = Path(sys.executable).with_name("lowtide")
@@ -336,3 +337,18 @@ def test_an_engine_that_is_not_installed(monkeypatch, module, adapter, package) 
     engine = getattr(__import__(f"lowtide.engines.{module}", fromlist=[adapter]), adapter)
     with pytest.raises(ImportError, match=f"pip install {package}"):
         engine()
+
+
+def test_controls_in_python_run_on_workers() -> None:
+    spawn = multiprocessing.get_context("spawn")
+    own = {"controls": [Reno], "schemes": ["py-reno"]}
+    with ProcessPoolExecutor(1, spawn) as pool:
+        assert sweep(on=pool, tasks=2, **own).digest == sweep(**own).digest
+
+
+def test_a_control_with_other_code_on_a_worker_is_refused() -> None:
+    def other(program: str, version: str, request: dict) -> tuple[Any, ...]:
+        return program, version, {**request, "controls": [(Reno, "0123456789abcdef")]}
+
+    with pytest.raises(lt.RunError, match="other code of the control `py-reno`"):
+        sweep(on=InProcess(other), controls=[Reno], schemes=["py-reno"])

@@ -23,10 +23,13 @@ def test_the_programs_of_the_guide_run(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     # The capture that the page reads.
     subprocess.run([SCRIPT, "-q", "run", "first-light", "-o", "out"], check=True)
-    subprocess.run([SCRIPT, "-q", "pcap", "out", "--flow", "0", "--scheme", "dctcp", "-o", "x.pcapng"], check=True)
+    subprocess.run(
+        [SCRIPT, "-q", "pcap", "out", "--flow", "0", "--scheme", "dctcp", "-o", "x.pcapng"],
+        check=True,
+    )
     names: dict[str, object] = {"__name__": "guide"}
     for number, program in enumerate(programs(), 1):
-        exec(compile(program, f"program {number} of {PAGE.name}", "exec"), names)
+        exec(compile(program, f"program {number} of {PAGE.name}", "exec"), names)  # noqa: S102 - programs of the page
     assert Path("f.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
@@ -206,6 +207,13 @@ def register(control: Control) -> Control:
     _lowtide.register_control(control, declaration)
     _registered[name] = control
     return control
+
+
+def named_in(text: str) -> list[tuple[type[CongestionControl], str]]:
+    """Returns the registered classes that a scenario may use, each with the digest of its code."""
+    words = set(re.findall(r"[a-z0-9-]+", text))
+    named = [control for name, control in _registered.items() if name in words]
+    return [(control, code_digest(control)) for control in named]
 
 
 def refresh() -> None:

@@ -65,7 +65,9 @@ class Check:
 
     def _repr_html_(self) -> str:
         tiers = ", ".join(
-            f"{tier['name']}: {tier['offered_load']:.0%} of the lines" for tier in self.tiers
+            f"{tier['name']}: {tier['offered_load']:.0%} of the lines"
+            for tier in self.tiers
+            if tier["offered_load"] is not None
         )
         rows = {
             "scenario": f"{self.scenario}: {self.title}",

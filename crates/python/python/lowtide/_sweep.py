@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import _lowtide
+from ._control import named_in
 from ._progress import Report
 from ._task import Request, make_part, unpack
 from .errors import RequestError, RunError
@@ -95,12 +96,14 @@ class Sweep:
         finished = set(_finished_runs(plan, store))
         progress = _Progress(len(outcomes), len(finished), report)
         text, source = plan.text, plan.source
+        controls = named_in(text)
         requests = [
             Request(
                 scenario=text,
                 source=source,
                 name=scenario.name,
                 command=command,
+                controls=controls,
                 runs=runs,
                 jobs=self.jobs,
                 part=_part_name(runs),

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from . import _lowtide
+from ._code import code_digest
+from ._control import CongestionControl, register
 from .errors import RunError
 
 
@@ -29,6 +31,8 @@ class Request(TypedDict):
     """Name of the scenario."""
     command: str
     """The command that makes all runs."""
+    controls: list[tuple[type[CongestionControl], str]]
+    """Congestion controls in Python, each with the digest of its code."""
     runs: list[int]
     """Numbers of the runs of this task."""
     jobs: int
@@ -70,13 +74,23 @@ def make_part(program: str, version: str, request: Request) -> str | bytes:
 
 
 def _make(request: Request, part: Path) -> None:
-    plan = _plan(request["scenario"], request["name"])
+    codes = []
+    for control, code in request["controls"]:
+        if code_digest(control) != code:
+            raise RunError(
+                f"a worker has other code of the control `{control.name}` than this machine: use "
+                "the same files and the same version of Python on all machines"
+            )
+        register(control)
+        codes.append(code)
+    plan = _plan(request["scenario"], request["name"], tuple(codes))
     plan.make_part(part, request["command"], request["source"], request["runs"], request["jobs"])
 
 
 @functools.lru_cache(maxsize=1)
-def _plan(text: str, name: str) -> _lowtide.Plan:
-    """Expands a scenario; the tasks of a worker have the same one."""
+def _plan(text: str, name: str, codes: tuple[str, ...]) -> _lowtide.Plan:
+    """Expands a scenario; the tasks of a worker have the same one. The hash of a run covers the
+    `codes` of controls."""
     return _lowtide.Plan(_lowtide.Scenario.from_text(text, f"{name}.toml"))
 
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-/// What an execution shares with the controls of its connections.
+/// State that an execution shares with the controls of its connections.
 #[derive(Debug, Default)]
 pub(crate) struct RunGuard {
     /// Ends the runs.
