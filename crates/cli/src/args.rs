@@ -89,7 +89,7 @@ pub(crate) struct Cli {
     /// Print no progress and no hints on stderr
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// How progress is shown on stderr
+    /// Form of progress on stderr
     #[arg(
         long,
         global = true,

@@ -76,8 +76,10 @@ class Figure:
 
     @property
     def svg(self) -> str:
-        """The figure as SVG text, 6.5 inches wide, with its title."""
-        return self._file("svg", {**_STYLE, "width": "6.5in", "title": True}).decode()
+        """The figure as SVG for pages, 6.5 inches wide, with its title; text is outlines, so that
+        the page needs no font."""
+        style = {**_STYLE, "width": "6.5in", "title": True, "outlines": True}
+        return self._file("svg", style).decode()
 
     @property
     def csv(self) -> str:
