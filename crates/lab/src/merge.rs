@@ -3,6 +3,7 @@
 //! Contract: the directory appears complete or not at all, and its tables are those of one process.
 //! A part that is half-written or damaged, or belongs to another scenario or program, is an error.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -46,23 +47,12 @@ pub fn merge(
         let message = "there is no part to merge".to_owned();
         return Err(LabError::InvalidRequest { message, help: None });
     };
-    parts.iter().try_for_each(|part| check_plan(part, first))?;
+    let wanted = (&first.manifest, first.root.display());
+    parts.iter().try_for_each(|part| check_plan(part, &wanted))?;
     let plan = part::expand(&first.dir.read(PART_PLAN)?, &first.manifest.scenario)?;
-    let options = ExecuteOptions {
-        dir: out.to_path_buf(),
-        jobs: 1,
-        threads: None,
-        discard_existing: false,
-        source: &first.dir.read(part::SOURCE)?,
-        command: &first.manifest.command,
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress,
-        backend: None,
-        limits: ResourceLimits::default(),
-        share: true,
-        worker: "",
-    };
+    let source = first.dir.read(part::SOURCE)?;
+    let options =
+        ExecuteOptions { source: &source, progress, ..without_runs(out, &first.manifest.command) };
     let mut session = Session::new(&plan, &options)?;
     session.planned.backend.clone_from(&first.manifest.backend);
     if !session.planned.has_same_plan(&first.manifest) || plan.hash != first.manifest.scenario_hash
@@ -86,8 +76,59 @@ fn refused(part: &OpenPart<'_>, reason: String) -> LabError {
     RecordError::NotMergeable { path: part.root.to_path_buf(), reason }.into()
 }
 
-/// Rejects a part of another program, or of another plan than that of `first`.
-fn check_plan(part: &OpenPart<'_>, first: &OpenPart<'_>) -> Result<(), LabError> {
+/// Returns options of a session that makes no runs.
+fn without_runs<'a>(dir: &Path, command: &'a str) -> ExecuteOptions<'a> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    ExecuteOptions {
+        dir: dir.to_path_buf(),
+        jobs: 1,
+        threads: None,
+        discard_existing: false,
+        source: "",
+        command,
+        clock: &|| Duration::ZERO,
+        stop: &NEVER,
+        progress: &|_| {},
+        on_thread: &|work| work(),
+        backend: None,
+        limits: ResourceLimits::default(),
+        share: true,
+        worker: "",
+    }
+}
+
+/// Returns the results of `plan` in the directory `out`; `None` if there is no such directory.
+///
+/// # Errors
+/// `out` holds something else, or it is damaged.
+pub fn merged(plan: &RunPlan, out: &Path) -> Result<Option<CompletedExperiment>, LabError> {
+    existing(&Session::new(plan, &without_runs(out, ""))?)
+}
+
+/// Returns the numbers of the runs of `plan` that the part at `root` has; `None` if it is
+/// half-written or damaged.
+///
+/// # Errors
+/// The part belongs to another program, scenario or plan, or it cannot be read.
+pub fn part_runs(plan: &RunPlan, root: &Path) -> Result<Option<Vec<u32>>, LabError> {
+    let (dir, manifest) = match part::open(root) {
+        Ok(opened) => opened,
+        Err(RecordError::NotMergeable { .. } | RecordError::Json { .. }) => return Ok(None),
+        Err(error) if error.is_lost_partial() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let options = without_runs(root, "");
+    let session = Session::new(plan, &options)?;
+    let part = OpenPart { root, dir, manifest };
+    check_plan(&part, &(&session.planned, "this sweep"))?;
+    Ok(Some(part.manifest.runs.iter().map(|run| run.key.run).collect()))
+}
+
+/// Rejects a part of another program, or of another plan than the manifest and its place.
+fn check_plan(
+    part: &OpenPart<'_>,
+    (other, place): &(&Manifest, impl Display),
+) -> Result<(), LabError> {
     let (own, manifest) = (program_digest(), &part.manifest);
     if manifest.program.as_deref() != Some(own) {
         return Err(refused(
@@ -100,17 +141,14 @@ fn check_plan(part: &OpenPart<'_>, first: &OpenPart<'_>) -> Result<(), LabError>
             ),
         ));
     }
-    let other = &first.manifest;
     if manifest.identity() != other.identity() {
         let (found, wanted) = (manifest.identity(), other.identity());
-        let place = first.root.display();
         return Err(refused(
             part,
             format!("has runs of {found}, and {place} of {wanted}; merge parts of one scenario"),
         ));
     }
     if !manifest.has_same_plan(other) {
-        let place = first.root.display();
         return Err(refused(
             part,
             format!(

@@ -24,21 +24,20 @@ pub struct PartOutcome {
     pub total: usize,
 }
 
-/// Makes the selected runs of `scenario` into the part `options.dir`. A repeated call makes only
-/// the runs that are missing or damaged.
+/// Makes the selected runs of `plan` into the part `options.dir`. A repeated call makes only the
+/// runs that are missing or damaged. `text` is that of [`part_text`].
 ///
 /// # Errors
 /// A run fails, or the directory has other runs or those of another scenario or program.
 pub fn execute_part(
-    scenario: &Scenario,
     plan: &RunPlan,
+    text: &str,
     options: &ExecuteOptions<'_>,
     selection: &RunSelection,
 ) -> Result<PartOutcome, LabError> {
     check_selection(plan, selection)?;
     let mut session = Session::new(plan, options)?;
     session.planned.selection = Some(selection.clone());
-    let text = plan_text(scenario, plan)?;
     let own = selected(&session, selection);
     let total = plan.runs.len();
     if let Some(manifest) = finished(&session) {
@@ -50,7 +49,7 @@ pub fn execute_part(
     let jobs = concurrent_jobs(options.jobs, &cost, &options.limits);
     let (dir, _) = RunDir::begin(&options.dir, &session.planned, options.discard_existing)?;
     dir.write(SOURCE, options.source)?;
-    dir.write(PART_PLAN, &text)?;
+    dir.write(PART_PLAN, text)?;
     run_own(options, (&dir, jobs), &own)?;
     let saved = own.iter().filter_map(|(key, spec)| dir.saved_run(key, &spec.hash));
     let runs: Vec<_> = saved.collect();
@@ -78,7 +77,10 @@ fn finished(session: &Session<'_>) -> Option<Manifest> {
 }
 
 /// Returns the scenario with the changes of the command line, which expands to `plan`.
-fn plan_text(scenario: &Scenario, plan: &RunPlan) -> Result<String, LabError> {
+///
+/// # Errors
+/// The text does not expand to `plan`.
+pub fn part_text(scenario: &Scenario, plan: &RunPlan) -> Result<String, LabError> {
     let text = scenario.to_toml()?;
     let again = expand(&text, &plan.name)?;
     if again.hash != plan.hash || again.runs.len() != plan.runs.len() {

@@ -3,6 +3,8 @@
 //! It covers the sources that make and store runs (`build.rs`), and the declarations of all parts,
 //! including those that other crates registered: their names, parameters and defaults. It does not
 //! cover the code of registered parts, whose author changes a name or a default with the code.
+//! Controls in Python are not in it: they are registered after its first call, and the hash of a
+//! run covers the code of its control.
 
 use std::sync::LazyLock;
 

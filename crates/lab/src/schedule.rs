@@ -81,6 +81,9 @@ pub(crate) struct FinishedRun<'a> {
 /// Callback for a finished run.
 pub(crate) type Finish<'a, T> = dyn Fn(FinishedRun<'_>) -> Result<T, LabError> + Sync + 'a;
 
+/// Wraps the work of a thread, which it must call once.
+pub type OnThread<'a> = dyn Fn(&mut (dyn FnMut() + Send)) + Sync + 'a;
+
 /// Settings of the scheduler.
 pub(crate) struct Schedule<'a> {
     /// Concurrent runs, at least one.
@@ -91,6 +94,8 @@ pub(crate) struct Schedule<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Progress callback.
     pub(crate) progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
+    /// Wraps the work of each thread.
+    pub(crate) on_thread: &'a OnThread<'a>,
     /// Backend of the runs; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Resource limits of the runs.
@@ -131,7 +136,7 @@ impl Schedule<'_> {
                 *slot = Some(result);
             }
         };
-        pool.broadcast(|_| {
+        let work = || {
             while !self.stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
                 let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let began = clock();
@@ -158,7 +163,8 @@ impl Schedule<'_> {
                     (wall, shared_from) = (Duration::ZERO, Some(simulated));
                 }
             }
-        });
+        };
+        pool.broadcast(|_| (self.on_thread)(&mut { &work }));
         done.into_iter().map(|slot| slot.into_inner().ok().flatten().transpose()).collect()
     }
 

@@ -24,7 +24,7 @@ use crate::flow;
 use crate::outputs;
 use crate::program::program_digest;
 use crate::results::Results;
-use crate::schedule::{FinishedRun, RunProgress, Schedule, keys};
+use crate::schedule::{FinishedRun, OnThread, RunProgress, Schedule, keys};
 use crate::settings::settings;
 use crate::sharing;
 use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
@@ -50,6 +50,8 @@ pub struct ExecuteOptions<'a> {
     pub stop: &'a AtomicBool,
     /// Progress callback.
     pub progress: &'a (dyn Fn(RunProgress<'_>) + Sync),
+    /// Wraps the work of each thread that makes runs: a caller may prepare the thread.
+    pub on_thread: &'a OnThread<'a>,
     /// Backend of the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
     /// Resource limits of the runs; a plan that does not fit is rejected before its first run.
@@ -148,7 +150,7 @@ pub(crate) fn run_and_keep(
     todo: &[(&RunKey, &RunSpec)],
     (options, jobs): (&ExecuteOptions<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &ExecuteOptions { threads, stop, backend, limits, share, .. } = options;
+    let &ExecuteOptions { threads, stop, on_thread, backend, limits, share, .. } = options;
     let hashes: BTreeMap<u32, &str> =
         todo.iter().map(|(key, spec)| (key.run, spec.hash.as_str())).collect();
     let markers = Markers::default();
@@ -164,7 +166,7 @@ pub(crate) fn run_and_keep(
         (options.progress)(progress);
     };
     let progress = &progress;
-    let schedule = Schedule { jobs, threads, stop, progress, backend, limits, share };
+    let schedule = Schedule { jobs, threads, stop, progress, on_thread, backend, limits, share };
     let runs = schedule.run(todo, options.clock, &|run| {
         let FinishedRun { index, completed, wall, shared_from } = run;
         let (key, spec) = todo[index];
@@ -377,6 +379,7 @@ pub(crate) fn simulate_within(
         threads: None,
         stop: &AtomicBool::new(false),
         progress: &|_| {},
+        on_thread: &|work| work(),
         backend: None,
         limits,
         share: true,

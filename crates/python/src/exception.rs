@@ -36,6 +36,11 @@ pub(crate) fn of_request(py: Python<'_>, message: &str, help: Option<&str>) -> P
     exception(py, "RequestError", (message, help))
 }
 
+/// A congestion control in Python broke its contract.
+pub(crate) fn of_control(py: Python<'_>, message: &str) -> PyErr {
+    exception(py, "ControlError", (message,))
+}
+
 /// A run, a directory or a figure failed.
 pub(crate) fn of_run(py: Python<'_>, message: &str) -> PyErr {
     exception(py, "RunError", (message,))

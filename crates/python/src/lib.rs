@@ -7,11 +7,13 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod command;
+mod control;
 mod exception;
 mod experiment;
 mod figure;
 mod json;
 mod names;
+mod plan;
 mod run;
 mod scenario;
 mod table;
@@ -24,9 +26,16 @@ mod _lowtide {
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
+    use crate::control::{
+        AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo, check_control, default_value,
+        register_control,
+    };
+    #[pymodule_export]
     use crate::experiment::{Experiment, load};
     #[pymodule_export]
-    use crate::names::{scenarios, schemes, version};
+    use crate::names::{program, scenarios, schemes, version};
+    #[pymodule_export]
+    use crate::plan::{Plan, merge};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -21,3 +21,9 @@ pub(crate) fn schemes() -> Vec<(&'static str, &'static str)> {
 pub(crate) fn version() -> &'static str {
     lowtide_lab::VERSION
 }
+
+/// Digest of the program: equal digests, equal runs of equal scenarios.
+#[pyfunction]
+pub(crate) fn program() -> &'static str {
+    lowtide_lab::program_digest()
+}

@@ -1,15 +1,17 @@
 //! Execution of a scenario while Python's signals are served.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use lowtide::progress::ProgressMeter;
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, execute};
+use lowtide_lab::{ExecuteOptions, LabError, ResourceLimits, execute};
 use lowtide_scenario::RunPlan;
 use pyo3::prelude::*;
 
+use crate::control::{RunGuard, RunningControls};
 use crate::exception;
 use crate::experiment::Experiment;
 use crate::scenario::Scenario;
@@ -17,21 +19,25 @@ use crate::scenario::Scenario;
 /// Interval between two checks for signals.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Ticks between two attempts to interrupt hooks that do not return.
+const PATIENCE: u32 = 20;
+
 /// Calls `work` on another thread. Meanwhile this thread lets Python handle signals and passes the
-/// progress to `report`; an exception of either sets the flag that stops `work`.
+/// progress to `report`; an exception of either stops `work`, as does one of a hook.
 fn attended<T: Send>(
     py: Python<'_>,
     report: Option<&Py<PyAny>>,
-    work: impl FnOnce(&AtomicBool, &ProgressMeter) -> T + Send,
+    work: impl FnOnce(&Arc<RunGuard>, &ProgressMeter) -> T + Send,
 ) -> PyResult<T> {
-    let (stop, meter) = (AtomicBool::new(false), ProgressMeter::default());
+    let (guard, meter) = (Arc::<RunGuard>::default(), ProgressMeter::default());
     let mut raised = None;
+    let mut ticks = 0;
     let result = py.detach(|| {
         let (ended, end) = channel::<()>();
         std::thread::scope(|scope| {
-            let (stop, meter) = (&stop, &meter);
+            let (guard, meter) = (&guard, &meter);
             let worker = scope.spawn(move || {
-                let result = work(stop, meter);
+                let result = work(guard, meter);
                 // Dropping the sender wakes the other thread, also after a panic.
                 drop(ended);
                 result
@@ -39,16 +45,29 @@ fn attended<T: Send>(
             while end.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none() {
                     raised = Python::attach(|py| serve(py, report, meter)).err();
-                    stop.store(raised.is_some(), Ordering::Relaxed);
+                    guard.stop.fetch_or(raised.is_some(), Ordering::Relaxed);
+                } else {
+                    ticks += 1;
+                    if ticks % PATIENCE == 0 {
+                        Python::attach(interrupt_hooks);
+                    }
                 }
             }
             worker.join()
         })
     });
-    if let Some(error) = raised {
+    if let Some(error) = raised.or_else(|| guard.take()) {
         return Err(error);
     }
     result.map_err(|_| exception::of_run(py, "a run panicked; please report this"))
+}
+
+/// Raises `KeyboardInterrupt` in hooks that still run, such as endless loops.
+fn interrupt_hooks(py: Python<'_>) {
+    let module = py.import("lowtide._control");
+    if let Err(error) = module.and_then(|module| module.call_method0("interrupt_hooks")) {
+        error.write_unraisable(py, None);
+    }
 }
 
 fn serve(py: Python<'_>, report: Option<&Py<PyAny>>, meter: &ProgressMeter) -> PyResult<()> {
@@ -66,12 +85,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Makes the runs. `report` is called with the share done and a text.
-    pub(crate) fn execute(
+    /// Calls `work` with the options of the execution. `report` is called with the share done and a
+    /// text.
+    pub(crate) fn execute<T: Send>(
         self,
         py: Python<'_>,
         report: Option<&Py<PyAny>>,
-    ) -> PyResult<Result<CompletedExperiment, LabError>> {
+        work: impl FnOnce(&ExecuteOptions<'_>) -> Result<T, LabError> + Send,
+    ) -> PyResult<Result<T, LabError>> {
         let Self { plan, dir, source, command, jobs } = self;
         #[expect(
             clippy::disallowed_methods,
@@ -84,25 +105,30 @@ impl Job<'_> {
             resident: Some(&lowtide::machine::resident),
         };
         let cpus = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        attended(py, report, |stop, meter| {
-            execute(
-                plan,
-                &ExecuteOptions {
-                    dir,
-                    jobs: jobs.unwrap_or_else(cpus),
-                    threads: None,
-                    discard_existing: false,
-                    source,
-                    command,
-                    clock: &|| start.elapsed(),
-                    stop,
-                    progress: &|p| meter.update(p),
-                    backend: None,
-                    limits,
-                    share: true,
-                    worker: &lowtide::machine::worker(),
-                },
-            )
+        attended(py, report, |guard, meter| {
+            let in_python = RunningControls::of(plan);
+            // Python keeps the state of a thread that is attached; to make it for each hook takes
+            // ten times as long as the hook.
+            let attached = |work: &mut (dyn FnMut() + Send)| {
+                Python::attach(|py| py.detach(|| guard.during(work)));
+            };
+            work(&ExecuteOptions {
+                dir,
+                jobs: jobs.unwrap_or_else(cpus),
+                // Threads of one run would only wait for the GIL, and have no guard.
+                threads: in_python.as_ref().map(|_| 1),
+                discard_existing: false,
+                source,
+                command,
+                clock: &|| start.elapsed(),
+                stop: &guard.stop,
+                progress: &|p| meter.update(p),
+                on_thread: if in_python.is_some() { &attached } else { &|work| work() },
+                backend: None,
+                limits,
+                share: true,
+                worker: &lowtide::machine::worker(),
+            })
         })
     }
 }
@@ -120,8 +146,9 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Experiment> {
     let plan = scenario.plan(py)?;
-    let job = Job { plan: &plan, dir, source: scenario.0.text(), command, jobs };
-    match job.execute(py, progress.as_ref())? {
+    let source = scenario.0.text_with_files();
+    let job = Job { plan: &plan, dir, source: &source, command, jobs };
+    match job.execute(py, progress.as_ref(), |options| execute(&plan, options))? {
         Ok(finished) => Experiment::new(py, finished),
         Err(error) => Err(exception::of_lab(py, error, Some(&scenario.0))),
     }

@@ -62,3 +62,10 @@ def test_advice_for_a_small_fabric(tmp_path) -> None:
         lt.advise(hosts="fast")
     with pytest.raises(lt.RequestError, match="--colour"):
         lt.advise(colour="red")
+
+
+def test_free_threaded_python_is_refused_by_name() -> None:
+    program = "import sys; sys.version += ' free-threading build'; import lowtide"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "lowtide does not support free-threaded Python (3.13t, 3.14t)" in done.stderr

@@ -138,6 +138,7 @@ impl RunDir {
                         path: root.to_path_buf(),
                         found: found.identity(),
                         wanted: manifest.identity(),
+                        differs: found.differing_keys(manifest),
                     });
                 }
                 Err(_) if afresh && dir.is_ours() => {}

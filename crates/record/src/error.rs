@@ -70,9 +70,9 @@ pub enum RecordError {
     },
     /// The directory holds results of another scenario or version.
     #[error(
-        "{} holds results of {found}, not of {wanted}; choose another directory with -o, \
+        "{} holds results of {found}, not of {wanted}{}; choose another directory with -o, \
          or remove it",
-        path.display()
+        path.display(), differing(differs)
     )]
     Stale {
         /// The directory.
@@ -81,6 +81,8 @@ pub enum RecordError {
         found: String,
         /// The results to be written.
         wanted: String,
+        /// Keys whose values differ; empty if only the runs or the version do.
+        differs: Vec<String>,
     },
     /// The unfinished directory was begun by another program.
     #[error(
@@ -207,6 +209,17 @@ impl RecordError {
     /// Wraps an error of the JSON decoder.
     pub(crate) fn json(path: &Path, message: &dyn ToString) -> Self {
         Self::Json { path: path.to_path_buf(), message: message.to_string() }
+    }
+}
+
+/// The first keys in which two results differ.
+fn differing(keys: &[String]) -> String {
+    let shown: Vec<String> = keys.iter().take(3).map(|key| format!("`{key}`")).collect();
+    match shown.as_slice() {
+        [] => String::new(),
+        shown if shown.len() < keys.len() => format!(" ({} and others differ)", shown.join(", ")),
+        [one] => format!(" ({one} differs)"),
+        shown => format!(" ({} differ)", shown.join(", ")),
     }
 }
 

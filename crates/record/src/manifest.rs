@@ -225,6 +225,16 @@ impl Manifest {
         format!("{} {} (lowtide {}{by})", self.scenario, self.scenario_hash, self.version)
     }
 
+    /// Keys of the resolved scenarios whose values differ, if both have the same schemes.
+    pub(crate) fn differing_keys(&self, other: &Self) -> Vec<String> {
+        if self.schemes != other.schemes {
+            return Vec::new();
+        }
+        let differs = |setting: &&ReportedSetting| !self.settings.contains(setting);
+        let changed = other.settings.iter().filter(differs);
+        changed.map(|s| format!("{}.{}", s.section, s.name)).collect()
+    }
+
     /// The digest of the program, as messages show it.
     pub fn program_text(&self) -> &str {
         self.program.as_deref().unwrap_or("unknown")

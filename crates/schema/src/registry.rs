@@ -39,6 +39,20 @@ struct Node<T: Part> {
     next: Added<T>,
 }
 
+impl<T: Part> Added<T> {
+    /// Whether a part of that name follows.
+    fn has(&self, name: &str) -> bool {
+        let mut at = self;
+        while let Some(node) = at.0.get() {
+            if node.part.name() == name {
+                return true;
+            }
+            at = &node.next;
+        }
+        false
+    }
+}
+
 /// Error: a part of that name is registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisteredTwice {
@@ -78,6 +92,21 @@ impl<T: Part> Registry<T> {
     /// A part of that name is registered; the error has both places.
     #[track_caller]
     pub fn register(&'static self, part: &'static T) -> Result<(), RegisteredTwice> {
+        self.append(part, false)
+    }
+
+    /// As [`Self::register`], but a part of that name that another crate registered is replaced:
+    /// for interactive programs, between runs. The replaced part stays in memory.
+    ///
+    /// # Errors
+    /// A part of this project has that name.
+    #[track_caller]
+    pub fn replace(&'static self, part: &'static T) -> Result<(), RegisteredTwice> {
+        self.append(part, true)
+    }
+
+    #[track_caller]
+    fn append(&'static self, part: &'static T, replaces: bool) -> Result<(), RegisteredTwice> {
         let second = Location::caller();
         let twice = |first| RegisteredTwice { what: T::WHAT, name: part.name(), first, second };
         if self.built_in.iter().any(|other| other.name() == part.name()) {
@@ -86,7 +115,7 @@ impl<T: Part> Registry<T> {
         let mut at = &self.added;
         loop {
             if let Some(node) = at.0.get() {
-                if node.part.name() == part.name() {
+                if node.part.name() == part.name() && !replaces {
                     return Err(twice(node.place));
                 }
                 at = &node.next;
@@ -104,9 +133,13 @@ impl<T: Part> Registry<T> {
     pub fn all(&'static self) -> impl Iterator<Item = &'static T> {
         let mut at = &self.added;
         let added = core::iter::from_fn(move || {
-            let node = at.0.get()?;
-            at = &node.next;
-            Some(node.part)
+            loop {
+                let node = at.0.get()?;
+                at = &node.next;
+                if !at.has(node.part.name()) {
+                    return Some(node.part);
+                }
+            }
         });
         self.built_in.iter().copied().chain(added)
     }
@@ -182,6 +215,27 @@ mod tests {
             }
         }
         assert_eq!(REGISTRY.names(), ["step", "a"]);
+    }
+
+    #[test]
+    fn a_replaced_part_is_found_no_longer() {
+        #[derive(Debug, PartialEq)]
+        struct Versioned(&'static str, u8);
+        impl Part for Versioned {
+            const WHAT: &'static str = "marker";
+
+            fn name(&self) -> &'static str {
+                self.0
+            }
+        }
+        static REGISTRY: Registry<Versioned> = Registry::new(&[&Versioned("step", 0)]);
+        for part in [&Versioned("a", 1), &Versioned("b", 1), &Versioned("a", 2)] {
+            REGISTRY.replace(part).unwrap();
+        }
+        assert_eq!(REGISTRY.names(), ["step", "b", "a"]);
+        assert_eq!(REGISTRY.find("a"), Some(&Versioned("a", 2)));
+        assert!(REGISTRY.replace(&Versioned("step", 1)).is_err(), "a part of this project");
+        assert!(REGISTRY.register(&Versioned("a", 3)).is_err(), "it is still registered once");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use lowtide_lab::{
     Backend, CompletedExperiment, ExecuteOptions, LabError, PartOutcome, ResourceLimits,
     TaskOutcome,
 };
-use lowtide_lab::{default_dir_for_backend, execute, execute_part, execute_task};
+use lowtide_lab::{default_dir_for_backend, execute, execute_part, execute_task, part_text};
 use lowtide_record::{Manifest, ManifestRun, RunSelection};
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
@@ -64,8 +64,9 @@ pub(super) fn run_by(
             .run_plan(&plan, &source, out, &|options| execute(&plan, options))
             .map_err(|failure| failure.located_in(&scenario))?,
         Some(selection) if args.part.is_some() => {
-            let work =
-                |options: &ExecuteOptions<'_>| execute_part(&scenario, &plan, options, &selection);
+            let work = |options: &ExecuteOptions<'_>| {
+                execute_part(&plan, &part_text(&scenario, &plan)?, options, &selection)
+            };
             let part = runner
                 .run_plan(&plan, &source, out, &work)
                 .map_err(|failure| failure.located_in(&scenario))?;
@@ -266,6 +267,7 @@ impl PlanRunner<'_> {
             clock: &|| start.elapsed(),
             stop: &STOP,
             progress: &|p| bar.update(p),
+            on_thread: &|work| work(),
             backend: self.backend,
             limits,
             share: self.share,

@@ -21,6 +21,7 @@ pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
         clock: &|| Duration::ZERO,
         stop: &NEVER,
         progress: &|_| {},
+        on_thread: &|work| work(),
         backend: None,
         limits: ResourceLimits::default(),
         share: true,

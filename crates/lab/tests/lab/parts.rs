@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 use lowtide_host::Setup;
 use lowtide_lab::{
     Backend, CompletedRun, ExecuteOptions, LabError, PartOutcome, RunProgress, RunState,
-    UnsupportedSetup, execute, execute_part, merge, program_digest, simulate, status,
+    UnsupportedSetup, execute, execute_part, merge, merged as results, part_runs, part_text,
+    program_digest, simulate, status,
 };
 use lowtide_record::{Backend as Entry, Manifest, RecordError, RunDir, RunSelection};
 use lowtide_units::Instant;
@@ -21,7 +22,11 @@ fn slice(index: usize, of: usize) -> RunSelection {
 fn part(dir: &Path, selection: &RunSelection) -> Result<PartOutcome, LabError> {
     let scenario = scenario();
     let options = ExecuteOptions { source: scenario.text(), ..common::options(dir) };
-    execute_part(&scenario, &plan(), &options, selection)
+    execute_part(&plan(), &text(), &options, selection)
+}
+
+fn text() -> String {
+    part_text(&scenario(), &plan()).expect("it can be written")
 }
 
 /// Writes the manifest of a part again with a change.
@@ -55,7 +60,7 @@ fn a_repeated_part_makes_no_run_again_and_duplicates_are_merged_once() {
         let a = dir("a");
         let options =
             ExecuteOptions { source: scenario.text(), progress: &count, ..common::options(&a) };
-        let made = execute_part(&scenario, &plan(), &options, &slice(0, 2)).unwrap();
+        let made = execute_part(&plan(), &text(), &options, &slice(0, 2)).unwrap();
         assert_eq!((made.manifest.runs.len(), made.total), (6, 12));
         assert_eq!(started.load(Ordering::Relaxed), 6);
     }
@@ -72,6 +77,34 @@ fn a_repeated_part_makes_no_run_again_and_duplicates_are_merged_once() {
     let error = refusal(&dir("out2"), &parts);
     assert!(error.contains("different results of the run"), "{error}");
     assert!(error.contains("remove the part that is wrong"), "{error}");
+}
+
+#[test]
+fn the_runs_of_a_part_are_found_if_it_is_whole_and_of_this_plan() {
+    let temp = tempfile::tempdir().unwrap();
+    let (a, out) = (temp.path().join("a"), temp.path().join("out"));
+    part(&a, &slice(1, 4)).unwrap();
+    assert_eq!(part_runs(&plan(), &a).unwrap(), Some(vec![1, 5, 9]));
+    assert_eq!(part_runs(&plan(), &temp.path().join("none")).unwrap(), None);
+    let mut other = plan();
+    other.hash = "ffff".to_owned();
+    let error = part_runs(&other, &a).unwrap_err().to_string();
+    assert!(error.contains("this sweep"), "{error}");
+
+    assert!(results(&plan(), &out).unwrap().is_none());
+    part(&temp.path().join("all"), &slice(0, 1)).unwrap();
+    let digest = merged(&out, &[temp.path().join("all")]).unwrap();
+    assert_eq!(results(&plan(), &out).unwrap().unwrap().results.digest, digest);
+    assert!(results(&other, &out).is_err());
+
+    change(&a, |manifest| manifest.program = Some("0123".to_owned()));
+    let error = part_runs(&plan(), &a).unwrap_err().to_string();
+    assert!(error.contains("another program (0123"), "{error}");
+    change(&a, |manifest| manifest.program = Some(program_digest().to_owned()));
+    std::fs::remove_file(a.join("plan.toml")).unwrap();
+    assert_eq!(part_runs(&plan(), &a).unwrap(), None);
+    std::fs::write(a.join("manifest.json"), "{").unwrap();
+    assert_eq!(part_runs(&plan(), &a).unwrap(), None);
 }
 
 #[test]

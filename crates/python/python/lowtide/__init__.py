@@ -20,37 +20,53 @@ A scenario is an experiment as data: `lt.scenarios()` lists the embedded ones, a
 Errors are exceptions of `lowtide.errors`; those of a scenario have its file and line.
 """
 
+from . import _interpreter  # noqa: F401  before the native part
 from ._advice import Advice, advise
 from ._analysis import Analysis, analyze
 from ._catalogue import scenarios, schemes
+from ._control import CongestionControl, check_control, register
 from ._figure import Figure
+from ._lowtide import AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo
 from ._lowtide import version as _version
 from ._papers import Reproduction, reproduce
+from ._param import Param
 from ._result import Comparison, Result, load
 from ._scenario import Check, Scenario, scenario
 from ._table import Table
-from .errors import LowtideError, RequestError, RunError, ScenarioError
+from .errors import ControlError, LowtideError, RequestError, RunError, ScenarioError
 
 __version__: str = _version()
 
 __all__ = [
+    "AckSample",
     "Advice",
     "Analysis",
+    "CcSetup",
     "Check",
     "Comparison",
+    "CongestionControl",
+    "ControlError",
     "Figure",
+    "IdleRestart",
+    "Loss",
     "LowtideError",
+    "Param",
+    "Recovered",
     "Reproduction",
     "RequestError",
     "Result",
+    "Rto",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Table",
+    "Undo",
     "__version__",
     "advise",
     "analyze",
+    "check_control",
     "load",
+    "register",
     "reproduce",
     "scenario",
     "scenarios",

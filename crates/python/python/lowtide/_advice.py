@@ -30,12 +30,14 @@ class Advice:
     @property
     def sentences(self) -> list[str]:
         """The advice in words, the answer first."""
-        return self.details["sentences"]
+        sentences: list[str] = self.details["sentences"]
+        return sentences
 
     @property
     def k_packets(self) -> int:
         """The advised K, packets of 1500 bytes."""
-        return self.details["candidates"][self.details["advised"]]["k_packets"]
+        k: int = self.details["candidates"][self.details["advised"]]["k_packets"]
+        return k
 
     @property
     def candidates(self) -> pandas.DataFrame | list[dict[str, Any]]:

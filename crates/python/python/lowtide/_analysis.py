@@ -24,7 +24,8 @@ class Analysis:
     @property
     def connections(self) -> list[dict[str, Any]]:
         """One mapping per connection, those with the most severe findings first."""
-        return self.details["flows"]
+        flows: list[dict[str, Any]] = self.details["flows"]
+        return flows
 
     @property
     def findings(self) -> pandas.DataFrame | list[dict[str, Any]]:

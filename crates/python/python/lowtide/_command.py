@@ -22,7 +22,9 @@ def answer(*args: str, progress: Progress = False) -> dict[str, Any]:
     Raises `RequestError` for an invalid request, `RunError` if the command failed. A command that
     judged its results returns them, whatever the judgement.
     """
-    return json.loads(run("--json", *args, accept=(0, _UNMET), progress=progress))
+    text = run("--json", *args, accept=(0, _UNMET), progress=progress)
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def run(*args: str, accept: tuple[int, ...] = (0,), progress: Progress = False) -> str:

@@ -86,7 +86,8 @@ class Result:
     @property
     def manifest(self) -> dict[str, Any]:
         """The content of `manifest.json`: scenario, schemes, points, seeds, version, files."""
-        return json.loads(self._native.manifest())
+        manifest: dict[str, Any] = json.loads(self._native.manifest())
+        return manifest
 
     @property
     def verdict(self) -> str:

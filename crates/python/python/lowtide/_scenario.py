@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from . import _lowtide
+from ._control import CongestionControl, refresh, register
 from ._progress import Progress, reporting
 from ._result import Result
+from ._sweep import Engine, Sweep
+from .errors import RequestError
 
 # A change: name of the method, key, value.
 Change = tuple[str, str, Any]
@@ -142,22 +145,44 @@ class Scenario:
         out: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
         progress: Progress = None,
+        controls: Sequence[type[CongestionControl]] = (),
+        on: Engine | None = None,
+        tasks: int | None = None,
+        shared: bool | None = None,
     ) -> Result:
-        """Runs the scenario on all CPUs, as `lowtide run` does, and returns its results.
+        """Runs the scenario on all CPUs, as `lowtide run` does, or on the workers of an engine, and
+        returns its results.
 
         seeds: runs of each point; default: those of the scenario. Intervals need at least two
         over: swept keys with their values, as `Scenario.sweep`
         schemes: compared schemes (`lt.schemes()`)
         out: the run directory; finished runs in it are kept and not repeated. Default: a temporary
             directory that is removed with the result
-        jobs: concurrent runs; default: one per CPU
+        jobs: concurrent runs; default: one per CPU, with `on` one per task
         progress: True or False for a bar (needs tqdm), or a function of the share done (0 to 1) and
             a text; default: a bar in a notebook or on a terminal, if tqdm is installed
+        controls: congestion controls in Python, which are registered (`lt.register`)
+        on: an engine with workers, which all have this version of lowtide: an executor of
+            `concurrent.futures`, `client.get_executor()` of Dask, `MPIPoolExecutor` of mpi4py, or
+            an adapter of `lowtide.engines`
+        tasks: number of tasks that the engine gets; default: one per simulation, at most 100. A
+            lost worker costs its task only
+        shared: whether workers see `out`, so parts are not sent; default: they are sent
 
-        Ctrl-C ends the runs at once; `out` keeps the finished ones.
+        Ctrl-C ends the runs at once; `out` keeps the finished ones. With `on` it cancels the tasks
+        that have not begun; finished parts are in `OUT.parts`, and the same call continues.
 
-        Raises `ScenarioError` for an invalid scenario, `RunError` if a run failed.
+        Raises `ScenarioError` for an invalid scenario, `RunError` if a run failed or a worker has
+        another version of lowtide, or the exception of a control in Python.
         """
+        if on is None and (tasks, shared) != (None, None):
+            raise RequestError("tasks= and shared= are of sweeps on an engine", "add on=")
+        sweep = None if on is None else Sweep(on, tasks, bool(shared), 1 if jobs is None else jobs)
+        if sweep is not None:
+            sweep.check(out)
+        for control in controls:
+            register(control)
+        refresh()
         changed = self
         if seeds is not None:
             changed = changed.set("run.seeds", seeds)
@@ -171,7 +196,10 @@ class Scenario:
             # The run directory is created by the run.
             out = Path(owned.name) / "run"
         with reporting(progress) as report:
-            native = _lowtide.run(changed._native, out, command, jobs, report)
+            if sweep is not None:
+                native = sweep.run(changed._native, changed._command(None), Path(out), report)
+            else:
+                native = _lowtide.run(changed._native, out, command, jobs, report)
         return Result(native, owned)
 
     def _with(self, change: str, key: str, value: Any) -> Scenario:

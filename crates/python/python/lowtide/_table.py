@@ -62,13 +62,14 @@ class Table:
     def pandas(self) -> pandas.DataFrame:
         """Returns the table as a pandas data frame; `.attrs["units"]` has the units by column."""
         needs("pandas", "Table.pandas()")
-        frame = self.arrow().to_pandas()
+        frame: pandas.DataFrame = self.arrow().to_pandas()
         frame.attrs["units"] = self.units
         return frame
 
     def polars(self) -> polars.DataFrame:
         """Returns the table as a polars data frame; `.units` has the units."""
-        return needs("polars", "Table.polars()").DataFrame(self)
+        frame: polars.DataFrame = needs("polars", "Table.polars()").DataFrame(self)
+        return frame
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Arrow PyCapsule interface: the table as a stream of record batches."""

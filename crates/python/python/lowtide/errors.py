@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -71,3 +72,25 @@ class RequestError(LowtideError, ValueError):
 
 class RunError(LowtideError, RuntimeError):
     """A run, its directory or an output failed."""
+
+
+class ControlError(LowtideError, ValueError):
+    """A congestion control in Python broke its contract: a hook left a value that is no window, or
+    the class breaks rules of the conformance kit."""
+
+    def __init__(self, message: str, violations: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(message, violations)
+        self.violations: list[Violation] = [Violation(*found) for found in violations]
+        """Broken rules of the conformance kit; empty for an error of a hook."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Violation(NamedTuple):
+    """A broken rule of the conformance kit."""
+
+    rule: str
+    """Name of the rule."""
+    detail: str
+    """What happened."""

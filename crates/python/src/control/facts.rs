@@ -1,0 +1,224 @@
+//! The facts that hooks get, as Python objects.
+
+use lowtide_tcp::cc;
+use lowtide_units::Duration;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+/// An immutable class with keyword arguments, each with a default, and its conversion from the
+/// crate's type.
+macro_rules! facts {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[pyclass(frozen, get_all, module = "lowtide")]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name {
+            $($(#[$field_doc])* pub(super) $field: $type,)*
+        }
+
+        #[pymethods]
+        impl $name {
+            #[new]
+            #[pyo3(signature = (*, $($field = $default),*))]
+            #[allow(
+                clippy::too_many_arguments,
+                clippy::fn_params_excessive_bools,
+                reason = "keywords in Python, of some of the classes"
+            )]
+            fn new($($field: $type),*) -> Self {
+                Self { $($field),* }
+            }
+
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                let fields = [$((stringify!($field), self.$field.into_bound_py_any(py)?)),*];
+                let mut text = Vec::new();
+                for (name, value) in fields {
+                    text.push(format!("{name}={}", value.repr()?));
+                }
+                Ok(format!(concat!("lowtide.", stringify!($name), "({})"), text.join(", ")))
+            }
+        }
+    };
+}
+
+facts! {
+    /// Parameters of the connection when it was established. Sizes are bytes, times picoseconds.
+    CcSetup {
+        /// Payload bytes of a full segment, excluding options.
+        mss: u32 = 1448,
+        /// Initial window, bytes.
+        initial_window: u64 = 14_480,
+        /// Minimum window after a reaction, bytes. A timeout reduces it to one segment regardless.
+        floor: u64 = 2896,
+        /// Minimum ssthresh after a reaction, bytes.
+        ssthresh_floor: u64 = 0,
+        /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
+        abc_limit: u64 = 2896,
+        /// ECN was negotiated; without it a control must ignore marks.
+        ecn: bool = true,
+        /// Time when the connection was established, ps.
+        now: u64 = 0,
+    }
+}
+
+impl From<&cc::CcSetup> for CcSetup {
+    fn from(setup: &cc::CcSetup) -> Self {
+        let cc::CcSetup { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now } =
+            *setup;
+        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now: now.as_ps() }
+    }
+}
+
+facts! {
+    /// Facts about one incoming ACK. Bytes are payload bytes, times picoseconds; offsets count
+    /// payload from zero. Tests build one with the facts that they need: the others are zero.
+    AckSample {
+        /// Time of arrival, ps.
+        now: u64 = 0,
+        /// SND.UNA after this ACK.
+        snd_una: u64 = 0,
+        /// SND.NXT (the highest byte ever sent, plus one).
+        snd_nxt: u64 = 0,
+        /// Bytes newly acknowledged cumulatively.
+        acked_bytes: u64 = 0,
+        /// Segments newly acknowledged cumulatively.
+        acked_segments: u32 = 0,
+        /// Bytes newly SACKed.
+        sacked_bytes: u64 = 0,
+        /// Segments newly SACKed.
+        sacked_segments: u32 = 0,
+        /// Bytes newly delivered according to this ACK, in order or not.
+        delivered_bytes: u64 = 0,
+        /// Segments newly delivered according to this ACK, in order or not.
+        delivered_segments: u32 = 0,
+        /// Bytes newly marked lost.
+        lost_bytes: u64 = 0,
+        /// Segments newly marked lost.
+        lost_segments: u32 = 0,
+        /// Bytes with CE according to the feedback decoder.
+        ce_bytes: u64 = 0,
+        /// Segments with CE according to the feedback decoder.
+        ce_segments: u32 = 0,
+        /// This ACK reports congestion (ECE on an ECN connection).
+        ece: bool = false,
+        /// Round-trip time measured by this ACK, ps; None on ambiguous ACKs (Karn).
+        rtt: Option<u64> = None,
+        /// One-way queueing delay from the delay option, ps, if negotiated (DX).
+        queueing_delay: Option<u64> = None,
+        /// Minimum round trip by the delay option, ps; present with `queueing_delay`.
+        base_rtt: Option<u64> = None,
+        /// Bytes in flight after this ACK (RFC 6675 pipe).
+        in_flight: u64 = 0,
+        /// Bytes in flight before it.
+        prior_in_flight: u64 = 0,
+        /// Bytes delivered since the newest acknowledged segment was sent, and the time since the
+        /// last delivery before that, ps. None if the application was the limit then.
+        rate_sample: Option<(u64, u64)> = None,
+        /// The sender had no more data, so the window was not the limit.
+        app_limited: bool = false,
+        /// A round trip ended: data sent after the previous round's end is now acknowledged.
+        round_ended: bool = false,
+        /// The cut rule allows an ECN reduction on this ACK.
+        may_reduce: bool = false,
+        /// The window may grow: not in loss recovery, not frozen after a cut, and it was the limit.
+        may_grow: bool = false,
+        /// A timeout is being repaired; slow start counts with L = 1 (RFC 3465 §2.3).
+        after_rto: bool = false,
+        /// A delayed-ACK timer seems to have released this ACK.
+        delack_suspected: bool = false,
+        /// True if a delayed-ACK timer released it; known in simulators only.
+        delack_timeout: Option<bool> = None,
+    }
+}
+
+impl From<&cc::AckSample> for AckSample {
+    fn from(ack: &cc::AckSample) -> Self {
+        Self {
+            now: ack.now.as_ps(),
+            snd_una: ack.snd_una,
+            snd_nxt: ack.snd_nxt,
+            acked_bytes: ack.acked_bytes,
+            acked_segments: ack.acked_segments,
+            sacked_bytes: ack.sacked_bytes,
+            sacked_segments: ack.sacked_segments,
+            delivered_bytes: ack.delivered_bytes,
+            delivered_segments: ack.delivered_segments,
+            lost_bytes: ack.lost_bytes,
+            lost_segments: ack.lost_segments,
+            ce_bytes: ack.ce_bytes,
+            ce_segments: ack.ce_segments,
+            ece: ack.ece,
+            rtt: ack.rtt.map(Duration::as_ps),
+            queueing_delay: ack.queueing_delay.map(Duration::as_ps),
+            base_rtt: ack.base_rtt.map(Duration::as_ps),
+            in_flight: ack.in_flight,
+            prior_in_flight: ack.prior_in_flight,
+            rate_sample: ack.rate_sample.map(|(bytes, span)| (bytes, span.as_ps())),
+            app_limited: ack.app_limited,
+            round_ended: ack.round_ended,
+            may_reduce: ack.may_reduce,
+            may_grow: ack.may_grow,
+            after_rto: ack.after_rto,
+            delack_suspected: ack.delack_suspected,
+            delack_timeout: ack.delack_timeout,
+        }
+    }
+}
+
+facts! {
+    /// Fast retransmit: a loss was found without a timeout.
+    Loss {
+        /// Time of the event, ps.
+        now: u64 = 0,
+        /// FlightSize before the first retransmission, bytes.
+        in_flight: u64 = 0,
+        /// An ECN cut already happened in this window of data: the two must not add up.
+        already_reduced: bool = false,
+    }
+}
+
+facts! {
+    /// Fast recovery is over.
+    Recovered {
+        /// Time of the event, ps.
+        now: u64 = 0,
+        /// FlightSize, bytes, which bounds the burst (RFC 6582 §3.2 step 3); 2**64 - 1 if PRR
+        /// reduced the window, so that no burst is possible.
+        in_flight: u64 = 0,
+    }
+}
+
+facts! {
+    /// The retransmission timer fired.
+    Rto {
+        /// Time of the event, ps.
+        now: u64 = 0,
+        /// The first timeout for this data: only this one lowers ssthresh (RFC 5681 §3.1).
+        first: bool = true,
+        /// FlightSize, bytes.
+        in_flight: u64 = 0,
+    }
+}
+
+facts! {
+    /// Sending resumes after an idle time of at least one RTO (RFC 5681 §4.1).
+    IdleRestart {
+        /// Time of the event, ps.
+        now: u64 = 0,
+        /// Time without sending, ps.
+        idle: u64 = 0,
+    }
+}
+
+facts! {
+    /// The last loss reaction was spurious: the state before it is to be restored.
+    Undo {
+        /// Time of the event, ps.
+        now: u64 = 0,
+    }
+}
