@@ -14,6 +14,8 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH CARGO_INCREMENTAL=0
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 if [ "$profile" != dev ]; then
+    # Cargo ignores `strip` of a profile for packages with an override, as `lowtide`.
+    [ "$profile" != dist ] || RUSTFLAGS="${RUSTFLAGS:-} -C strip=symbols"
     export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/lowtide --remap-path-prefix=$cargo_home=/cargo"
 fi
 

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
-for part in deb image sbom; do
+for part in deb image sbom reproducible; do
     echo "== $part"
     bash "packaging/$part.sh" "$@"
     status=$?
