@@ -45,6 +45,7 @@ mod line;
 mod loss;
 mod network;
 mod packet;
+mod packet_pool;
 mod partition;
 mod port;
 mod port_spec;

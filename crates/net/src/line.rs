@@ -9,6 +9,7 @@ const BYTE_PS_AT_1_BPS: u64 = 8_000_000_000_000;
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(crate) struct Line {
     /// Picoseconds per byte; if that is not an integer, the rate in bits per second and [`UNEVEN`].
     pace: u64,

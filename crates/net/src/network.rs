@@ -23,7 +23,8 @@ use self::shards::NetworkShard;
 use crate::buffer_pool::{BufferPool, pool_layout};
 use crate::check::check;
 use crate::failure::Failures;
-use crate::packet::{Envelope, Packet, PacketPool};
+use crate::packet::{Envelope, Packet};
+use crate::packet_pool::PacketPool;
 use crate::port::{FarEnd, Port, PortConfig};
 use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
@@ -143,7 +144,6 @@ impl Network {
                 let config = PortConfig {
                     framing: link.framing,
                     far_end: far_end(to),
-                    jittered: host_jitter > Duration::ZERO && matches!(to, NodeId::Host(_)),
                     classes: classes.map(Vec::as_slice),
                     pool: groups.of_port[number as usize],
                     fails: *fails,
@@ -188,6 +188,7 @@ impl Network {
             tracer.on_send(id, packet.src_conn);
         }
         self.port_tracer = Some(Box::new(tracer));
+        self.ports.iter_mut().for_each(|port| port.set_traced(true));
     }
 
     /// Starts to measure queueing delays for [`Delivery::queueing_delay`].
@@ -220,6 +221,7 @@ impl Network {
 
     /// Stops tracing and returns the remaining records by time.
     pub fn take_hop_records(&mut self) -> Vec<HopRecord> {
+        self.ports.iter_mut().for_each(|port| port.set_traced(false));
         self.port_tracer.take().map(|w| w.into_hop_records()).unwrap_or_default()
     }
 
@@ -252,12 +254,12 @@ impl Network {
         debug_assert!(known, "{src:?} sends to {dst:?}");
         let port = self.routes.nic(src).filter(|_| known)?;
         let flow = if self.by_flow { envelope.flow(segment) } else { 0 };
-        let meta = self.pool.put(segment, envelope, flow);
+        let id = self.pool.put(segment, envelope, flow);
         if let Some(tracer) = &mut self.port_tracer {
             cold_path();
-            tracer.on_send(meta.id, envelope.src_conn);
+            tracer.on_send(id, envelope.src_conn);
         }
-        self.enqueue(now, port, meta, sched)
+        self.enqueue(now, port, id, sched)
     }
 
     /// Returns the framing bytes per packet on the line of `host`.

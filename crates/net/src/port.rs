@@ -26,16 +26,38 @@ use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
 use crate::limit::Limit;
 use crate::line::Line;
 use crate::loss::Loss;
-use crate::packet::{PacketMeta, PacketPool};
-use crate::scheduler::{Fifo, LineArrival, Occupancy};
-use crate::stats::Counters;
-use crate::{ClassSpec, Framing, HostId, LineSpec};
+use crate::packet_pool::{Descriptor, PacketId, PacketPool};
+use crate::scheduler::{Fifo, Occupancy};
+use crate::stats::{FifoCounters, FifoState, Rejections};
+use crate::{ClassSpec, Framing, HostId, LineSpec, QueueLength};
 
 /// The node at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FarEnd {
     Host(HostId),
     Switch(u32),
+}
+
+/// A [`FarEnd`] in four bytes: the highest bit says that it is a host.
+#[derive(Clone, Copy, Debug)]
+struct PackedFarEnd(u32);
+
+impl PackedFarEnd {
+    const HOST: u32 = 1 << 31;
+
+    const fn new(node: FarEnd) -> Self {
+        match node {
+            FarEnd::Host(host) => Self(host.0 | Self::HOST),
+            FarEnd::Switch(switch) => Self(switch),
+        }
+    }
+    #[inline]
+    const fn node(self) -> FarEnd {
+        match self.0 & Self::HOST {
+            0 => FarEnd::Switch(self.0),
+            _ => FarEnd::Host(HostId(self.0 & !Self::HOST)),
+        }
+    }
 }
 
 /// Digest codes of outcomes, added to the packet identity.
@@ -48,36 +70,77 @@ const MARKED_LEAVING: u64 = 5;
 const DROPPED_LEAVING: u64 = 6;
 const LINK_DOWN: u64 = 15;
 
-/// Fields in order of use: four cache lines. An enqueue touches three; an arrival at the far end
-/// touches one.
+/// Fields in order of use. An arrival at the far end touches the first cache line, an enqueue at an
+/// empty queue the second too, and at another queue the third.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    far_end: FarEnd,
-    count_in_service: bool,
-    /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
-    slow_retire: bool,
-    /// All state for an enqueue is in this struct.
-    plain: bool,
-    /// A packet that arrives at the far end needs no further processing.
-    plain_far: bool,
-    /// The line loses packets or may fail, or the limits below and the shared memory do not decide
-    /// on a packet.
+    fifo: Fifo,
+    line: Line,
+    far_end: PackedFarEnd,
+    flags: Flags,
+    digest: Digest,
+    calm: CalmLimit,
+    /// The port number.
+    number: u32,
+    /// The line loses packets or may fail, or [`CalmLimit`] and the shared memory do not decide on
+    /// a packet.
     slow_admission: bool,
     /// The far end is in another shard: packets are exported.
     cross_shard: bool,
-    /// An arrival at the far end touches only the first cursors of this.
-    fifo: Fifo,
-    line: Line,
-    digest: Digest,
-    /// A packet that fits behind the queue within this limit is admitted.
-    admit_limit: Limit,
-    /// A packet that finds a queue within this limit is not marked.
-    unmarked_limit: Limit,
-    counters: Counters,
+    counters: FifoCounters,
     rules: Box<Rules>,
     /// State of special ports; usually none.
     special: Option<Box<Special>>,
+}
+
+/// Branches of a packet's path at a port.
+#[derive(Clone, Copy, Debug)]
+struct Flags {
+    count_in_service: bool,
+    /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
+    slow_retire: bool,
+    /// All state for an enqueue is in this struct, and nothing is traced.
+    plain: bool,
+    /// A packet that arrives at the far end needs no further processing.
+    plain_far: bool,
+}
+
+/// The longest queue at which a packet is surely enqueued without a mark.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct CalmLimit {
+    /// Of the queue with the packet.
+    bytes: u64,
+    /// Of the queue without the packet.
+    packets: u32,
+}
+
+impl CalmLimit {
+    /// Returns the limit for a buffer of this size and a marker that marks above this length; no
+    /// limit where there is none. `None` if no packet ever fits.
+    fn new(room: Option<QueueLength>, unmarked: Option<QueueLength>) -> Option<Self> {
+        let mut limit = Self { bytes: u64::MAX, packets: u32::MAX };
+        match room {
+            None => {}
+            Some(QueueLength::Packets(most)) => limit.least_packets(most.checked_sub(1)?),
+            Some(QueueLength::Bytes(most)) => limit.bytes = most.as_u64(),
+        }
+        match unmarked {
+            None => {}
+            Some(QueueLength::Packets(k)) => limit.least_packets(k),
+            // A queue that does not exceed it with the packet does not exceed it without.
+            Some(QueueLength::Bytes(k)) => limit.bytes = limit.bytes.min(k.as_u64()),
+        }
+        Some(limit)
+    }
+    fn least_packets(&mut self, packets: u64) {
+        self.packets = self.packets.min(u32::try_from(packets).unwrap_or(u32::MAX));
+    }
+    #[inline]
+    const fn holds(self, found: Occupancy, size: u32) -> bool {
+        found.packets <= self.packets && found.bytes + size as u64 <= self.bytes
+    }
 }
 
 /// The rules for packets on the slow path.
@@ -100,13 +163,21 @@ struct Special {
     pool_share: Option<PoolShare>,
 }
 
+impl Special {
+    const fn is_none(&self) -> bool {
+        self.is_only_shared() && self.pool_share.is_none()
+    }
+    /// Returns true if the port is special at most by its shared memory.
+    const fn is_only_shared(&self) -> bool {
+        self.late_mark.is_none() && self.event_port.is_none()
+    }
+}
+
 /// The configuration of a port besides its line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortConfig<'a> {
     pub(crate) framing: Framing,
     pub(crate) far_end: FarEnd,
-    /// Packets may arrive at the far end later than by propagation alone.
-    pub(crate) jittered: bool,
     pub(crate) classes: Option<&'a [ClassSpec]>,
     /// The number of its buffer pool.
     pub(crate) pool: Option<u32>,
@@ -131,7 +202,7 @@ impl PortConfig<'_> {
 impl Port {
     pub(crate) fn new(spec: &LineSpec, config: &PortConfig<'_>) -> Self {
         let line = Line::new(spec.rate, config.framing);
-        let fifo = Fifo::new(config.number as u32, spec.delay, config.jittered);
+        let fifo = Fifo::new(spec.delay);
         let loss = Loss::new(spec.loss, config.fails, config.run_seed, config.number);
         let spec = &spec.port;
         let event_port = (config.classes.is_some() || spec.mark.needs_departure_events())
@@ -141,45 +212,59 @@ impl Port {
         let late_mark = late.then(LateMark::default);
         let pool_share = config.pool.and_then(|m| PoolShare::new(m, spec, config.classes));
         let special = Special { late_mark, event_port, pool_share };
-        let plain_far = special.late_mark.is_none() && special.event_port.is_none();
-        let plain = plain_far && special.pool_share.is_none();
+        let plain = special.is_none();
         let aqm = marker.start(&MarkerSetup::of_line(line, config.seed(0)));
         let buffer = Admission::new(&spec.buffer);
-        let (room, unmarked) = (buffer.static_limit(), aqm.unmarked_limit().map(Limit::new));
+        let (room, unmarked) = (buffer.static_limit().map(Limit::length), aqm.unmarked_limit());
+        let decided = unmarked.is_some() && (room.is_some() || special.pool_share.is_some());
+        let calm = CalmLimit::new(room, unmarked);
         Self {
-            far_end: config.far_end,
-            count_in_service: spec.count_in_service,
-            slow_retire: true,
-            plain,
-            plain_far,
-            slow_admission: loss.is_some()
-                || unmarked.is_none()
-                || (room.is_none() && special.pool_share.is_none()),
-            cross_shard: false,
             fifo,
             line,
+            far_end: PackedFarEnd::new(config.far_end),
+            flags: Flags {
+                count_in_service: spec.count_in_service,
+                slow_retire: true,
+                plain,
+                plain_far: plain,
+            },
             digest: Digest::new(),
-            admit_limit: room.unwrap_or(Limit::NONE),
-            unmarked_limit: unmarked.unwrap_or(Limit::NONE),
-            counters: Counters::new(config.warmup),
+            calm: calm.unwrap_or(CalmLimit { bytes: 0, packets: 0 }),
+            number: config.number as u32,
+            slow_admission: loss.is_some() || !decided || calm.is_none(),
+            cross_shard: false,
+            counters: FifoCounters::new(config.warmup),
             rules: Box::new(Rules { aqm, buffer, loss }),
             special: (!plain).then(|| Box::new(special)),
         }
     }
-    /// Returns true if all state for an enqueue is in this struct.
+    /// Returns true if all state for an enqueue is in this struct, and nothing is traced.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.plain
+        self.flags.plain
     }
     /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
     pub(crate) const fn is_plain_far(&self) -> bool {
-        self.plain_far
+        self.flags.plain_far
+    }
+    /// Returns true if it is special at most by its shared memory.
+    pub(crate) fn is_only_shared(&self) -> bool {
+        self.special.as_deref().is_none_or(Special::is_only_shared)
+    }
+    /// The statistics of its shared memory have started, so arrivals at the far end no longer touch
+    /// it.
+    pub(crate) fn on_pool_started(&mut self) {
+        self.flags.plain_far = self.is_only_shared();
+    }
+    /// Sets whether its packets are traced.
+    pub(crate) fn set_traced(&mut self, traced: bool) {
+        self.flags.plain = self.special.is_none() && !traced;
     }
     /// Returns its number in the whole network.
     #[inline]
     pub(crate) const fn number(&self) -> u32 {
-        self.fifo.port()
+        self.number
     }
     /// Returns true if the far end is in another shard.
     #[inline]
@@ -195,7 +280,7 @@ impl Port {
         self.special.as_ref()?.pool_share.as_ref().map(PoolShare::pool)
     }
     pub(crate) const fn far_end(&self) -> FarEnd {
-        self.far_end
+        self.far_end.node()
     }
     pub(crate) const fn line(&self) -> &Line {
         &self.line
@@ -205,75 +290,81 @@ impl Port {
     pub(crate) const fn delay(&self) -> Duration {
         self.fifo.delay()
     }
-    pub(crate) const fn departures(&self) -> u64 {
-        self.fifo.departures()
+    /// Returns the packets that have departed since time zero.
+    pub(crate) fn departures(&self) -> u64 {
+        match self.special.as_deref() {
+            Some(Special { event_port: Some(event_port), .. }) => event_port.departures(),
+            _ => self.counters.departures(self.fifo.in_system()),
+        }
     }
     pub(crate) const fn digest(&self) -> u64 {
         self.digest.value()
     }
-    /// Returns its size in bytes: this struct, its rules, ring, histogram and special state.
+    /// Returns its size in bytes: this struct, its rules, histogram and special state.
     pub(crate) fn memory_bytes(&self) -> usize {
         let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
-        size_of::<Self>()
-            + size_of::<Rules>()
-            + self.fifo.memory_bytes()
-            + self.counters.memory_bytes()
-            + special
+        size_of::<Self>() + size_of::<Rules>() + self.counters.memory_bytes() + special
     }
     /// Returns the queue without its name.
     pub(crate) fn stats(&self) -> Queue {
-        let mut queue = self.counters.report(self.count_in_service);
+        let with_line = self.flags.count_in_service;
+        let mut queue = match self.special.as_deref() {
+            Some(Special { event_port: Some(event_port), .. }) => event_port.stats(with_line),
+            _ => self.counters.report(self.state(), with_line),
+        };
         queue.rate_bps = self.line().rate().as_bps();
-        if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() {
-            queue.classes = event_port.stats();
-        }
         queue
     }
+    fn state(&self) -> FifoState {
+        let (packets, bytes) = (self.fifo.in_system(), self.fifo.bytes());
+        FifoState { in_system: Occupancy { packets, bytes }, free_at: self.fifo.free_at }
+    }
+    fn occupancy(&self, pool: &PacketPool) -> Occupancy {
+        self.fifo.occupancy(self.flags.count_in_service, pool)
+    }
     /// Processes all departures up to and including `now`.
-    #[expect(clippy::inline_always, reason = "every hop, and a call costs as much as the rest")]
-    #[inline(always)]
-    pub(crate) fn retire(&mut self, now: Instant) {
-        if self.slow_retire {
+    #[inline]
+    pub(crate) fn retire(&mut self, now: Instant, pool: &PacketPool) {
+        if self.flags.slow_retire {
             cold_path();
-            return self.retire_slow(now);
+            return self.retire_slow(now, pool);
         }
-        while let Some((at, size)) = self.fifo.next_departure(now) {
-            self.counters.departure(at, self.fifo.in_system(), size);
-            self.fifo.depart(size);
+        while let Some(sending) = self.fifo.next_departure(now, pool) {
+            self.counters.departure(sending.departure, self.fifo.in_system());
+            self.fifo.depart(sending);
         }
     }
     /// Processes departures before the statistics start, starts them if due, and runs a marker at
     /// dequeue.
     #[inline(never)]
-    fn retire_slow(&mut self, now: Instant) {
-        while let Some((at, size)) = self.fifo.next_departure(now) {
-            self.start_stats(at, false);
-            if self.counters.counting() {
-                self.counters.departure(at, self.fifo.in_system(), size);
-            }
-            self.fifo.depart(size);
-            self.decide_late_mark(at);
+    fn retire_slow(&mut self, now: Instant, pool: &PacketPool) {
+        while let Some(sending) = self.fifo.next_departure(now, pool) {
+            let at = sending.departure;
+            self.start_stats(at, false, pool);
+            self.counters.departure(at, self.fifo.in_system());
+            self.fifo.depart(sending);
+            self.decide_late_mark(at, pool);
         }
-        self.start_stats(now, true);
+        self.start_stats(now, true, pool);
     }
     /// Starts the statistics if the warm-up ended before `at`, or at `at` if `with`.
-    fn start_stats(&mut self, at: Instant, with: bool) {
+    fn start_stats(&mut self, at: Instant, with: bool, pool: &PacketPool) {
         let warmup = self.counters.warmup();
         if self.counters.counting() || at < warmup || (at == warmup && !with) {
             return;
         }
-        self.counters.start(self.fifo.occupancy(self.count_in_service));
-        self.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
+        self.counters.start(self.state(), self.occupancy(pool));
+        self.flags.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
     }
     /// Returns the queue at `now`, as the port counts it.
-    pub(crate) fn queue(&mut self, now: Instant) -> Occupancy {
-        self.retire(now);
-        self.fifo.occupancy(self.count_in_service)
+    pub(crate) fn queue(&mut self, now: Instant, pool: &PacketPool) -> Occupancy {
+        self.retire(now, pool);
+        self.occupancy(pool)
     }
     /// Accounts for everything up to `at`.
-    pub(crate) fn finish(&mut self, at: Instant) {
-        self.retire(at);
-        self.counters.advance(at, self.fifo.in_system());
+    pub(crate) fn finish(&mut self, at: Instant, pool: &PacketPool) {
+        self.retire(at, pool);
+        self.counters.finish(at, self.fifo.in_system());
     }
     /// Decides on an arriving packet: admission (own and shared memory), then marker.
     /// [`Port::commit`] must follow if it is admitted.
@@ -282,28 +373,28 @@ impl Port {
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
-        packet: PacketMeta,
+        packet: &Descriptor,
         shared: PoolView,
         pool: &PacketPool,
     ) -> EnqueueOutcome {
         if self.slow_admission {
             cold_path();
             if self.rules.loss.as_mut().is_some_and(Loss::drops_next) {
-                return self.lose(now, packet);
+                return self.lose(now, packet, pool);
             }
         }
-        self.retire(now);
-        let found = self.fifo.occupancy(self.count_in_service);
-        let calm = !self.slow_admission
-            && shared.fits
-            && self.admit_limit.fits(found, packet.size)
-            && !self.unmarked_limit.is_exceeded(found);
+        self.retire(now, pool);
+        let in_system = self.fifo.in_system();
+        let found = self.occupancy(pool);
+        let calm = !self.slow_admission && shared.fits && self.calm.holds(found, packet.size);
         let entered = if calm {
             EnqueueOutcome::Queued
         } else {
-            self.decide(now, packet, (found, shared.free), pool)
+            self.decide(now, packet, found, shared.free)
         };
-        self.counters.arrival(now, self.fifo.in_system());
+        if in_system > 0 {
+            self.counters.arrival_at_busy(now, in_system);
+        }
         self.digest.update(now.as_ps());
         let code = match entered {
             EnqueueOutcome::Queued => ENQUEUED,
@@ -313,7 +404,7 @@ impl Port {
         };
         self.digest.update(packet.identity.wrapping_add(code));
         // Without unpredictable branches.
-        let waits = self.count_in_service | (self.fifo.in_system() > 0);
+        let waits = self.flags.count_in_service | (in_system > 0);
         if waits & !matches!(entered, EnqueueOutcome::Dropped(_)) {
             self.counters.update_max_bytes(found.bytes + u64::from(packet.size));
         }
@@ -324,9 +415,9 @@ impl Port {
     fn decide(
         &mut self,
         now: Instant,
-        packet: PacketMeta,
-        (found, free): (Occupancy, u64),
-        pool: &PacketPool,
+        packet: &Descriptor,
+        found: Occupancy,
+        free: u64,
     ) -> EnqueueOutcome {
         let size = packet.size;
         if !self.rules.buffer.admits(&AdmissionRequest {
@@ -335,15 +426,15 @@ impl Port {
             held: self.fifo.bytes(),
             free,
         }) {
-            self.counters.count_overflow();
+            self.counters.rejections.drops += 1;
             return EnqueueOutcome::Dropped(DropReason::BufferFull);
         }
-        let ecn = pool.state(packet.id).ecn;
         let idle_since = self.fifo.free_at;
         let on_line = now.max(idle_since);
-        let arriving = EnqueueInfo { backlog: found, size, ecn, tx_start: on_line, idle_since };
+        let arriving =
+            EnqueueInfo { backlog: found, size, ecn: packet.ecn, tx_start: on_line, idle_since };
         let verdict = self.rules.aqm.on_enqueue(now, &arriving);
-        self.counters.judged(verdict);
+        self.counters.rejections.judged(verdict);
         match verdict {
             AqmVerdict::Forward => EnqueueOutcome::Queued,
             AqmVerdict::Mark => EnqueueOutcome::Marked,
@@ -353,21 +444,28 @@ impl Port {
     /// Loses a packet before it enters the queue.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, now: Instant, packet: PacketMeta) -> EnqueueOutcome {
-        self.retire(now);
-        self.note_lost(now, &packet);
+    fn lose(&mut self, now: Instant, packet: &Descriptor, pool: &PacketPool) -> EnqueueOutcome {
+        self.retire(now, pool);
+        self.note_lost(now, packet);
         EnqueueOutcome::Dropped(DropReason::Lost)
     }
-    fn note_lost(&mut self, now: Instant, packet: &PacketMeta) {
+    fn note_lost(&mut self, now: Instant, packet: &Descriptor) {
         let code = if self.rules.loss.as_ref().is_some_and(Loss::is_down) {
-            self.counters.count_link_down_drop();
+            self.rejections().link_down_drops += 1;
             LINK_DOWN
         } else {
-            self.counters.lost();
+            self.rejections().lost += 1;
             LOST
         };
         self.digest.update(now.as_ps());
         self.digest.update(packet.identity.wrapping_add(code));
+    }
+    /// Returns the counters of marked, dropped and lost packets.
+    fn rejections(&mut self) -> &mut Rejections {
+        match self.special.as_deref_mut() {
+            Some(Special { event_port: Some(event_port), .. }) => event_port.rejections(),
+            _ => &mut self.counters.rejections,
+        }
     }
     /// Returns the departure time of a packet of `size` bytes enqueued at `now`.
     #[inline]
@@ -378,28 +476,44 @@ impl Port {
     pub(crate) fn drained_at(&self, now: Instant) -> Instant {
         now.max(self.fifo.free_at)
     }
+    /// Counts an admitted packet.
+    #[inline]
+    pub(crate) fn admit(&mut self, size: u32, serialization: Duration) {
+        self.counters.admit(size, serialization);
+    }
     /// Enqueues an admitted packet. Returns true if its arrival must be scheduled.
     #[inline]
     pub(crate) fn commit(
         &mut self,
-        packet: PacketMeta,
+        id: PacketId,
         departure: Instant,
         arrival: Instant,
+        pool: &mut PacketPool,
     ) -> bool {
-        self.fifo.push(packet, departure, arrival)
+        self.fifo.push(id, departure, arrival, pool)
     }
-    /// Takes the next packet at the far end.
+    /// Takes the next packet at the far end, whose departure is processed first.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Option<LineArrival> {
-        self.fifo.arrive()
+    pub(crate) fn arrive(&mut self, pool: &PacketPool) -> Option<PacketId> {
+        let id = self.fifo.next_to_arrive();
+        let arrived = pool.get(id)?;
+        if self.fifo.on_line() == id {
+            self.retire(arrived.departure, pool);
+        }
+        self.fifo.arrive(arrived);
+        Some(id)
+    }
+    /// Returns the arrival time of the next packet at the far end.
+    #[inline]
+    pub(crate) fn arrives_at(&self, pool: &PacketPool) -> Option<Instant> {
+        self.fifo.arrives_at(pool)
     }
     /// Returns true if a packet of `size` bytes would be admitted with `free` bytes of shared
     /// memory. The port must be up to date.
     #[inline]
-    pub(crate) fn admits(&self, size: u32, free: u64) -> bool {
-        let found = self.fifo.occupancy(self.count_in_service);
+    pub(crate) fn admits(&self, size: u32, free: u64, pool: &PacketPool) -> bool {
         self.rules.buffer.admits(&AdmissionRequest {
-            backlog: found,
+            backlog: self.occupancy(pool),
             size,
             held: self.fifo.bytes(),
             free,
@@ -407,22 +521,27 @@ impl Port {
     }
     /// Returns the next packet to arrive at the far end.
     #[inline]
-    pub(crate) fn next_to_arrive(&self) -> Option<&PacketMeta> {
+    pub(crate) const fn next_to_arrive(&self) -> PacketId {
         self.fifo.next_to_arrive()
     }
-    /// Reads one word of each cache line of this struct that an arrival touches.
+    /// Returns the packet that departs next.
     #[inline]
-    pub(crate) fn prefetch_far_end(&self) -> u64 {
-        self.fifo.prefetch_cursors() ^ self.digest.value() ^ self.counters.prefetch_counters()
+    pub(crate) const fn on_line(&self) -> PacketId {
+        self.fifo.on_line()
     }
-    /// Reads one word of each location outside this struct that an enqueue touches.
+    /// Reads one word of the second cache line.
     #[inline]
-    pub(crate) fn prefetch(&self) -> u64 {
-        self.fifo.prefetch() ^ self.counters.prefetch(self.fifo.in_system())
+    pub(crate) const fn prefetch_counters(&self) -> u64 {
+        self.digest.value() ^ self.counters.prefetch()
+    }
+    /// Reads one word of the histogram that an enqueue touches.
+    #[inline]
+    pub(crate) fn prefetch_bin(&self) -> u64 {
+        self.counters.prefetch_bin(self.fifo.in_system())
     }
     /// Returns the departure time of the packet on the line.
-    pub(crate) fn leaves_at(&self) -> Option<Instant> {
-        self.fifo.leaves_at()
+    pub(crate) fn leaves_at(&self, pool: &PacketPool) -> Option<Instant> {
+        self.fifo.leaves_at(pool)
     }
     /// Reports the bytes of its queues to the buffer pool.
     #[inline]
@@ -444,16 +563,41 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_units::Bytes;
+
     use super::*;
-    use crate::packet::PacketState;
 
     /// At a thousand hosts the speed depends on the number of cache lines that a hop touches.
     #[test]
-    fn a_port_is_four_cache_lines() {
-        assert_eq!((size_of::<Port>(), align_of::<Port>()), (256, 64));
-        assert_eq!(std::mem::offset_of!(Port, fifo) + Fifo::WITHIN_FIRST_LINE, 64);
-        assert_eq!(std::mem::offset_of!(Port, counters), 128);
-        assert_eq!(Counters::FOR_MOST_PACKETS, 48);
-        assert_eq!((size_of::<PacketMeta>(), size_of::<PacketState>()), (24, 32));
+    fn a_hop_touches_two_cache_lines_of_a_port() {
+        assert_eq!((size_of::<Port>() % 64, align_of::<Port>()), (0, 64));
+        assert!(std::mem::offset_of!(Port, digest) <= 64, "an arrival touches one line");
+        let enqueue = std::mem::offset_of!(Port, counters) + FifoCounters::FOR_EMPTY_QUEUE;
+        assert!(enqueue <= 128, "{enqueue}");
+    }
+
+    #[test]
+    fn a_calm_queue_fits_and_is_not_marked() {
+        let packets = |n| Some(QueueLength::Packets(n));
+        let bytes = |n| Some(QueueLength::Bytes(Bytes::new(n)));
+        let queue = |packets, bytes| Occupancy { packets, bytes };
+        assert!(CalmLimit::new(packets(0), None).is_none());
+        for (room, unmarked, longest, size) in [
+            (packets(3), None, queue(2, 1 << 40), 1_500),
+            (packets(3), packets(1), queue(1, 0), 1_500),
+            (bytes(3_000), packets(9), queue(9, 1_500), 1_500),
+            (None, bytes(3_000), queue(u32::MAX, 2_960), 40),
+            (packets(u64::MAX), bytes(u64::MAX), queue(u32::MAX, 1 << 60), 40),
+        ] {
+            let limit = CalmLimit::new(room, unmarked).unwrap();
+            assert!(limit.holds(longest, size), "{room:?} {unmarked:?}");
+            let more = |queue: Occupancy, packets: u32, bytes: u64| Occupancy {
+                packets: queue.packets.saturating_add(packets),
+                bytes: queue.bytes + bytes,
+            };
+            let beyond = [more(longest, 1, 0), more(longest, 0, 1)].map(|q| limit.holds(q, size));
+            let unlimited = longest.packets == u32::MAX && longest.bytes == 1 << 60;
+            assert_eq!(beyond.iter().all(|b| *b), unlimited, "{room:?} {unmarked:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use lowtide_units::Instant;
 use crate::Occupancy;
 use crate::aqm::AqmVerdict;
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
-use crate::packet::PacketId;
+use crate::packet_pool::PacketId;
 
 /// The outcome at a port, and the component that decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

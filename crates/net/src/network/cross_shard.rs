@@ -5,7 +5,7 @@ use lowtide_units::Instant;
 
 use super::Network;
 use crate::Packet;
-use crate::packet::{PacketId, PacketMeta, PacketState};
+use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 
 /// A packet that crosses shards.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub struct CrossShardPacket {
     port: u32,
     departure: Instant,
     /// `None` if it was lost on the line; its arrival event remains.
-    packet: Option<(PacketState, Packet)>,
+    packet: Option<(Descriptor, Packet)>,
 }
 
 impl Network {
@@ -37,25 +37,35 @@ impl Network {
         let mut shard = self.shard.take()?;
         let done = Instant::from_ps(until.as_ps().saturating_sub(shard.lookahead.as_ps()));
         let mut first: Option<Instant> = None;
+        let (ports, pool) = (&mut self.ports, &mut self.pool);
+        shard.on_line.retain(|&(port, id)| {
+            let left = ports[port as usize].has_left(id, done, pool);
+            if left {
+                release_exported(pool, id);
+            }
+            !left
+        });
         let mut outlets = std::mem::take(&mut shard.export_ports);
         outlets.retain(|&port| {
-            let this = &mut self.ports[port as usize];
+            let this = &mut ports[port as usize];
             let number = this.number();
-            let arrives = this.arrives_at();
+            let arrives = this.arrives_at(pool);
             first = first.into_iter().chain(arrives).min();
-            while let Some((arrived, marked)) = this.export_before(done, until) {
-                let id = arrived.packet.id;
-                let packet = (id != PacketId::GONE).then(|| {
-                    if marked {
-                        self.pool.set_ce(id);
-                    }
-                    self.pool.export(id)
-                });
-                let crossing =
-                    CrossShardPacket { port: number, departure: arrived.departure, packet };
+            while let Some((id, marked)) = this.export_before(done, until, pool) {
+                if marked {
+                    pool.set_ce(id);
+                }
+                let &Descriptor { departure, lost, .. } = pool.descriptor(id);
+                let packet = (!lost).then(|| pool.export(id));
+                let crossing = CrossShardPacket { port: number, departure, packet };
                 post(shard.far_shards[port as usize].into(), crossing);
+                if this.on_line() == id {
+                    shard.on_line.push((port, id));
+                } else {
+                    release_exported(pool, id);
+                }
             }
-            this.arrives_at().is_some()
+            this.arrives_at(pool).is_some()
         });
         shard.export_ports = outlets;
         self.shard = Some(shard);
@@ -64,7 +74,7 @@ impl Network {
 
     /// Returns true if packets wait to be exported.
     pub fn has_exports(&self) -> bool {
-        let waits = |port: &u32| self.ports[*port as usize].arrives_at().is_some();
+        let waits = |port: &u32| self.ports[*port as usize].arrives_at(&self.pool).is_some();
         self.shard.as_ref().is_some_and(|shard| shard.export_ports.iter().any(waits))
     }
 
@@ -78,12 +88,12 @@ impl Network {
     /// Imports a packet from another shard.
     pub fn import_packet(&mut self, crossing: &CrossShardPacket, sched: &mut Scheduler) {
         let CrossShardPacket { port, departure, packet } = crossing;
-        let meta = match packet {
-            Some((head, packet)) => self.pool.import(*head, packet),
-            None => PacketMeta { id: PacketId::GONE, ..PacketMeta::default() },
+        let id = match packet {
+            Some((descriptor, packet)) => self.pool.import(descriptor, packet),
+            None => self.pool.put_lost(),
         };
         let index = self.local_port(*port) as usize;
-        if let Some(arrival) = self.ports[index].import(meta, *departure) {
+        if let Some(arrival) = self.ports[index].import(id, *departure, &mut self.pool) {
             sched.at(arrival, Entity::new(Self::PORT_KIND, *port));
         }
     }
@@ -91,7 +101,18 @@ impl Network {
     /// Removes ports without packets to export, after link failures.
     pub(super) fn prune_exports(&mut self) {
         if let Some(shard) = &mut self.shard {
-            shard.export_ports.retain(|port| self.ports[*port as usize].arrives_at().is_some());
+            shard
+                .export_ports
+                .retain(|port| self.ports[*port as usize].arrives_at(&self.pool).is_some());
         }
+    }
+}
+
+/// Frees the slot of a packet that was exported and has left its line.
+fn release_exported(pool: &mut PacketPool, id: PacketId) {
+    if pool.descriptor(id).lost {
+        pool.release_lost(id);
+    } else {
+        pool.release(id);
     }
 }

@@ -8,9 +8,9 @@ use lowtide_units::{Duration, Instant};
 use super::{Delivery, Network};
 use crate::buffer_pool::PoolView;
 use crate::enqueue_outcome::EnqueueOutcome;
-use crate::packet::{Packet, PacketId, PacketMeta};
+use crate::packet::Packet;
+use crate::packet_pool::PacketId;
 use crate::port::FarEnd;
-use crate::scheduler::LineArrival;
 use crate::{HostId, Occupancy};
 
 /// A packet that has reached its host and is still in the packet pool.
@@ -49,64 +49,48 @@ impl Network {
     ) -> Option<ArrivedPacket> {
         let port = self.local_port(number);
         let this = self.ports.get_mut(port as usize)?;
-        if !this.is_plain_far() {
+        let id = if this.is_plain_far() {
+            let id = this.arrive(&self.pool)?;
+            if let Some(next) = this.arrives_at(&self.pool) {
+                sched.at(next, Entity::new(Self::PORT_KIND, number));
+            }
+            id
+        } else {
             cold_path();
-            let arrived = self.arrive_special(now, port, sched)?;
-            return self.forward_special(now, (number, port), arrived, sched);
-        }
-        let arrived = this.arrive()?;
-        self.forward(now, (number, port), arrived, sched)
+            self.arrive_special(now, (number, port), sched)?
+        };
+        self.forward(now, port, id, sched)
     }
 
-    /// See [`Self::forward`].
-    #[inline(never)]
-    fn forward_special(
-        &mut self,
-        now: Instant,
-        port: (u32, u32),
-        arrived: LineArrival,
-        sched: &mut Scheduler,
-    ) -> Option<ArrivedPacket> {
-        self.forward(now, port, arrived, sched)
-    }
-
-    /// Handles the arrival of a packet at the far end of the port with that number and index.
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for the others"
-    )]
-    #[inline(always)]
+    /// Handles the arrival of a packet at the far end of a port.
+    #[inline]
     fn forward(
         &mut self,
         now: Instant,
-        (number, port): (u32, u32),
-        arrived: LineArrival,
+        port: u32,
+        id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<ArrivedPacket> {
-        let LineArrival { packet, departure, next } = arrived;
-        if let Some(next) = next {
-            sched.at(next, Entity::new(Self::PORT_KIND, number));
-        }
-        let id = packet.id;
-        if id == PacketId::GONE {
-            cold_path();
+        let this = &self.ports[port as usize];
+        let packet = self.pool.descriptor(id);
+        if packet.lost {
+            self.pool.release_lost(id);
             return None;
         }
-        let this = &self.ports[port as usize];
         match this.far_end() {
             FarEnd::Host(host) => {
-                Some(ArrivedPacket { host, id, arrived_at: departure + this.delay() })
+                Some(ArrivedPacket { host, id, arrived_at: packet.departure + this.delay() })
             }
             FarEnd::Switch(switch) => {
                 let Some(next) = self.routes.port(switch, packet) else {
                     self.no_route(now, switch, id);
                     return None;
                 };
-                let departure = self.enqueue(now, next, packet, sched);
+                let departure = self.enqueue(now, next, id, sched);
                 if self.measures_queueing
                     && let Some(departure) = departure
                 {
-                    self.note_queueing_delay(now, next, packet, departure);
+                    self.note_queueing_delay(now, next, id, departure);
                 }
                 None
             }
@@ -123,7 +107,7 @@ impl Network {
     #[expect(clippy::needless_pass_by_value, reason = "the caller must not use it again")]
     pub fn take(&mut self, arrived: ArrivedPacket) -> Delivery {
         let ArrivedPacket { host, id, arrived_at } = arrived;
-        let waited = if self.measures_queueing { self.pool.state(id).queueing_ns } else { 0 };
+        let waited = if self.measures_queueing { self.pool.descriptor(id).queueing_ns } else { 0 };
         let waited = Duration::from_ns(u64::from(waited));
         let trace_id = self.port_tracer.as_mut().map_or(0, |tracer| tracer.on_deliver(id));
         Delivery { host, packet: self.pool.take(id), arrived_at, queueing_delay: waited, trace_id }
@@ -138,15 +122,10 @@ impl Network {
 
     /// Adds the queueing delay of a packet that came to `port` at `now` and departs at `departure`.
     #[cold]
-    fn note_queueing_delay(
-        &mut self,
-        now: Instant,
-        port: u32,
-        packet: PacketMeta,
-        departure: Instant,
-    ) {
-        let on_line = self.ports[port as usize].line().serialization(packet.size);
-        self.pool.add_queueing(packet.id, departure.saturating_since(now + on_line));
+    fn note_queueing_delay(&mut self, now: Instant, port: u32, id: PacketId, departure: Instant) {
+        let size = self.pool.descriptor(id).size;
+        let on_line = self.ports[port as usize].line().serialization(size);
+        self.pool.add_queueing(id, departure.saturating_since(now + on_line));
     }
 
     /// Enqueues a packet at `port`. Returns its departure time if known; `None` if it is dropped.
@@ -157,13 +136,13 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        packet: PacketMeta,
+        id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        if self.port_tracer.is_some() || !self.ports[port as usize].is_plain() {
-            return self.enqueue_special(now, port, packet, sched);
+        if !self.ports[port as usize].is_plain() {
+            return self.enqueue_special(now, port, id, sched);
         }
-        let (entered, departure) = self.enqueue_plain(now, port, packet, PoolView::UNSHARED, sched);
+        let (entered, departure) = self.enqueue_plain(now, port, id, PoolView::UNSHARED, sched);
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
 
@@ -178,29 +157,32 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        packet: PacketMeta,
+        id: PacketId,
         shared: PoolView,
         sched: &mut Scheduler,
     ) -> (EnqueueOutcome, Instant) {
         let this = &mut self.ports[port as usize];
+        let packet = self.pool.descriptor(id);
         let entered = this.enqueue(now, packet, shared, &self.pool);
-        let departure = this.departure_of(now, packet.size);
+        let (size, serialization) = (packet.size, this.line().serialization(packet.size));
+        let departure = this.drained_at(now) + serialization;
         match entered {
             EnqueueOutcome::Queued => {}
-            EnqueueOutcome::Marked => self.pool.set_ce(packet.id),
+            EnqueueOutcome::Marked => self.pool.set_ce(id),
             EnqueueOutcome::Dropped(_) => {
                 cold_path();
-                self.pool.discard(packet.id);
+                self.pool.discard(id);
                 return (entered, departure);
             }
         }
+        this.admit(size, serialization);
         let mut arrival = departure + this.delay();
         if let FarEnd::Host(host) = this.far_end()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
             arrival = late.delay(arrival, self.host_jitter);
         }
-        if this.commit(packet, departure, arrival) {
+        if this.commit(id, departure, arrival, &mut self.pool) {
             if this.is_cross_shard() {
                 self.note_export(port);
             } else {
@@ -216,19 +198,20 @@ impl Network {
     pub(super) fn trace_hop(
         &mut self,
         at: (Instant, u32),
-        packet: PacketMeta,
+        id: PacketId,
         found: Occupancy,
         entered: (EnqueueOutcome, Instant),
     ) {
-        let service = self.ports[at.1 as usize].line().serialization(packet.size);
+        let size = self.pool.descriptor(id).size;
+        let service = self.ports[at.1 as usize].line().serialization(size);
         if let Some(tracer) = &mut self.port_tracer {
-            tracer.on_enqueue(at, (packet.id, packet.size), found, entered, service);
+            tracer.on_enqueue(at, (id, size), found, entered, service);
         }
     }
 
     /// Returns the queue that a traced packet finds at a port with known departures.
     #[cold]
     pub(super) fn plain_queue(&mut self, now: Instant, port: u32) -> Occupancy {
-        self.ports[port as usize].queue(now)
+        self.ports[port as usize].queue(now, &self.pool)
     }
 }

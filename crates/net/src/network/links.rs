@@ -6,7 +6,7 @@ use lowtide_units::Instant;
 use super::Network;
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
 use crate::failure::LinkChange;
-use crate::packet::PacketId;
+use crate::packet_pool::PacketId;
 use crate::port::Port;
 
 impl Network {
@@ -81,7 +81,7 @@ impl Network {
         if let Some(failures) = &mut self.failures {
             if let Some(digest) = failures.digests.get_mut(switch as usize) {
                 digest.update(now.as_ps());
-                digest.update(self.pool.state(id).meta.identity);
+                digest.update(self.pool.descriptor(id).identity);
             }
             failures.no_route_drops += u64::from(now >= self.warmup);
         }

@@ -1,6 +1,6 @@
 //! Prefetching for several events at once.
 //!
-//! With a thousand hosts most of a hop is cache misses: the port, its ring, the routing table, the
+//! With a thousand hosts most of a hop is cache misses: the port, its packet, the routing table, the
 //! next port. Each address depends on the previous load, so the misses of one event are serial.
 //! Here each step is done for all ready events before the next step, so that their misses overlap.
 //! No step has a branch that depends on a missing cache line.
@@ -8,7 +8,7 @@
 use std::hint::black_box;
 
 use super::Network;
-use crate::packet::{PacketId, PacketMeta};
+use crate::packet_pool::PacketId;
 use crate::port::{FarEnd, Port};
 
 /// Maximum events per batch.
@@ -21,7 +21,7 @@ const LARGE: usize = 2_048;
 #[derive(Clone, Copy)]
 struct PrefetchSlot {
     port: usize,
-    packet: PacketMeta,
+    packet: PacketId,
     /// The switch at the far end.
     switch: Option<u32>,
     next: usize,
@@ -35,7 +35,7 @@ impl Network {
 
     /// Prefetches the data that the events of these ports will read. Changes nothing.
     pub fn prefetch(&self, mut ports: impl Iterator<Item = u32>) {
-        let none = PrefetchSlot { port: 0, packet: PacketMeta::default(), switch: None, next: 0 };
+        let none = PrefetchSlot { port: 0, packet: PacketId::NONE, switch: None, next: 0 };
         let mut slots = [none; MOST];
         let mut count = 0;
         for (slot, port) in slots.iter_mut().zip(&mut ports) {
@@ -44,33 +44,39 @@ impl Network {
         }
         let coming = &mut slots[..count];
         let mut seen = 0;
-        for event in coming.iter() {
-            seen ^= self.ports.get(event.port).map_or(0, Port::prefetch_far_end);
-        }
         for event in coming.iter_mut() {
             let Some(port) = self.ports.get(event.port) else { continue };
-            let Some(packet) = port.next_to_arrive() else { continue };
-            event.packet = *packet;
+            event.packet = port.next_to_arrive();
             if let FarEnd::Switch(switch) = port.far_end() {
                 event.switch = Some(switch);
             }
         }
         for event in coming.iter() {
+            seen ^= self.pool.get(event.packet).map_or(0, |packet| packet.identity);
+        }
+        for event in coming.iter() {
+            let Some(packet) = self.pool.get(event.packet) else { continue };
             seen ^= match event.switch {
-                Some(switch) => self.routes.prefetch(switch, &event.packet),
-                None if event.packet.id != PacketId::GONE => self.pool.prefetch(event.packet.id),
-                None => 0,
+                Some(switch) => self.routes.prefetch(switch, packet),
+                None => self.pool.prefetch(event.packet),
             };
         }
         for event in coming.iter_mut() {
-            if let Some(switch) = event.switch {
-                event.next = self.routes.predicted_port(switch, &event.packet) as usize;
-                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch_far_end);
+            if let Some((switch, packet)) = event.switch.zip(self.pool.get(event.packet)) {
+                event.next = self.routes.predicted_port(switch, packet) as usize;
             }
         }
         for event in coming.iter() {
             if event.switch.is_some() {
-                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch);
+                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch_counters);
+            }
+        }
+        for event in coming.iter() {
+            if event.switch.is_some() {
+                seen ^= self.ports.get(event.next).map_or(0, |port| {
+                    let on_line = self.pool.get(port.on_line()).map_or(0, |p| p.identity);
+                    port.prefetch_bin() ^ on_line
+                });
             }
         }
         black_box(seen);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use lowtide_units::Duration;
 
 use super::{Lateness, Network, far_end};
-use crate::packet::PacketPool;
+use crate::packet_pool::{PacketId, PacketPool};
 use crate::port::{FarEnd, Port, PortConfig};
 use crate::route::Routes;
 use crate::{Blueprint, LinkSpec, NodeId, Partition};
@@ -30,6 +30,8 @@ pub(super) struct NetworkShard {
     pub(super) far_shards: Vec<u16>,
     /// Ports with packets to export.
     pub(super) export_ports: Vec<u32>,
+    /// Exported packets that are still on the line, each with its port.
+    pub(super) on_line: Vec<(u32, PacketId)>,
     pub(super) lookahead: Duration,
 }
 
@@ -53,6 +55,7 @@ impl Network {
                 inlets: Vec::with_capacity(2 * links.len()),
                 far_shards: Vec::with_capacity(2 * links.len()),
                 export_ports: Vec::new(),
+                on_line: Vec::new(),
                 lookahead: partition.lookahead(),
                 links,
             };
@@ -105,7 +108,6 @@ impl Network {
         let config = PortConfig {
             framing: link.framing,
             far_end: far_end(if back { link.a } else { link.b }),
-            jittered: false,
             classes: None,
             pool: None,
             fails: false,

@@ -19,9 +19,8 @@ use super::Network;
 use crate::Occupancy;
 use crate::buffer_pool::PoolView;
 use crate::enqueue_outcome::EnqueueOutcome;
-use crate::packet::{PacketId, PacketMeta};
+use crate::packet_pool::PacketId;
 use crate::port::{FarEnd, Transmission};
-use crate::scheduler::LineArrival;
 
 impl Network {
     /// Enqueues a packet at a special or traced port. Returns its departure time if known.
@@ -30,43 +29,44 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        packet: PacketMeta,
+        id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         let this = &self.ports[port as usize];
         let (pool, event_port) = (this.pool(), this.is_event_port());
         if let Some(pool) = pool
-            && this.is_plain_far()
+            && this.is_only_shared()
             && self.port_tracer.is_none()
         {
-            return self.enqueue_shared(now, (port, pool), packet, sched);
+            return self.enqueue_shared(now, (port, pool), id, sched);
         }
         cold_path();
         self.catch_up(now, port);
         let mut shared = PoolView::UNSHARED;
         if let Some(pool) = pool {
             if event_port {
-                self.ports[port as usize].retire(now);
                 self.settle(now, pool, Some(sched));
                 shared.free = self.buffer_pools[pool].free();
             } else {
-                shared = self.pool_view(now, (port, pool), packet.size, sched);
+                let size = self.pool.descriptor(id).size;
+                shared = self.pool_view(now, (port, pool), size, sched);
             }
         }
         let departure = if event_port {
-            self.enqueue_event_port(now, port, packet.id, shared.free);
+            self.enqueue_event_port(now, port, id, shared.free);
             self.arm(port, sched);
             None
         } else {
             let found =
                 if self.port_tracer.is_some() { Some(self.plain_queue(now, port)) } else { None };
-            let (entered, departure) = self.enqueue_plain(now, port, packet, shared, sched);
+            let (entered, departure) = self.enqueue_plain(now, port, id, shared, sched);
             if let Some(found) = found {
-                self.trace_hop((now, port), packet, found, (entered, departure));
+                self.trace_hop((now, port), id, found, (entered, departure));
             }
             let admitted = !matches!(entered, EnqueueOutcome::Dropped(_));
             if admitted {
-                self.ports[port as usize].push_late_mark(now, self.pool.state(packet.id));
+                let packet = self.pool.descriptor(id);
+                self.ports[port as usize].push_late_mark(now, packet, &self.pool);
             }
             admitted.then_some(departure)
         };
@@ -82,12 +82,13 @@ impl Network {
         &mut self,
         now: Instant,
         (port, pool): (u32, usize),
-        packet: PacketMeta,
+        id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         self.start_pool_stats(now, pool);
-        let shared = self.pool_view(now, (port, pool), packet.size, sched);
-        let (entered, departure) = self.enqueue_plain(now, port, packet, shared, sched);
+        let size = self.pool.descriptor(id).size;
+        let shared = self.pool_view(now, (port, pool), size, sched);
+        let (entered, departure) = self.enqueue_plain(now, port, id, shared, sched);
         self.charge(port, pool);
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
@@ -103,24 +104,24 @@ impl Network {
         sched: &mut Scheduler,
     ) -> PoolView {
         let this = &mut self.ports[port as usize];
-        this.retire(now);
+        this.retire(now, &self.pool);
         let free = self.buffer_pools[pool].free();
-        let fits = this.admits(size, free);
+        let fits = this.admits(size, free, &self.pool);
         if fits && !self.buffer_pools[pool].would_peak(size) {
             return PoolView { free, fits };
         }
         cold_path();
         self.settle(now, pool, Some(sched));
         let free = self.buffer_pools[pool].free();
-        PoolView { free, fits: self.ports[port as usize].admits(size, free) }
+        PoolView { free, fits: self.ports[port as usize].admits(size, free, &self.pool) }
     }
 
     fn enqueue_event_port(&mut self, now: Instant, port: u32, id: PacketId, free: u64) {
         let this = &mut self.ports[port as usize];
-        let head = *self.pool.state(id);
-        let (found, entered) = this.enqueue_event_port(now, &head, free);
+        let packet = *self.pool.descriptor(id);
+        let (found, entered) = this.enqueue_event_port(now, &packet, free);
         if let Some(tracer) = &mut self.port_tracer {
-            let size = head.meta.size;
+            let size = packet.size;
             let service = this.line().serialization(size);
             tracer.on_enqueue((now, port), (id, size), found, (entered, now + service), service);
         }
@@ -129,7 +130,7 @@ impl Network {
             EnqueueOutcome::Marked => self.pool.set_ce(id),
             EnqueueOutcome::Dropped(_) => return self.pool.discard(id),
         }
-        if this.push_waiting(now, id, &head) {
+        if this.push_waiting(now, id, &packet) {
             self.begin(now, port);
         }
     }
@@ -139,7 +140,7 @@ impl Network {
     pub(super) fn charge(&mut self, port: u32, pool: usize) {
         let (this, pool) = (&mut self.ports[port as usize], &mut self.buffer_pools[pool]);
         this.charge(pool);
-        let leaves = this.leaves_at();
+        let leaves = this.leaves_at(&self.pool);
         if let (Some(share), Some(at)) = (this.pool_share(), leaves)
             && !share.listed
         {
@@ -170,11 +171,11 @@ impl Network {
                     self.arm(port, sched);
                 }
             } else {
-                self.ports[port as usize].retire(now);
+                self.ports[port as usize].retire(now, &self.pool);
             }
             let this = &mut self.ports[port as usize];
             this.charge(&mut self.buffer_pools[pool]);
-            let listed = self.buffer_pools[pool].update_first(this.leaves_at());
+            let listed = self.buffer_pools[pool].update_first(this.leaves_at(&self.pool));
             if let Some(share) = this.pool_share() {
                 share.listed = listed;
             }
@@ -196,7 +197,7 @@ impl Network {
 
     /// Processes the departures of an event port up to and including `now`.
     fn advance(&mut self, now: Instant, port: u32) {
-        while let Some(at) = self.ports[port as usize].complete(now) {
+        while let Some(at) = self.ports[port as usize].complete(now, &self.pool) {
             self.begin(at, port);
         }
     }
@@ -212,55 +213,66 @@ impl Network {
         {
             arrival = late.delay(arrival, self.host_jitter);
         }
-        this.commit(packet, departure, arrival);
+        this.commit(packet, departure, arrival, &mut self.pool);
         if self.measures_queueing {
-            self.pool.add_queueing(packet.id, sojourn);
+            self.pool.add_queueing(packet, sojourn);
         }
     }
 
     /// Schedules the next events of an event port.
     fn arm(&mut self, port: u32, sched: &mut Scheduler) {
         let this = &mut self.ports[port as usize];
-        for at in this.arm().into_iter().flatten() {
+        for at in this.arm(&self.pool).into_iter().flatten() {
             sched.at(at, Entity::new(Self::PORT_KIND, this.number()));
         }
     }
 
-    /// Handles an event of a special port. Returns the packet that arrives at the far end.
+    /// Handles an event of a special port, given its number and index. Returns the packet that
+    /// arrives at the far end.
     #[inline(never)]
     pub(super) fn arrive_special(
         &mut self,
         now: Instant,
-        port: u32,
+        (number, port): (u32, u32),
         sched: &mut Scheduler,
-    ) -> Option<LineArrival> {
+    ) -> Option<PacketId> {
         self.catch_up(now, port);
-        if self.ports[port as usize].is_event_port() {
-            let due = self.ports[port as usize].is_due(now);
-            let arrived = if due { self.ports[port as usize].arrive() } else { None };
-            self.arm(port, sched);
-            return arrived.map(|a| LineArrival { next: None, ..a });
-        }
         let this = &mut self.ports[port as usize];
-        this.retire(now);
-        let arrived = this.arrive()?;
-        if this.pop_late_mark() && arrived.packet.id != PacketId::GONE {
-            self.pool.set_ce(arrived.packet.id);
+        if this.is_event_port() {
+            let due = this.is_due(now, &self.pool);
+            let arrived = if due { this.arrive(&self.pool) } else { None };
+            self.arm(port, sched);
+            return arrived;
+        }
+        if this.pool().is_some_and(|pool| self.buffer_pools[pool].counting()) {
+            this.on_pool_started();
+        }
+        this.retire(now, &self.pool);
+        let id = this.arrive(&self.pool)?;
+        if let Some(next) = this.arrives_at(&self.pool) {
+            sched.at(next, Entity::new(Self::PORT_KIND, number));
+        }
+        if this.pop_late_mark() && !self.pool.descriptor(id).lost {
+            self.pool.set_ce(id);
             if let Some(tracer) = &mut self.port_tracer {
-                tracer.on_mark(arrived.packet.id);
+                tracer.on_mark(id);
             }
         }
-        Some(arrived)
+        Some(id)
     }
 
     /// Returns the queue of a port at `now`.
     pub(super) fn queue_at(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
         if self.ports.get(port as usize)?.is_plain() {
-            return Some(self.ports[port as usize].queue(now));
+            return Some(self.ports[port as usize].queue(now, &self.pool));
         }
         self.catch_up(now, port);
         let this = &mut self.ports[port as usize];
-        Some(if this.is_event_port() { this.event_port_queue() } else { this.queue(now) })
+        Some(if this.is_event_port() {
+            this.event_port_queue()
+        } else {
+            this.queue(now, &self.pool)
+        })
     }
 
     /// Returns the queue length of `class` of `port` at `now`, in packets and IP bytes, as the port
@@ -279,7 +291,7 @@ impl Network {
             self.advance(at, port);
             self.ports[port as usize].finish_event_port(at);
         } else {
-            self.ports[port as usize].finish(at);
+            self.ports[port as usize].finish(at, &self.pool);
         }
     }
 

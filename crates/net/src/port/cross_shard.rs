@@ -6,9 +6,8 @@
 
 use lowtide_units::Instant;
 
-use super::{FarEnd, Port, PortConfig};
-use crate::packet::{PacketId, PacketMeta};
-use crate::scheduler::LineArrival;
+use super::{FarEnd, PackedFarEnd, Port, PortConfig};
+use crate::packet_pool::{PacketId, PacketPool};
 use crate::{BufferSpec, LineSpec, MarkSpec, PortSpec};
 
 impl Port {
@@ -22,42 +21,44 @@ impl Port {
     pub(crate) fn set_cross_shard(&mut self) {
         self.cross_shard = true;
     }
-    /// Returns the arrival time of the next packet at the far end.
-    pub(crate) fn arrives_at(&self) -> Option<Instant> {
-        self.fifo.arrives_at()
-    }
-    /// Exports the next packet that arrives before `until`, and whether it was marked at dequeue.
-    /// All events before `done` are processed; transmission of the packet started before `done`.
+    /// Takes the next packet that arrives before `until` for export, and whether it was marked at
+    /// dequeue. All events before `done` are processed; transmission of the packet started before
+    /// `done`, and may not have ended.
     pub(crate) fn export_before(
         &mut self,
         done: Instant,
         until: Instant,
-    ) -> Option<(LineArrival, bool)> {
-        if self.fifo.arrives_at()? >= until {
-            return None;
-        }
-        let mut marked = false;
-        let arrived = if self.plain_far {
-            self.fifo.arrive()?
-        } else {
-            // Events at `done` itself are not known yet.
-            self.retire(Instant::from_ps(done.as_ps().saturating_sub(1)));
-            let arrived = self.fifo.arrive()?;
-            marked = self.pop_late_mark() && arrived.packet.id != PacketId::GONE;
-            arrived
-        };
-        Some((arrived, marked))
+        pool: &PacketPool,
+    ) -> Option<(PacketId, bool)> {
+        let id = self.fifo.next_to_arrive();
+        let exported = pool.get(id).filter(|next| next.arrival < until)?;
+        // Events at `done` itself are not known yet.
+        self.retire(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
+        self.fifo.arrive(exported);
+        let marked = self.pop_late_mark() && !exported.lost;
+        Some((id, marked))
+    }
+    /// Returns true if the departure of an exported packet is processed, so that its slot is free.
+    /// All events before `done` are processed.
+    pub(crate) fn has_left(&mut self, id: PacketId, done: Instant, pool: &PacketPool) -> bool {
+        self.retire(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
+        self.fifo.on_line() != id
     }
     /// Imports a packet that left the other end at `departure`. Returns its arrival time if it is
     /// the next one.
-    pub(crate) fn import(&mut self, packet: PacketMeta, departure: Instant) -> Option<Instant> {
+    pub(crate) fn import(
+        &mut self,
+        id: PacketId,
+        departure: Instant,
+        pool: &mut PacketPool,
+    ) -> Option<Instant> {
         let arrival = departure + self.delay();
-        let next = self.fifo.push(packet, departure, arrival);
-        self.fifo.depart(packet.size);
+        let next = self.fifo.push(id, departure, arrival, pool);
+        self.fifo.depart(pool.descriptor(id));
         next.then_some(arrival)
     }
     /// Sets its far end in local numbers.
     pub(crate) fn set_far_end(&mut self, far: FarEnd) {
-        self.far_end = far;
+        self.far_end = PackedFarEnd::new(far);
     }
 }

@@ -18,10 +18,10 @@ use crate::aqm::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo, Marker, MarkerSetup}
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
 use crate::line::Line;
 use crate::loss::Loss;
-use crate::packet::{PacketId, PacketMeta, PacketPool, PacketState};
+use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 use crate::port_tracer::PortTracer;
 use crate::scheduler::{ClassScheduler, Occupancy};
-use crate::stats::Counters;
+use crate::stats::{Counters, Rejections};
 use crate::{ClassSpec, PortSpec, Service};
 
 /// The queues of a port.
@@ -37,6 +37,10 @@ pub(crate) struct EventPort {
     waiting: Occupancy,
     /// Pending events of this port: the departure and the arrival at the far end.
     armed: [Option<Instant>; 2],
+    /// Those of the port; each queue has its own.
+    counters: Counters,
+    /// Since time zero.
+    departures: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +64,7 @@ struct QueuedPacket {
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transmission {
-    pub(crate) packet: PacketMeta,
+    pub(crate) packet: PacketId,
     pub(crate) sojourn: Duration,
     pub(crate) departure: Instant,
 }
@@ -76,9 +80,7 @@ impl Queue {
     /// Accounts for a queue of this length until `at`.
     fn advance(&mut self, at: Instant, queue: Occupancy) {
         self.marker.advance(at, queue);
-        if self.counters.counting() {
-            self.counters.advance(at, queue.packets as usize);
-        }
+        self.counters.advance(at, queue.packets as usize);
     }
 }
 
@@ -104,12 +106,23 @@ impl EventPort {
             ),
             waiting: Occupancy::default(),
             armed: [None; 2],
+            counters: Counters::new(config.warmup),
+            departures: 0,
         }
     }
-    /// Returns the statistics of each class; empty without classes.
-    pub(super) fn stats(&self) -> Vec<ClassQueue> {
+    /// Returns the statistics of the port, and of each class if it has classes.
+    pub(super) fn stats(&self, with_line: bool) -> lowtide_rows::Queue {
         let queues = if self.classes { &self.queues[..] } else { &[] };
-        queues.iter().map(|q| q.counters.report_class()).collect()
+        let classes: Vec<ClassQueue> = queues.iter().map(|q| q.counters.report_class()).collect();
+        lowtide_rows::Queue { classes, ..self.counters.report(with_line) }
+    }
+    /// Returns the departures since time zero.
+    pub(super) const fn departures(&self) -> u64 {
+        self.departures
+    }
+    /// Returns the counters of marked, dropped and lost packets of the port.
+    pub(super) const fn rejections(&mut self) -> &mut Rejections {
+        &mut self.counters.rejections
     }
     /// Loses all waiting packets at a link failure at `now`, and adds them to `lost`.
     pub(super) fn link_down(&mut self, now: Instant, lost: &mut Vec<(PacketId, u32)>) {
@@ -130,24 +143,24 @@ impl EventPort {
 
 impl Port {
     /// Completes the transmission if it ends at or before `now`. Returns its end.
-    pub(crate) fn complete(&mut self, now: Instant) -> Option<Instant> {
-        let Some((at, size)) = self.fifo.next_departure(now) else {
+    pub(crate) fn complete(&mut self, now: Instant, pool: &PacketPool) -> Option<Instant> {
+        let Some(sending) = self.fifo.next_departure(now, pool) else {
             self.start_event_port_stats(now, true);
             return None;
         };
+        let (at, size) = (sending.departure, sending.size);
         self.start_event_port_stats(at, false);
-        let on_line = self.count_in_service.then_some(u64::from(size));
+        let on_line = self.flags.count_in_service.then_some(u64::from(size));
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return None;
         };
         let queue = &mut event_port.queues[event_port.sending];
         queue.advance(at, queue.occupancy(on_line));
-        if self.counters.counting() {
-            let in_system = event_port.waiting.packets as usize + self.fifo.in_system();
-            self.counters.departure(at, in_system, size);
-            queue.counters.sent(size);
-        }
-        self.fifo.depart(size);
+        let in_system = event_port.waiting.packets + self.fifo.in_system();
+        event_port.counters.departure(at, in_system as usize, size);
+        event_port.departures += 1;
+        queue.counters.sent(size);
+        self.fifo.depart(sending);
         if queue.ring.is_empty() {
             queue.idle_since = at;
         }
@@ -160,19 +173,19 @@ impl Port {
         pool: &mut PacketPool,
         mut tracer: Option<&mut PortTracer>,
     ) -> Option<Transmission> {
-        let with_line = self.count_in_service;
+        let with_line = self.flags.count_in_service;
         let Special { event_port: Some(event_port), .. } = self.special.as_deref_mut()? else {
             return None;
         };
         loop {
-            let EventPort { queues, class_scheduler: turns, .. } = event_port;
+            let EventPort { queues, class_scheduler: turns, counters, .. } = event_port;
             let chosen = turns.pick(|class| queues[class].ring.front().map(|next| next.size))?;
             let queue = &mut queues[chosen];
             queue.advance(at, queue.occupancy(None));
             let QueuedPacket { packet, size, enqueued_at: came } = queue.ring.pop_front()?;
             queue.bytes -= u64::from(size);
             let left = queue.occupancy(with_line.then_some(u64::from(size)));
-            let &PacketState { ecn, meta: PacketMeta { identity, .. }, .. } = pool.state(packet);
+            let &Descriptor { ecn, identity, .. } = pool.descriptor(packet);
             let waited = at.saturating_since(came);
             let verdict = queue
                 .marker
@@ -183,8 +196,8 @@ impl Port {
                 AqmVerdict::Drop => Some(DROPPED_LEAVING),
             };
             if let Some(code) = code {
-                self.counters.judged(verdict);
-                queue.counters.judged(verdict);
+                counters.rejections.judged(verdict);
+                queue.counters.rejections.judged(verdict);
                 self.digest.update(at.as_ps());
                 self.digest.update(identity.wrapping_add(code));
             }
@@ -193,9 +206,7 @@ impl Port {
                 tracer.on_dequeue(packet, at, departure, verdict);
             }
             if verdict == AqmVerdict::Drop {
-                if self.counters.counting() {
-                    self.counters.advance(at, event_port.waiting.packets as usize);
-                }
+                counters.advance(at, event_port.waiting.packets as usize);
                 if queue.ring.is_empty() {
                     queue.marker.on_empty();
                     queue.idle_since = at;
@@ -212,11 +223,7 @@ impl Port {
             }
             event_port.class_scheduler.sent(chosen, size, queue.ring.is_empty());
             event_port.sending = chosen;
-            return Some(Transmission {
-                packet: pool.state(packet).meta,
-                sojourn: waited,
-                departure,
-            });
+            return Some(Transmission { packet, sojourn: waited, departure });
         }
     }
     /// Decides on an arriving packet: admission, then marker. Returns the queue that it finds, and
@@ -224,65 +231,62 @@ impl Port {
     pub(crate) fn enqueue_event_port(
         &mut self,
         now: Instant,
-        head: &PacketState,
+        packet: &Descriptor,
         free: u64,
     ) -> (Occupancy, EnqueueOutcome) {
         if self.rules.loss.as_mut().is_some_and(Loss::drops_next) {
-            self.note_lost(now, &head.meta);
+            self.note_lost(now, packet);
             return (self.event_port_queue(), EnqueueOutcome::Dropped(DropReason::Lost));
         }
-        let (with_line, on_line) = (self.count_in_service, self.fifo.bytes());
+        let (with_line, on_line) = (self.flags.count_in_service, self.fifo.bytes());
         let busy = self.fifo.in_system() > 0;
         let dropped = |why| EnqueueOutcome::Dropped(why);
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return (Occupancy::default(), dropped(DropReason::BufferFull));
         };
-        let class = usize::from(head.class).min(event_port.queues.len() - 1);
+        let class = usize::from(packet.class).min(event_port.queues.len() - 1);
         let held = event_port.bytes_held(class, on_line);
         let own_on_line = busy && class == event_port.sending;
         let queue = &mut event_port.queues[class];
         let found = queue.occupancy((with_line && own_on_line).then_some(on_line));
         // Departures of this instant are done; its arrivals follow.
         queue.marker.advance(now + Duration::from_ps(1), found);
-        self.counters.arrival(now, event_port.waiting.packets as usize + usize::from(busy));
+        let counters = &mut event_port.counters;
+        counters.arrival(now, event_port.waiting.packets as usize + usize::from(busy));
         queue.counters.arrival(now, found.packets as usize);
         self.digest.update(now.as_ps());
-        if !queue.buffer.admits(&AdmissionRequest {
-            backlog: found,
-            size: head.meta.size,
-            held,
-            free,
-        }) {
-            self.counters.count_overflow();
-            queue.counters.count_overflow();
-            self.digest.update(head.meta.identity.wrapping_add(DROPPED_FULL));
+        if !queue.buffer.admits(&AdmissionRequest { backlog: found, size: packet.size, held, free })
+        {
+            counters.rejections.drops += 1;
+            queue.counters.rejections.drops += 1;
+            self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
             return (found, dropped(DropReason::BufferFull));
         }
         let empty = queue.ring.is_empty() && !own_on_line;
         let idle_since = if empty { queue.idle_since } else { now };
-        let packet = EnqueueInfo {
+        let arriving = EnqueueInfo {
             backlog: found,
-            size: head.meta.size,
-            ecn: head.ecn,
+            size: packet.size,
+            ecn: packet.ecn,
             tx_start: now,
             idle_since,
         };
-        let verdict = queue.marker.on_enqueue(now, &packet);
-        self.counters.judged(verdict);
-        queue.counters.judged(verdict);
+        let verdict = queue.marker.on_enqueue(now, &arriving);
+        counters.rejections.judged(verdict);
+        queue.counters.rejections.judged(verdict);
         let code = match verdict {
             AqmVerdict::Forward => ENQUEUED,
             AqmVerdict::Mark => MARKED,
             AqmVerdict::Drop => DROPPED_BY_MARKER,
         };
-        self.digest.update(head.meta.identity.wrapping_add(code));
+        self.digest.update(packet.identity.wrapping_add(code));
         if verdict == AqmVerdict::Drop {
             return (found, dropped(DropReason::Marker));
         }
         if with_line || busy {
-            let size = u64::from(head.meta.size);
+            let size = u64::from(packet.size);
             let all = event_port.waiting.bytes + if with_line { on_line } else { 0 };
-            self.counters.update_max_bytes(all + size);
+            counters.update_max_bytes(all + size);
             queue.counters.update_max_bytes(found.bytes + size);
         }
         (
@@ -295,18 +299,14 @@ impl Port {
         )
     }
     /// Enqueues an admitted packet. Returns true if the line is free for it.
-    pub(crate) fn push_waiting(
-        &mut self,
-        now: Instant,
-        packet: PacketId,
-        head: &PacketState,
-    ) -> bool {
+    pub(crate) fn push_waiting(&mut self, now: Instant, id: PacketId, packet: &Descriptor) -> bool {
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return false;
         };
-        let class = usize::from(head.class).min(event_port.queues.len() - 1);
-        let size = head.meta.size;
-        event_port.queues[class].ring.push_back(QueuedPacket { packet, size, enqueued_at: now });
+        let class = usize::from(packet.class).min(event_port.queues.len() - 1);
+        let size = packet.size;
+        let queued = QueuedPacket { packet: id, size, enqueued_at: now };
+        event_port.queues[class].ring.push_back(queued);
         event_port.queues[class].bytes += u64::from(size);
         event_port.waiting.packets += 1;
         event_port.waiting.bytes += u64::from(size);
@@ -318,8 +318,8 @@ impl Port {
             return Occupancy::default();
         };
         let mut all = event_port.waiting;
-        if self.count_in_service {
-            all.packets += self.fifo.in_system() as u32;
+        if self.flags.count_in_service {
+            all.packets += self.fifo.in_system();
             all.bytes += self.fifo.bytes();
         }
         all
@@ -330,7 +330,7 @@ impl Port {
             return None;
         };
         let busy = self.fifo.in_system() > 0 && class == event_port.sending;
-        let on_line = (self.count_in_service && busy).then_some(self.fifo.bytes());
+        let on_line = (self.flags.count_in_service && busy).then_some(self.fifo.bytes());
         Some(event_port.queues.get(class)?.occupancy(on_line))
     }
     /// Returns the length of the queue of a class, as the port counts it; `None` without classes.
@@ -341,38 +341,39 @@ impl Port {
         if event_port.classes { self.queue_of(class) } else { None }
     }
     fn start_event_port_stats(&mut self, at: Instant, with: bool) {
-        let warmup = self.counters.warmup();
-        if self.counters.counting() || at < warmup || (at == warmup && !with) {
+        let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() else {
+            return;
+        };
+        let (counters, warmup) = (&event_port.counters, event_port.counters.warmup());
+        if counters.counting() || at < warmup || (at == warmup && !with) {
             return;
         }
-        self.counters.start(self.event_port_queue());
-        self.slow_retire = false;
-        for class in 0.. {
-            let Some(queue) = self.queue_of(class) else { return };
-            if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut()
-            {
-                event_port.queues[class].counters.start(queue);
-            }
+        let all = self.event_port_queue();
+        let found: Vec<_> = (0..).map_while(|class| self.queue_of(class)).collect();
+        let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
+            return;
+        };
+        event_port.counters.start(all);
+        for (queue, found) in event_port.queues.iter_mut().zip(found) {
+            queue.counters.start(found);
         }
     }
     /// Accounts for the time up to `at`; the port is up to date.
     pub(crate) fn finish_event_port(&mut self, at: Instant) {
-        for class in 0.. {
-            let Some(queue) = self.queue_of(class) else { break };
-            if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut()
-            {
-                event_port.queues[class].advance(at, queue);
-            }
-        }
-        let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() else {
+        let found: Vec<_> = (0..).map_while(|class| self.queue_of(class)).collect();
+        let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return;
         };
-        self.counters.advance(at, event_port.waiting.packets as usize + self.fifo.in_system());
+        for (queue, found) in event_port.queues.iter_mut().zip(found) {
+            queue.advance(at, found);
+        }
+        let in_system = event_port.waiting.packets + self.fifo.in_system();
+        event_port.counters.advance(at, in_system as usize);
     }
     /// Returns true if a packet arrives at the far end at `now`; its event must then be
     /// rescheduled.
-    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
-        let due = self.fifo.arrives_at().is_some_and(|at| at <= now);
+    pub(crate) fn is_due(&mut self, now: Instant, pool: &PacketPool) -> bool {
+        let due = self.fifo.arrives_at(pool).is_some_and(|at| at <= now);
         if let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut()
             && due
         {
@@ -381,8 +382,8 @@ impl Port {
         due
     }
     /// Returns the events to schedule, each once.
-    pub(crate) fn arm(&mut self) -> [Option<Instant>; 2] {
-        let wanted = [self.fifo.leaves_at(), self.fifo.arrives_at()];
+    pub(crate) fn arm(&mut self, pool: &PacketPool) -> [Option<Instant>; 2] {
+        let wanted = [self.fifo.leaves_at(pool), self.fifo.arrives_at(pool)];
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return [None; 2];
         };

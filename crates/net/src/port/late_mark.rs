@@ -11,7 +11,7 @@ use lowtide_wire::Ecn;
 
 use super::{MARKED_LEAVING, Port, Special};
 use crate::aqm::{Aqm, AqmVerdict, DequeueInfo};
-use crate::packet::{PacketMeta, PacketState};
+use crate::packet_pool::{Descriptor, PacketPool};
 
 /// Packets from enqueue to the far end of the line.
 #[derive(Clone, Debug, Default)]
@@ -39,11 +39,11 @@ impl LateMark {
 
 impl Port {
     /// Records an enqueued packet; the port is up to date at `now`.
-    pub(crate) fn push_late_mark(&mut self, now: Instant, head: &PacketState) {
+    pub(crate) fn push_late_mark(&mut self, now: Instant, packet: &Descriptor, pool: &PacketPool) {
         let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return;
         };
-        let &PacketState { meta: PacketMeta { identity, size, .. }, ecn, .. } = head;
+        let &Descriptor { identity, size, ecn, .. } = packet;
         late_mark.ring.push_back(PendingMark {
             identity,
             enqueued_at: now,
@@ -52,11 +52,11 @@ impl Port {
             marked: false,
         });
         if self.fifo.in_system() == 1 {
-            self.decide_late_mark(now);
+            self.decide_late_mark(now, pool);
         }
     }
     /// Decides on the next packet at the start of its transmission, if there is one.
-    pub(super) fn decide_late_mark(&mut self, at: Instant) {
+    pub(super) fn decide_late_mark(&mut self, at: Instant, pool: &PacketPool) {
         let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return;
         };
@@ -65,7 +65,7 @@ impl Port {
         }
         let Some(pending) = late_mark.ring.get_mut(late_mark.begun) else { return };
         late_mark.begun += 1;
-        let left = self.fifo.occupancy(self.count_in_service);
+        let left = self.fifo.occupancy(self.flags.count_in_service, pool);
         let &mut PendingMark { identity, enqueued_at: came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
         let verdict = self
@@ -75,7 +75,7 @@ impl Port {
         // A marker that drops needs departure events.
         if verdict == AqmVerdict::Mark {
             pending.marked = true;
-            self.counters.judged(verdict);
+            self.counters.rejections.judged(verdict);
             self.digest.update(at.as_ps());
             self.digest.update(identity.wrapping_add(MARKED_LEAVING));
         }

@@ -3,7 +3,9 @@
 use lowtide_units::Instant;
 
 use super::{LINK_DOWN, Port};
-use crate::packet::{PacketId, PacketPool};
+use crate::Occupancy;
+use crate::packet_pool::{PacketId, PacketPool};
+use crate::scheduler::LostPackets;
 
 impl Port {
     /// Takes the line down at `now`: its packets and later arrivals are lost. Each lost packet and
@@ -17,26 +19,32 @@ impl Port {
         if self.is_event_port() {
             self.finish_event_port(now);
         } else {
-            self.finish(now);
+            self.finish(now, pool);
         }
         if let Some(loss) = &mut self.rules.loss {
             loss.set_down(true);
         }
-        let mut dropped = self.fifo.link_down(now);
+        let free_at = self.fifo.free_at;
+        let LostPackets { on_line, mut waiting } = self.fifo.link_down(now, pool);
+        let bytes = waiting.iter().map(|(_, size)| u64::from(*size)).sum();
+        let removed = Occupancy { packets: waiting.len() as u32, bytes };
+        self.counters.remove(removed, free_at.saturating_since(self.fifo.free_at));
         if let Some(special) = self.special.as_deref_mut() {
-            if let Some(bound) = &mut special.late_mark {
-                bound.link_down(self.fifo.in_ring());
+            if let Some(late_mark) = &mut special.late_mark {
+                late_mark.link_down(self.fifo.in_list(pool));
             }
             if let Some(event_port) = &mut special.event_port {
-                event_port.link_down(now, &mut dropped);
+                event_port.link_down(now, &mut waiting);
             }
         }
-        for (id, size) in dropped {
-            self.counters.count_link_down_drop();
+        for (&(id, size), waits) in
+            on_line.iter().map(|p| (p, false)).chain(waiting.iter().map(|p| (p, true)))
+        {
+            self.rejections().link_down_drops += 1;
             self.digest.update(now.as_ps());
-            self.digest.update(pool.state(id).meta.identity.wrapping_add(LINK_DOWN));
+            self.digest.update(pool.descriptor(id).identity.wrapping_add(LINK_DOWN));
             lost(id, size);
-            pool.discard(id);
+            if waits { pool.discard(id) } else { pool.lose(id) }
         }
     }
     /// Takes the line up again.

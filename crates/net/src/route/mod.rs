@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use lowtide_sim::{Rng, Seed};
 
-use crate::packet::PacketMeta;
+use crate::packet_pool::Descriptor;
 use crate::{BlueprintError, HostId, Routing};
 
 pub(crate) use edges::Edges;
@@ -75,7 +75,7 @@ struct SprayState {
 impl Routes {
     /// Returns the port of `switch` for this packet; `None` if there is no path.
     #[inline]
-    pub(crate) fn port(&mut self, switch: u32, packet: PacketMeta) -> Option<u32> {
+    pub(crate) fn port(&mut self, switch: u32, packet: &Descriptor) -> Option<u32> {
         let attachment = self.attachments[packet.dst.0 as usize];
         let entry = self.table[switch as usize * self.columns + attachment.rack as usize];
         if entry < SET {
@@ -89,7 +89,7 @@ impl Routes {
     }
     /// Reads the entry that [`Self::predicted_port`] will read.
     #[inline]
-    pub(crate) fn prefetch(&self, switch: u32, packet: &PacketMeta) -> u64 {
+    pub(crate) fn prefetch(&self, switch: u32, packet: &Descriptor) -> u64 {
         let attachment = self
             .attachments
             .get(packet.dst.0 as usize)
@@ -100,7 +100,7 @@ impl Routes {
     }
     /// Returns the expected port, without changing the spraying state.
     #[inline]
-    pub(crate) fn predicted_port(&self, switch: u32, packet: &PacketMeta) -> u32 {
+    pub(crate) fn predicted_port(&self, switch: u32, packet: &Descriptor) -> u32 {
         let attachment = self.attachments[packet.dst.0 as usize];
         let entry = self.table[switch as usize * self.columns + attachment.rack as usize];
         match entry {

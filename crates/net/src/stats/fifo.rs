@@ -1,0 +1,206 @@
+//! The counters of a first-in, first-out queue whose departures are known at enqueue.
+//!
+//! Most packets find an empty queue, so the histogram leaves out what follows from other counters:
+//! the line is busy exactly while it serialises, so the time with one packet is the busy time less
+//! the time with more, and the idle time is the rest. Packets that found none are those that
+//! entered or were dropped, less those that found some. Packets, bytes and busy time are counted at
+//! enqueue; the state of the queue at the end says what has not departed yet.
+
+use lowtide_rows::Queue;
+use lowtide_units::{Duration, Instant};
+
+use super::{Bin, Rejections, bin, report};
+use crate::Occupancy;
+
+/// Admitted packets and the time that their transmission takes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Admitted {
+    packets: u64,
+    bytes: u64,
+    busy_ps: u64,
+}
+
+/// The state of a queue at the time for which it is reported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FifoState {
+    /// Packets and bytes that have not departed.
+    pub(crate) in_system: Occupancy,
+    /// The time when the line becomes free.
+    pub(crate) free_at: Instant,
+}
+
+/// The counters of a port without departure events. Fields in order of use.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct FifoCounters {
+    admitted: Admitted,
+    max_bytes: u64,
+    // Packets that find an empty queue do not touch the following.
+    /// Time with two or more packets is accounted for up to here.
+    since: Instant,
+    /// Packets that found one in the system.
+    arrivals_at_one: u64,
+    /// By packets in the system, from two on.
+    bins: Box<[Bin]>,
+    pub(crate) rejections: Rejections,
+    counting: bool,
+    warmup: Instant,
+    /// What had departed when the statistics started.
+    before: Admitted,
+    /// Packets admitted until then.
+    admitted_before: u64,
+    /// Packets that link failures removed since then.
+    removed: u64,
+}
+
+impl FifoCounters {
+    /// Bytes that a packet touches that finds an empty queue.
+    #[cfg(test)]
+    pub(crate) const FOR_EMPTY_QUEUE: usize = std::mem::offset_of!(Self, since);
+
+    pub(crate) fn new(warmup: Instant) -> Self {
+        Self {
+            admitted: Admitted::default(),
+            max_bytes: 0,
+            since: Instant::ZERO,
+            arrivals_at_one: 0,
+            bins: Box::default(),
+            rejections: Rejections::default(),
+            counting: false,
+            warmup,
+            before: Admitted::default(),
+            admitted_before: 0,
+            removed: 0,
+        }
+    }
+    /// Returns the bytes allocated outside this struct.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.bins)
+    }
+    /// Returns true after the warm-up.
+    pub(crate) const fn counting(&self) -> bool {
+        self.counting
+    }
+    /// Returns the end of the warm-up.
+    pub(crate) const fn warmup(&self) -> Instant {
+        self.warmup
+    }
+    /// Starts the statistics at the end of the warm-up. `queue` is its length as the port counts
+    /// it.
+    pub(crate) fn start(&mut self, state: FifoState, queue: Occupancy) {
+        let departed = self.admitted.departed(state, self.warmup);
+        *self = Self {
+            admitted: self.admitted,
+            max_bytes: queue.bytes,
+            since: self.warmup,
+            counting: true,
+            before: departed,
+            admitted_before: self.admitted.packets,
+            ..Self::new(self.warmup)
+        };
+    }
+    /// Counts a departure at `at` with `in_system` packets, itself included.
+    #[inline]
+    pub(crate) fn departure(&mut self, at: Instant, in_system: u32) {
+        if in_system > 1 {
+            self.advance(at, in_system);
+        }
+    }
+    /// Counts an arrival at `at` that finds `in_system` packets, at least one.
+    #[inline]
+    pub(crate) fn arrival_at_busy(&mut self, at: Instant, in_system: u32) {
+        if in_system > 1 {
+            self.advance(at, in_system).arrivals += 1;
+        } else {
+            self.since = at;
+            self.arrivals_at_one += 1;
+        }
+    }
+    /// Accounts for the time since the last change until `at`, with two or more packets.
+    #[inline]
+    fn advance(&mut self, at: Instant, in_system: u32) -> &mut Bin {
+        let bin = bin(&mut self.bins, in_system as usize - 2);
+        bin.ps += at.saturating_since(self.since).as_ps();
+        self.since = at;
+        bin
+    }
+    /// Counts an admitted packet.
+    #[inline]
+    pub(crate) fn admit(&mut self, size: u32, serialization: Duration) {
+        self.admitted.packets += 1;
+        self.admitted.bytes += u64::from(size);
+        self.admitted.busy_ps += serialization.as_ps();
+    }
+    /// Updates the maximum; the queue will have `queue_bytes`.
+    #[inline]
+    pub(crate) fn update_max_bytes(&mut self, queue_bytes: u64) {
+        self.max_bytes = self.max_bytes.max(queue_bytes);
+    }
+    /// Takes back admitted packets that a link failure removes: their number and bytes, and how
+    /// much earlier the line becomes free.
+    pub(crate) fn remove(&mut self, removed: Occupancy, sooner: Duration) {
+        self.admitted.packets -= u64::from(removed.packets);
+        self.admitted.bytes -= removed.bytes;
+        self.admitted.busy_ps -= sooner.as_ps();
+        self.removed += u64::from(removed.packets);
+    }
+    /// Accounts for everything up to `at`.
+    pub(crate) fn finish(&mut self, at: Instant, in_system: u32) {
+        if in_system > 1 {
+            self.advance(at, in_system);
+        }
+        self.since = self.since.max(at);
+    }
+    /// Returns the packets that have departed since time zero.
+    pub(crate) const fn departures(&self, in_system: u32) -> u64 {
+        self.admitted.packets - in_system as u64
+    }
+    /// Reads one word of the first counters.
+    #[inline]
+    pub(crate) const fn prefetch(&self) -> u64 {
+        self.max_bytes
+    }
+    /// Reads one word of the bin that an arrival touches.
+    #[inline]
+    pub(crate) fn prefetch_bin(&self, in_system: u32) -> u64 {
+        self.bins.get((in_system as usize).wrapping_sub(2)).map_or(0, |bin| bin.ps)
+    }
+    /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
+    /// packet on the line if `with_line`.
+    pub(crate) fn report(&self, state: FifoState, with_line: bool) -> Queue {
+        if !self.counting {
+            return Queue::default();
+        }
+        let Admitted { packets, bytes, busy_ps } =
+            self.admitted.departed(state, self.since).less(self.before);
+        let longer_ps: u64 = self.bins.iter().map(|bin| bin.ps).sum();
+        let longer: u64 = self.bins.iter().map(|bin| bin.arrivals).sum();
+        let Rejections { drops, aqm_drops, .. } = self.rejections;
+        let admitted = self.admitted.packets + self.removed - self.admitted_before;
+        let at_busy = self.arrivals_at_one + longer;
+        let total_ps = self.since.saturating_since(self.warmup).as_ps();
+        let idle = Bin { ps: total_ps - busy_ps, arrivals: admitted + drops + aqm_drops - at_busy };
+        let one = Bin { ps: busy_ps - longer_ps, arrivals: self.arrivals_at_one };
+        let bins = [idle, one].into_iter().chain(self.bins.iter().copied());
+        report(bins, (packets, bytes, self.max_bytes), self.rejections, with_line)
+    }
+}
+
+impl Admitted {
+    /// Returns the part that has departed at `at`, when the queue has this state.
+    fn departed(self, state: FifoState, at: Instant) -> Self {
+        Self {
+            packets: self.packets - u64::from(state.in_system.packets),
+            bytes: self.bytes - state.in_system.bytes,
+            busy_ps: self.busy_ps - state.free_at.saturating_since(at).as_ps(),
+        }
+    }
+    fn less(self, other: Self) -> Self {
+        Self {
+            packets: self.packets - other.packets,
+            bytes: self.bytes - other.bytes,
+            busy_ps: self.busy_ps - other.busy_ps,
+        }
+    }
+}
