@@ -33,6 +33,17 @@ impl Line {
         };
         Rate::from_bps(bps).unwrap_or(Rate::from_gbps(1))
     }
+    /// Returns true if [`Line::fast_serialization`] is exact: a byte takes a whole number of
+    /// picoseconds, and less than 2^31 (from 4 kbit/s on), so that no size overflows.
+    pub(crate) const fn has_fast_serialization(&self) -> bool {
+        self.pace < 1 << 31
+    }
+    /// Returns the serialisation time as [`Line::serialization`] does.
+    #[inline]
+    pub(crate) fn fast_serialization(&self, size: u32) -> Duration {
+        debug_assert!(self.has_fast_serialization());
+        Duration::from_ps((u64::from(size) + self.overhead()).wrapping_mul(self.pace))
+    }
     /// Bytes of framing per packet.
     pub(crate) const fn overhead(&self) -> u64 {
         self.overhead as u64
@@ -66,7 +77,11 @@ mod tests {
                 assert_eq!(line.rate(), rate);
                 for size in [0, 1, 40, 1_500, 9_000, 65_535, 2_400_000, u32::MAX] {
                     let bytes = Bytes::new(u64::from(size) + framing.overhead());
-                    assert_eq!(line.serialization(size), rate.serialization(bytes), "{size} {bps}");
+                    let time = rate.serialization(bytes);
+                    assert_eq!(line.serialization(size), time, "{size} {bps}");
+                    if line.has_fast_serialization() {
+                        assert_eq!(line.fast_serialization(size), time, "{size} {bps}");
+                    }
                 }
             }
         }

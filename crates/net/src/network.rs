@@ -160,8 +160,12 @@ impl Network {
             rng: Seed::derive(run_seed, "host", host, "arrival-jitter").rng(),
             last: Instant::ZERO,
         });
+        let mut ports: Vec<Port> = ports.collect();
+        if failures.is_some() {
+            ports.iter_mut().for_each(Port::take_complete_arrivals);
+        }
         Ok(Self {
-            ports: ports.collect(),
+            ports,
             labels: labels(plan),
             routes,
             pool: PacketPool::default(),
@@ -194,6 +198,7 @@ impl Network {
     /// Starts to measure queueing delays for [`Delivery::queueing_delay`].
     pub fn measure_queueing(&mut self) {
         self.measures_queueing = true;
+        self.ports.iter_mut().for_each(Port::take_complete_arrivals);
     }
 
     /// Starts to record dropped and lost packets for [`Network::pop_dropped`].

@@ -125,6 +125,11 @@ impl PacketPool {
     pub(crate) fn descriptor_mut(&mut self, id: PacketId) -> &mut Descriptor {
         &mut self.descriptors[id.index()]
     }
+    /// Returns all descriptors, by [`PacketId::index`].
+    #[inline]
+    pub(crate) fn descriptors_mut(&mut self) -> &mut [Descriptor] {
+        &mut self.descriptors
+    }
     /// Returns the packet in a slot.
     #[inline]
     pub(crate) fn packet(&self, id: PacketId) -> &Packet {

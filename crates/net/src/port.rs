@@ -7,6 +7,7 @@
 
 mod cross_shard;
 mod event_port;
+mod fast_path;
 mod late_mark;
 mod link_failure;
 
@@ -18,6 +19,7 @@ use lowtide_units::{Duration, Instant};
 
 use self::event_port::EventPort;
 pub(crate) use self::event_port::Transmission;
+pub(crate) use self::fast_path::Enqueued;
 use self::late_mark::LateMark;
 use crate::aqm::{Aqm, AqmVerdict, DecisionPoint, EnqueueInfo, Marker, MarkerSetup};
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
@@ -78,48 +80,62 @@ pub(crate) struct Port {
     fifo: Fifo,
     line: Line,
     far_end: PackedFarEnd,
-    flags: Flags,
+    /// [`Port::arrive_fast`] does all that an arrival at the far end needs.
+    fast_arrival: bool,
+    /// [`Port::enqueue_fast`] does all that an enqueue needs if the queue is calm.
+    fast_enqueue: bool,
+    count_in_service: bool,
+    /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
+    slow_retire: bool,
     digest: Digest,
     calm: CalmLimit,
     /// The port number.
     number: u32,
-    /// The line loses packets or may fail, or [`CalmLimit`] and the shared memory do not decide on
-    /// a packet.
-    slow_admission: bool,
-    /// The far end is in another shard: packets are exported.
-    cross_shard: bool,
+    flags: Flags,
     counters: FifoCounters,
     rules: Box<Rules>,
     /// State of special ports; usually none.
     special: Option<Box<Special>>,
 }
 
-/// Branches of a packet's path at a port.
+/// What a port needs besides the fast path.
 #[derive(Clone, Copy, Debug)]
 struct Flags {
-    count_in_service: bool,
-    /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
-    slow_retire: bool,
-    /// All state for an enqueue is in this struct, and nothing is traced.
+    /// All state for an enqueue is in this struct.
     plain: bool,
     /// A packet that arrives at the far end needs no further processing.
     plain_far: bool,
+    /// The line loses packets or may fail, or [`CalmLimit`] and the shared memory do not decide on
+    /// a packet.
+    slow_admission: bool,
+    /// The far end is in another shard: packets are exported.
+    cross_shard: bool,
+    /// Its packets are traced.
+    traced: bool,
+    /// Arrivals take the complete path, which knows lost packets and measures queueing delays.
+    complete_arrivals: bool,
 }
 
-/// The longest queue at which a packet is surely enqueued without a mark.
+/// The longest system (queue plus packet on the line) at which a packet is surely enqueued without a
+/// mark.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, packed(4))]
 struct CalmLimit {
-    /// Of the queue with the packet.
+    /// With the packet.
     bytes: u64,
-    /// Of the queue without the packet.
+    /// Without the packet.
     packets: u32,
 }
 
 impl CalmLimit {
     /// Returns the limit for a buffer of this size and a marker that marks above this length; no
-    /// limit where there is none. `None` if no packet ever fits.
-    fn new(room: Option<QueueLength>, unmarked: Option<QueueLength>) -> Option<Self> {
+    /// limit where there is none. Both lengths include the packet on the line if `with_line`. `None`
+    /// if no packet ever fits.
+    fn new(
+        room: Option<QueueLength>,
+        unmarked: Option<QueueLength>,
+        with_line: bool,
+    ) -> Option<Self> {
         let mut limit = Self { bytes: u64::MAX, packets: u32::MAX };
         match room {
             None => {}
@@ -132,14 +148,15 @@ impl CalmLimit {
             // A queue that does not exceed it with the packet does not exceed it without.
             Some(QueueLength::Bytes(k)) => limit.bytes = limit.bytes.min(k.as_u64()),
         }
+        limit.packets = limit.packets.saturating_add(u32::from(!with_line));
         Some(limit)
     }
     fn least_packets(&mut self, packets: u64) {
         self.packets = self.packets.min(u32::try_from(packets).unwrap_or(u32::MAX));
     }
     #[inline]
-    const fn holds(self, found: Occupancy, size: u32) -> bool {
-        found.packets <= self.packets && found.bytes + size as u64 <= self.bytes
+    const fn holds(self, in_system: Occupancy, size: u32) -> bool {
+        in_system.packets <= self.packets && in_system.bytes + size as u64 <= self.bytes
     }
 }
 
@@ -217,31 +234,47 @@ impl Port {
         let buffer = Admission::new(&spec.buffer);
         let (room, unmarked) = (buffer.static_limit().map(Limit::length), aqm.unmarked_limit());
         let decided = unmarked.is_some() && (room.is_some() || special.pool_share.is_some());
-        let calm = CalmLimit::new(room, unmarked);
+        let calm = CalmLimit::new(room, unmarked, spec.count_in_service);
         Self {
             fifo,
             line,
             far_end: PackedFarEnd::new(config.far_end),
-            flags: Flags {
-                count_in_service: spec.count_in_service,
-                slow_retire: true,
-                plain,
-                plain_far: plain,
-            },
+            fast_arrival: false,
+            fast_enqueue: false,
+            count_in_service: spec.count_in_service,
+            slow_retire: true,
             digest: Digest::new(),
             calm: calm.unwrap_or(CalmLimit { bytes: 0, packets: 0 }),
             number: config.number as u32,
-            slow_admission: loss.is_some() || !decided || calm.is_none(),
-            cross_shard: false,
+            flags: Flags {
+                plain,
+                plain_far: plain,
+                slow_admission: loss.is_some() || !decided || calm.is_none(),
+                cross_shard: false,
+                traced: false,
+                complete_arrivals: false,
+            },
             counters: FifoCounters::new(config.warmup),
             rules: Box::new(Rules { aqm, buffer, loss }),
             special: (!plain).then(|| Box::new(special)),
         }
     }
+    /// Updates the conditions of the fast paths.
+    fn select_paths(&mut self) {
+        let Flags { plain, plain_far, slow_admission, cross_shard, traced, complete_arrivals } =
+            self.flags;
+        self.fast_arrival = plain_far && !self.slow_retire && !complete_arrivals;
+        self.fast_enqueue = plain
+            && !self.slow_retire
+            && !slow_admission
+            && !cross_shard
+            && !traced
+            && self.line.has_fast_serialization();
+    }
     /// Returns true if all state for an enqueue is in this struct, and nothing is traced.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.flags.plain
+        self.flags.plain && !self.flags.traced
     }
     /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
@@ -256,10 +289,17 @@ impl Port {
     /// it.
     pub(crate) fn on_pool_started(&mut self) {
         self.flags.plain_far = self.is_only_shared();
+        self.select_paths();
+    }
+    /// Makes arrivals take the complete path.
+    pub(crate) fn take_complete_arrivals(&mut self) {
+        self.flags.complete_arrivals = true;
+        self.select_paths();
     }
     /// Sets whether its packets are traced.
     pub(crate) fn set_traced(&mut self, traced: bool) {
-        self.flags.plain = self.special.is_none() && !traced;
+        self.flags.traced = traced;
+        self.select_paths();
     }
     /// Returns its number in the whole network.
     #[inline]
@@ -269,7 +309,7 @@ impl Port {
     /// Returns true if the far end is in another shard.
     #[inline]
     pub(crate) const fn is_cross_shard(&self) -> bool {
-        self.cross_shard
+        self.flags.cross_shard
     }
     /// Returns true if each departure is an event.
     pub(crate) fn is_event_port(&self) -> bool {
@@ -307,7 +347,7 @@ impl Port {
     }
     /// Returns the queue without its name.
     pub(crate) fn stats(&self) -> Queue {
-        let with_line = self.flags.count_in_service;
+        let with_line = self.count_in_service;
         let mut queue = match self.special.as_deref() {
             Some(Special { event_port: Some(event_port), .. }) => event_port.stats(with_line),
             _ => self.counters.report(self.state(), with_line),
@@ -320,12 +360,12 @@ impl Port {
         FifoState { in_system: Occupancy { packets, bytes }, free_at: self.fifo.free_at }
     }
     fn occupancy(&self, pool: &PacketPool) -> Occupancy {
-        self.fifo.occupancy(self.flags.count_in_service, pool)
+        self.fifo.occupancy(self.count_in_service, pool)
     }
     /// Processes all departures up to and including `now`.
     #[inline]
     pub(crate) fn retire(&mut self, now: Instant, pool: &PacketPool) {
-        if self.flags.slow_retire {
+        if self.slow_retire {
             cold_path();
             return self.retire_slow(now, pool);
         }
@@ -354,7 +394,8 @@ impl Port {
             return;
         }
         self.counters.start(self.state(), self.occupancy(pool));
-        self.flags.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
+        self.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
+        self.select_paths();
     }
     /// Returns the queue at `now`, as the port counts it.
     pub(crate) fn queue(&mut self, now: Instant, pool: &PacketPool) -> Occupancy {
@@ -368,8 +409,6 @@ impl Port {
     }
     /// Decides on an arriving packet: admission (own and shared memory), then marker.
     /// [`Port::commit`] must follow if it is admitted.
-    #[expect(clippy::inline_always, reason = "every hop, called from one place")]
-    #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -377,7 +416,7 @@ impl Port {
         shared: PoolView,
         pool: &PacketPool,
     ) -> EnqueueOutcome {
-        if self.slow_admission {
+        if self.flags.slow_admission {
             cold_path();
             if self.rules.loss.as_mut().is_some_and(Loss::drops_next) {
                 return self.lose(now, packet, pool);
@@ -386,7 +425,9 @@ impl Port {
         self.retire(now, pool);
         let in_system = self.fifo.in_system();
         let found = self.occupancy(pool);
-        let calm = !self.slow_admission && shared.fits && self.calm.holds(found, packet.size);
+        let calm = !self.flags.slow_admission
+            && shared.fits
+            && self.calm.holds(self.state().in_system, packet.size);
         let entered = if calm {
             EnqueueOutcome::Queued
         } else {
@@ -404,7 +445,7 @@ impl Port {
         };
         self.digest.update(packet.identity.wrapping_add(code));
         // Without unpredictable branches.
-        let waits = self.flags.count_in_service | (in_system > 0);
+        let waits = self.count_in_service | (in_system > 0);
         if waits & !matches!(entered, EnqueueOutcome::Dropped(_)) {
             self.counters.update_max_bytes(found.bytes + u64::from(packet.size));
         }
@@ -426,7 +467,7 @@ impl Port {
             held: self.fifo.bytes(),
             free,
         }) {
-            self.counters.rejections.drops += 1;
+            self.counters.rejections().drops += 1;
             return EnqueueOutcome::Dropped(DropReason::BufferFull);
         }
         let idle_since = self.fifo.free_at;
@@ -434,7 +475,7 @@ impl Port {
         let arriving =
             EnqueueInfo { backlog: found, size, ecn: packet.ecn, tx_start: on_line, idle_since };
         let verdict = self.rules.aqm.on_enqueue(now, &arriving);
-        self.counters.rejections.judged(verdict);
+        self.counters.rejections().judged(verdict);
         match verdict {
             AqmVerdict::Forward => EnqueueOutcome::Queued,
             AqmVerdict::Mark => EnqueueOutcome::Marked,
@@ -464,7 +505,7 @@ impl Port {
     fn rejections(&mut self) -> &mut Rejections {
         match self.special.as_deref_mut() {
             Some(Special { event_port: Some(event_port), .. }) => event_port.rejections(),
-            _ => &mut self.counters.rejections,
+            _ => self.counters.rejections(),
         }
     }
     /// Returns the departure time of a packet of `size` bytes enqueued at `now`.
@@ -476,20 +517,17 @@ impl Port {
     pub(crate) fn drained_at(&self, now: Instant) -> Instant {
         now.max(self.fifo.free_at)
     }
-    /// Counts an admitted packet.
-    #[inline]
-    pub(crate) fn admit(&mut self, size: u32, serialization: Duration) {
-        self.counters.admit(size, serialization);
-    }
-    /// Enqueues an admitted packet. Returns true if its arrival must be scheduled.
+    /// Enqueues an admitted packet, given its departure and its serialisation time. Returns true if
+    /// its arrival must be scheduled.
     #[inline]
     pub(crate) fn commit(
         &mut self,
         id: PacketId,
-        departure: Instant,
+        (departure, serialization): (Instant, Duration),
         arrival: Instant,
         pool: &mut PacketPool,
     ) -> bool {
+        self.counters.admit(pool.descriptor(id).size, serialization);
         self.fifo.push(id, departure, arrival, pool)
     }
     /// Takes the next packet at the far end, whose departure is processed first.
@@ -570,34 +608,30 @@ mod tests {
     /// At a thousand hosts the speed depends on the number of cache lines that a hop touches.
     #[test]
     fn a_hop_touches_two_cache_lines_of_a_port() {
-        assert_eq!((size_of::<Port>() % 64, align_of::<Port>()), (0, 64));
+        assert_eq!((size_of::<Port>(), align_of::<Port>()), (192, 64));
         assert!(std::mem::offset_of!(Port, digest) <= 64, "an arrival touches one line");
         let enqueue = std::mem::offset_of!(Port, counters) + FifoCounters::FOR_EMPTY_QUEUE;
         assert!(enqueue <= 128, "{enqueue}");
     }
 
+    /// The calm limit never contradicts the buffer and the marker, and is exact in packets.
     #[test]
     fn a_calm_queue_fits_and_is_not_marked() {
         let packets = |n| Some(QueueLength::Packets(n));
         let bytes = |n| Some(QueueLength::Bytes(Bytes::new(n)));
-        let queue = |packets, bytes| Occupancy { packets, bytes };
-        assert!(CalmLimit::new(packets(0), None).is_none());
-        for (room, unmarked, longest, size) in [
-            (packets(3), None, queue(2, 1 << 40), 1_500),
-            (packets(3), packets(1), queue(1, 0), 1_500),
-            (bytes(3_000), packets(9), queue(9, 1_500), 1_500),
-            (None, bytes(3_000), queue(u32::MAX, 2_960), 40),
-            (packets(u64::MAX), bytes(u64::MAX), queue(u32::MAX, 1 << 60), 40),
-        ] {
-            let limit = CalmLimit::new(room, unmarked).unwrap();
-            assert!(limit.holds(longest, size), "{room:?} {unmarked:?}");
-            let more = |queue: Occupancy, packets: u32, bytes: u64| Occupancy {
-                packets: queue.packets.saturating_add(packets),
-                bytes: queue.bytes + bytes,
-            };
-            let beyond = [more(longest, 1, 0), more(longest, 0, 1)].map(|q| limit.holds(q, size));
-            let unlimited = longest.packets == u32::MAX && longest.bytes == 1 << 60;
-            assert_eq!(beyond.iter().all(|b| *b), unlimited, "{room:?} {unmarked:?}");
+        assert!(CalmLimit::new(packets(0), None, true).is_none());
+        let system = |packets, bytes| Occupancy { packets, bytes };
+        for with_line in [false, true] {
+            let limit = |room, unmarked| CalmLimit::new(room, unmarked, with_line).unwrap();
+            let line = u32::from(!with_line);
+            assert!(limit(packets(3), None).holds(system(2 + line, 1 << 40), 1_500));
+            assert!(!limit(packets(3), None).holds(system(3 + line, 0), 40));
+            assert!(limit(packets(3), packets(1)).holds(system(1 + line, 0), 1_500));
+            assert!(!limit(packets(3), packets(1)).holds(system(2 + line, 0), 40));
+            assert!(limit(bytes(3_000), packets(9)).holds(system(9 + line, 1_500), 1_500));
+            assert!(!limit(bytes(3_000), packets(9)).holds(system(1, 1_501), 1_500));
+            assert!(!limit(None, bytes(3_000)).holds(system(1, 2_961), 40));
+            assert!(limit(packets(u64::MAX), None).holds(system(u32::MAX, 1 << 60), 40));
         }
     }
 }

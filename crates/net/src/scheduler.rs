@@ -114,7 +114,6 @@ impl Fifo {
         self.delay
     }
     /// Enqueues a packet. Returns true if it is the only one between here and the far end.
-    #[inline]
     pub(crate) fn push(
         &mut self,
         id: PacketId,
@@ -122,7 +121,19 @@ impl Fifo {
         arrival: Instant,
         pool: &mut PacketPool,
     ) -> bool {
-        let descriptor = pool.descriptor_mut(id);
+        self.push_in(id, departure, arrival, pool.descriptors_mut())
+    }
+    /// See [`Fifo::push`].
+    #[expect(clippy::inline_always, reason = "every hop, and two callers")]
+    #[inline(always)]
+    pub(crate) fn push_in(
+        &mut self,
+        id: PacketId,
+        departure: Instant,
+        arrival: Instant,
+        descriptors: &mut [Descriptor],
+    ) -> bool {
+        let descriptor = &mut descriptors[id.index()];
         descriptor.departure = departure;
         descriptor.arrival = arrival;
         descriptor.next = PacketId::NONE;
@@ -131,14 +142,17 @@ impl Fifo {
         self.free_at = departure;
         let tail = std::mem::replace(&mut self.tail, id);
         let first = self.head == PacketId::NONE;
-        if !first || self.line != PacketId::NONE {
-            pool.descriptor_mut(tail).next = id;
-        }
-        if first {
-            self.head = id;
-        }
         if self.line == PacketId::NONE {
             self.line = id;
+            if first {
+                self.head = id;
+                return true;
+            }
+        }
+        // The tail is on the way to the far end, or exported and still on the line.
+        descriptors[tail.index()].next = id;
+        if first {
+            self.head = id;
         }
         first
     }

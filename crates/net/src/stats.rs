@@ -81,15 +81,7 @@ fn report(
     }
 }
 
-/// Returns the bin of a length, and grows the histogram if it is above all earlier ones.
-#[inline]
-fn bin(bins: &mut Box<[Bin]>, index: usize) -> &mut Bin {
-    if index >= bins.len() {
-        grow(bins, index);
-    }
-    &mut bins[index]
-}
-
+/// Makes a histogram longer, so that it has that bin.
 #[cold]
 #[inline(never)]
 fn grow(bins: &mut Box<[Bin]>, index: usize) {

@@ -10,7 +10,7 @@ use lowtide_units::Instant;
 use crate::pending::{Pending, time_of};
 use crate::radix_heap::RadixHeap;
 use crate::tick_tuner::TickTuner;
-use crate::wheel::{BUCKETS, Wheel};
+use crate::wheel::{BUCKETS, FirstEvent, Wheel};
 use crate::{Entity, Seed};
 
 /// Initial tick length: 2 ns.
@@ -35,10 +35,11 @@ const READY_LIMIT: usize = 256;
 /// Events cannot be cancelled: an entity whose deadline moved ignores the old event.
 ///
 /// The next few microseconds are in a timer wheel ([`crate::wheel`]), later events in a radix heap
-/// ([`crate::radix_heap`]). An event that is alone in its tick is taken directly from the wheel.
-/// Several events of one tick become a short sorted list; events that are still scheduled for a
-/// tick already reached are inserted into it. The tick length follows the number of events per tick
-/// and affects no result. If the list gets long, further events go to an overflow heap beside it.
+/// ([`crate::radix_heap`]). The first event of a tick with few events is taken directly from the
+/// wheel. Many events of one tick, or those of a world that prefetches, become a sorted list; events
+/// that are then scheduled for this tick or before are inserted into it. The tick length follows the
+/// number of events per tick and affects no result. If the list gets long, further events go to an
+/// overflow heap beside it, which is empty if the list is.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Events of the reached tick or before; the next is at the end.
@@ -49,7 +50,8 @@ pub struct Scheduler {
     radix_heap: RadixHeap,
     /// A tick is 2^`bits` ps long.
     bits: u32,
-    /// The reached tick: earlier ticks are done, its own events are in the list.
+    /// The reached tick: earlier ticks are done. Its own events are in the list, or in the wheel if
+    /// the list is empty.
     reached: u64,
     /// The wheel holds all events before this tick.
     wheel_end: u64,
@@ -103,11 +105,20 @@ impl Scheduler {
     #[inline(always)]
     fn put(&mut self, event: Pending) {
         let tick = self.tick(event.time);
-        if tick >= self.wheel_end {
-            cold_path();
-            self.radix_heap.put(event);
-        } else if tick > self.reached {
+        if tick > self.reached && tick < self.wheel_end {
             self.wheel.put(tick, event);
+        } else {
+            self.put_elsewhere(tick, event);
+        }
+    }
+    /// Adds an event beyond the wheel, or of the reached tick or before.
+    #[inline(never)]
+    fn put_elsewhere(&mut self, tick: u64, event: Pending) {
+        if tick >= self.wheel_end {
+            self.radix_heap.put(event);
+        } else if self.ready.is_empty() {
+            // The clock is in the reached tick.
+            self.wheel.put(self.reached, event);
         } else {
             self.insert(event);
         }
@@ -125,15 +136,10 @@ impl Scheduler {
         let before = self.ready.iter().rev().take_while(later).count();
         self.ready.insert(self.ready.len() - before, event);
     }
-    /// Returns true if the next event must be fetched from the wheel or the heap.
-    #[inline]
-    fn is_ready_empty(&self) -> bool {
-        self.ready.is_empty() && self.overflow.is_empty()
-    }
     /// Loads the next tick if no event is ready. Returns true if several events became ready.
     #[inline]
     pub(crate) fn refill_ready(&mut self) -> bool {
-        if !self.is_ready_empty() {
+        if !self.ready.is_empty() {
             return false;
         }
         self.advance();
@@ -151,14 +157,35 @@ impl Scheduler {
     #[expect(clippy::inline_always, reason = "every event, and a call costs as much as the rest")]
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
-        if self.is_ready_empty() {
-            let tick = self.next_tick()?;
-            if let Some(event) = self.wheel.take_single(tick, limit) {
-                self.enter_tick(tick);
-                return Some(self.dispatch(event));
-            }
+        if !self.ready.is_empty() {
+            return self.pop_ready(limit);
+        }
+        if self.wheel.is_empty() {
+            cold_path();
+            let tick = self.refill_from_heap()?;
             self.load_tick(tick);
-        } else if !self.overflow.is_empty() {
+            return self.pop_ready(limit);
+        }
+        let tick = self.wheel.next_occupied(self.reached);
+        let event = match self.wheel.take_first(tick, limit, self.salt) {
+            FirstEvent::Only(event) => {
+                self.tick_tuner.ticks += 1;
+                event
+            }
+            FirstEvent::OneOfSeveral(event) => event,
+            FirstEvent::NotDue | FirstEvent::Crowded => {
+                cold_path();
+                self.load_tick(tick);
+                return self.pop_ready(limit);
+            }
+        };
+        self.enter_tick(tick);
+        Some(self.dispatch(event))
+    }
+    /// Removes the next event of the ready list, which is not empty, if it is before `limit`.
+    #[inline]
+    fn pop_ready(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
+        if !self.overflow.is_empty() {
             self.merge_overflow();
         }
         let event = *self.ready.last()?;
@@ -167,6 +194,9 @@ impl Scheduler {
             return None;
         }
         self.ready.pop();
+        if self.ready.is_empty() && !self.overflow.is_empty() {
+            self.merge_overflow();
+        }
         Some(self.dispatch(event))
     }
     /// Advances the clock to an event that was removed.
@@ -197,7 +227,7 @@ impl Scheduler {
     /// Returns the next tick with events; they are in the wheel then.
     #[inline]
     fn next_tick(&mut self) -> Option<u64> {
-        self.wheel.next(self.reached + 1).or_else(|| self.refill_from_heap())
+        self.wheel.next(self.reached).or_else(|| self.refill_from_heap())
     }
     /// Advances to a tick and loads its events into the ready list, which is empty.
     #[inline(never)]
@@ -209,14 +239,18 @@ impl Scheduler {
                 if b.is_before(*a, salt) { Ordering::Less } else { Ordering::Greater }
             });
         }
+        self.tick_tuner.ticks += 1;
         self.enter_tick(tick);
+        if self.ready.is_empty() {
+            // The tick length has changed.
+            self.advance();
+        }
     }
     /// Advances to a tick.
     #[inline]
     fn enter_tick(&mut self, tick: u64) {
         let block = self.reached >> BLOCK_BITS;
         self.reached = tick;
-        self.tick_tuner.ticks += 1;
         if block != tick >> BLOCK_BITS {
             self.next_block();
         }
@@ -259,15 +293,12 @@ impl Scheduler {
         for event in events {
             self.put(event);
         }
-        if self.is_ready_empty() {
-            self.advance();
-        }
     }
     /// Returns the time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
         let overflow = self.overflow.peek().map(|key| time_of(key.0));
         let soon = self.ready.last().map(|event| event.time).into_iter().chain(overflow).min();
-        let wheel = || self.wheel.times(self.wheel.next(self.reached + 1)?).min();
+        let wheel = || self.wheel.times(self.wheel.next(self.reached)?).min();
         soon.or_else(wheel).or_else(|| self.radix_heap.first())
     }
     /// Returns the order key of the next event.

@@ -16,7 +16,7 @@ struct EventsPerTick {
     many: u64,
 }
 
-const UNBATCHED: EventsPerTick = EventsPerTick { few: 110, many: 160 };
+const UNBATCHED: EventsPerTick = EventsPerTick { few: 106, many: 116 };
 const BATCHED: EventsPerTick = EventsPerTick { few: 600, many: 1_600 };
 
 /// Event counts since the last adjustment.
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(tuned(BATCHED, LONGEST, EVERY), None);
         assert_eq!(tuned(BATCHED, SHORTEST, 1), None);
         assert_eq!(tuned(UNBATCHED, 11, EVERY), Some(12));
-        assert_eq!(tuned(UNBATCHED, 11, EVERY * 3 / 4), None);
+        assert_eq!(tuned(UNBATCHED, 11, EVERY * 9 / 10), None);
         assert_eq!(tuned(UNBATCHED, 11, EVERY / 2), Some(10));
         assert_eq!(tuned(UNBATCHED, 11, EVERY / 4), Some(10));
         assert_eq!(tuned(UNBATCHED, 11, EVERY / 1_024), Some(2));

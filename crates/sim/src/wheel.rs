@@ -5,6 +5,8 @@
 //! most buckets hold one event, or several for prefetching. Events of one tick come out together
 //! and unsorted.
 
+use std::hint::cold_path;
+
 use lowtide_units::Instant;
 
 use crate::Entity;
@@ -52,67 +54,127 @@ impl Default for Wheel {
     }
 }
 
+/// What [`Wheel::take_first`] found at a tick.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FirstEvent {
+    /// The first event, removed; it was the only one.
+    Only(Pending),
+    /// The first event, removed; others remain at the tick.
+    OneOfSeveral(Pending),
+    /// Nothing is due before the limit.
+    NotDue,
+    /// More than [`MOST_SCANNED`] events.
+    Crowded,
+}
+
+/// A tick with more events than this is sorted; the first of fewer is found by comparison.
+pub(crate) const MOST_SCANNED: usize = 6;
+
 impl Wheel {
     /// Adds an event at `tick`, which is less than [`BUCKETS`] after the earliest event held.
     #[inline]
     pub(crate) fn put(&mut self, tick: u64, event: Pending) {
         let bucket = (tick % BUCKETS) as usize;
         let Pending { time, entity } = event;
-        if self.free == END {
-            self.grow();
-        }
         let at = self.free;
-        if let Some(node) = self.nodes.get_mut(at as usize) {
-            self.free = node.next;
-            *node = Node { time, entity, next: self.heads[bucket] };
-            self.heads[bucket] = at;
+        let head = std::mem::replace(&mut self.heads[bucket], at);
+        let node = Node { time, entity, next: head };
+        if let Some(slot) = self.nodes.get_mut(at as usize) {
+            self.free = slot.next;
+            *slot = node;
+        } else {
+            self.heads[bucket] = self.grow(node);
         }
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
     }
 
-    /// Adds one free node.
+    /// Adds a node to the pool, none of which is free, and returns its index.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        self.free = self.nodes.len() as u32;
-        self.nodes.push(Node { time: Instant::ZERO, entity: Entity::from_raw(0), next: END });
+    fn grow(&mut self, node: Node) -> u32 {
+        let at = self.nodes.len() as u32;
+        self.nodes.push(node);
+        at
     }
 
     /// Returns the next non-empty tick from `tick` on; it must be within [`BUCKETS`].
     #[inline]
     pub(crate) fn next(&self, tick: u64) -> Option<u64> {
-        if self.words == 0 {
-            return None;
-        }
+        (self.words != 0).then(|| self.next_occupied(tick))
+    }
+
+    /// Returns true if no event is held.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.words == 0
+    }
+
+    /// Returns the next non-empty tick of a wheel that is not empty ([`Wheel::next`]).
+    #[inline]
+    pub(crate) fn next_occupied(&self, tick: u64) -> u64 {
         let bucket = tick % BUCKETS;
         let (word, bit) = (bucket / 64, bucket % 64);
         let here = self.occupied[word as usize] >> bit;
         if here != 0 {
-            return Some(tick + u64::from(here.trailing_zeros()));
+            return tick + u64::from(here.trailing_zeros());
         }
         // The following words, then the lower bits of this word after one turn of the ring.
         let turned = self.words.rotate_right(word as u32 + 1);
         let ahead = u64::from(turned.trailing_zeros()) + 1;
         let bits = self.occupied[((word + ahead) % 64) as usize];
-        Some(tick - bit + ahead * 64 + u64::from(bits.trailing_zeros()))
+        tick - bit + ahead * 64 + u64::from(bits.trailing_zeros())
     }
 
-    /// Removes the event at `tick` if it is the only one there and before `limit`.
+    /// Removes the first event at `tick`, which has one, if it is before `limit`.
     #[inline]
-    pub(crate) fn take_single(&mut self, tick: u64, limit: Instant) -> Option<Pending> {
+    pub(crate) fn take_first(&mut self, tick: u64, limit: Instant, salt: u64) -> FirstEvent {
         let bucket = (tick % BUCKETS) as usize;
         let at = self.heads[bucket];
-        let node = self.nodes.get_mut(at as usize)?;
-        if node.next != END || node.time >= limit {
-            return None;
+        let Some(node) = self.nodes.get_mut(at as usize) else { return FirstEvent::NotDue };
+        if node.next != END {
+            return self.take_first_of_several(bucket, limit, salt);
+        }
+        if node.time >= limit {
+            cold_path();
+            return FirstEvent::NotDue;
         }
         let event = node.event();
         node.next = self.free;
         self.free = at;
         self.heads[bucket] = END;
         self.clear(bucket);
-        Some(event)
+        FirstEvent::Only(event)
+    }
+
+    /// Removes the first of several events of a bucket.
+    #[inline(never)]
+    fn take_first_of_several(&mut self, bucket: usize, limit: Instant, salt: u64) -> FirstEvent {
+        let mut before = END;
+        let mut at = self.heads[bucket];
+        let (mut first, mut first_at, mut before_first) = (None::<Pending>, END, END);
+        let mut count = 0;
+        while let Some(node) = self.nodes.get(at as usize) {
+            let event = node.event();
+            if first.is_none_or(|first| event.is_before(first, salt)) {
+                (first, first_at, before_first) = (Some(event), at, before);
+            }
+            count += 1;
+            if count > MOST_SCANNED {
+                return FirstEvent::Crowded;
+            }
+            (before, at) = (at, node.next);
+        }
+        let Some(event) = first.filter(|first| first.time < limit) else {
+            return FirstEvent::NotDue;
+        };
+        let next = std::mem::replace(&mut self.nodes[first_at as usize].next, self.free);
+        self.free = first_at;
+        match self.nodes.get_mut(before_first as usize) {
+            Some(node) => node.next = next,
+            None => self.heads[bucket] = next,
+        }
+        FirstEvent::OneOfSeveral(event)
     }
 
     /// Moves all events at `tick` to `out`.
@@ -186,16 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn take_single_takes_only_a_lone_due_event() {
+    fn the_first_event_of_a_tick_comes_first() {
+        let take = |wheel: &mut Wheel, limit| wheel.take_first(3, limit, 1);
         let mut wheel = Wheel::default();
-        assert_eq!(wheel.take_single(3, Instant::FAR_FUTURE), None);
+        let far = Instant::FAR_FUTURE;
+        assert_eq!(take(&mut wheel, far), FirstEvent::NotDue);
         wheel.put(3, event(7));
-        assert_eq!(wheel.take_single(3, event(7).time), None);
-        assert_eq!(wheel.take_single(3, event(8).time), Some(event(7)));
+        assert_eq!(take(&mut wheel, event(7).time), FirstEvent::NotDue);
+        assert_eq!(take(&mut wheel, event(8).time), FirstEvent::Only(event(7)));
         assert_eq!(wheel.next(0), None);
-        wheel.put(3, event(7));
-        wheel.put(3, event(8));
-        assert_eq!(wheel.take_single(3, Instant::FAR_FUTURE), None);
-        assert_eq!((wheel.times(3).count(), wheel.nodes.len()), (2, 2));
+        for order in [[7, 8, 9], [9, 8, 7], [8, 7, 9], [8, 9, 7]] {
+            order.iter().for_each(|i| wheel.put(3, event(*i)));
+            assert_eq!(take(&mut wheel, event(7).time), FirstEvent::NotDue);
+            assert_eq!(take(&mut wheel, far), FirstEvent::OneOfSeveral(event(7)), "{order:?}");
+            assert_eq!(take(&mut wheel, far), FirstEvent::OneOfSeveral(event(8)), "{order:?}");
+            assert_eq!(take(&mut wheel, far), FirstEvent::Only(event(9)), "{order:?}");
+            assert_eq!((wheel.next(0), wheel.nodes.len()), (None, 3));
+        }
+        (0..=MOST_SCANNED as u32).for_each(|i| wheel.put(3, event(i)));
+        assert_eq!(take(&mut wheel, far), FirstEvent::Crowded);
+        assert_eq!(wheel.times(3).count(), MOST_SCANNED + 1);
     }
 }

@@ -5,12 +5,12 @@ use std::hint::cold_path;
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::{Duration, Instant};
 
-use super::{Delivery, Network};
+use super::{Delivery, Lateness, Network};
 use crate::buffer_pool::PoolView;
 use crate::enqueue_outcome::EnqueueOutcome;
 use crate::packet::Packet;
 use crate::packet_pool::PacketId;
-use crate::port::FarEnd;
+use crate::port::{Enqueued, FarEnd};
 use crate::{HostId, Occupancy};
 
 /// A packet that has reached its host and is still in the packet pool.
@@ -40,7 +40,6 @@ impl Network {
 
     /// Handles a port event as [`Network::on_port_event`] does, but leaves the packet in the pool.
     /// [`Network::take`] or [`Network::release`] must follow.
-    #[inline]
     pub fn on_arrival(
         &mut self,
         now: Instant,
@@ -49,28 +48,42 @@ impl Network {
     ) -> Option<ArrivedPacket> {
         let port = self.local_port(number);
         let this = self.ports.get_mut(port as usize)?;
-        let id = if this.is_plain_far() {
-            let id = this.arrive(&self.pool)?;
-            if let Some(next) = this.arrives_at(&self.pool) {
-                sched.at(next, Entity::new(Self::PORT_KIND, number));
+        let id = this.next_to_arrive();
+        let packet = match self.pool.get(id) {
+            Some(packet) if this.arrive_fast(id, packet) => packet,
+            _ => {
+                cold_path();
+                return self.on_arrival_slow(now, (number, port), sched);
             }
-            id
-        } else {
-            cold_path();
-            self.arrive_special(now, (number, port), sched)?
         };
-        self.forward(now, port, id, sched)
+        if let Some(next) = self.pool.get(packet.next) {
+            sched.at(next.arrival, Entity::new(Self::PORT_KIND, number));
+        }
+        match this.far_end() {
+            FarEnd::Host(host) => {
+                Some(ArrivedPacket { host, id, arrived_at: packet.departure + this.delay() })
+            }
+            FarEnd::Switch(switch) => {
+                match self.routes.port(switch, packet) {
+                    Some(next) => {
+                        self.enqueue(now, next, id, sched);
+                    }
+                    None => self.no_route(now, switch, id),
+                }
+                None
+            }
+        }
     }
 
-    /// Handles the arrival of a packet at the far end of a port.
-    #[inline]
-    fn forward(
+    /// Handles a port event as [`Network::on_arrival`] does, given the number and index of the port.
+    #[inline(never)]
+    fn on_arrival_slow(
         &mut self,
         now: Instant,
-        port: u32,
-        id: PacketId,
+        (number, port): (u32, u32),
         sched: &mut Scheduler,
     ) -> Option<ArrivedPacket> {
+        let id = self.arrive_slow(now, (number, port), sched)?;
         let this = &self.ports[port as usize];
         let packet = self.pool.descriptor(id);
         if packet.lost {
@@ -86,7 +99,7 @@ impl Network {
                     self.no_route(now, switch, id);
                     return None;
                 };
-                let departure = self.enqueue(now, next, id, sched);
+                let departure = self.enqueue_slow(now, next, id, sched);
                 if self.measures_queueing
                     && let Some(departure) = departure
                 {
@@ -95,6 +108,24 @@ impl Network {
                 None
             }
         }
+    }
+
+    /// Handles an event of a port, given its number and index, up to the packet that arrives.
+    fn arrive_slow(
+        &mut self,
+        now: Instant,
+        (number, port): (u32, u32),
+        sched: &mut Scheduler,
+    ) -> Option<PacketId> {
+        let this = &mut self.ports[port as usize];
+        if !this.is_plain_far() {
+            return self.arrive_special(now, (number, port), sched);
+        }
+        let id = this.arrive(&self.pool)?;
+        if let Some(next) = this.arrives_at(&self.pool) {
+            sched.at(next, Entity::new(Self::PORT_KIND, number));
+        }
+        Some(id)
     }
 
     /// Returns a packet that has arrived.
@@ -129,10 +160,33 @@ impl Network {
     }
 
     /// Enqueues a packet at `port`. Returns its departure time if known; `None` if it is dropped.
-    ///
-    /// A separate function, because inlined it causes register spills.
-    #[inline(never)]
+    #[expect(clippy::inline_always, reason = "every hop, and two callers")]
+    #[inline(always)]
     pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        port: u32,
+        id: PacketId,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
+        let this = &mut self.ports[port as usize];
+        let (lateness, jitter) = (&mut self.lateness, self.host_jitter);
+        let arrival = |far_end, arrival| late_arrival(lateness, jitter, far_end, arrival);
+        let Some(Enqueued { departure, event }) =
+            this.enqueue_fast(now, id, self.pool.descriptors_mut(), arrival)
+        else {
+            cold_path();
+            return self.enqueue_slow(now, port, id, sched);
+        };
+        if let Some(event) = event {
+            sched.at(event, Entity::new(Self::PORT_KIND, this.number()));
+        }
+        Some(departure)
+    }
+
+    /// Enqueues a packet as [`Network::enqueue`] does, at any port.
+    #[inline(never)]
+    fn enqueue_slow(
         &mut self,
         now: Instant,
         port: u32,
@@ -148,11 +202,7 @@ impl Network {
 
     /// Enqueues a packet at a port with known departures, given the state of its shared memory.
     /// Returns the outcome and the departure time.
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop: one copy each for plain ports, shared memory, and the others"
-    )]
-    #[inline(always)]
+    #[inline]
     pub(super) fn enqueue_plain(
         &mut self,
         now: Instant,
@@ -164,25 +214,22 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let packet = self.pool.descriptor(id);
         let entered = this.enqueue(now, packet, shared, &self.pool);
-        let (size, serialization) = (packet.size, this.line().serialization(packet.size));
-        let departure = this.drained_at(now) + serialization;
+        let serialization = this.line().serialization(packet.size);
         match entered {
             EnqueueOutcome::Queued => {}
             EnqueueOutcome::Marked => self.pool.set_ce(id),
             EnqueueOutcome::Dropped(_) => {
                 cold_path();
+                let departure = this.drained_at(now) + serialization;
                 self.pool.discard(id);
                 return (entered, departure);
             }
         }
-        this.admit(size, serialization);
-        let mut arrival = departure + this.delay();
-        if let FarEnd::Host(host) = this.far_end()
-            && let Some(late) = self.lateness.get_mut(host.0 as usize)
-        {
-            arrival = late.delay(arrival, self.host_jitter);
-        }
-        if this.commit(id, departure, arrival, &mut self.pool) {
+        let departure = this.drained_at(now) + serialization;
+        let arrival = departure + this.delay();
+        let (lateness, jitter) = (&mut self.lateness, self.host_jitter);
+        let arrival = late_arrival(lateness, jitter, this.far_end(), arrival);
+        if this.commit(id, (departure, serialization), arrival, &mut self.pool) {
             if this.is_cross_shard() {
                 self.note_export(port);
             } else {
@@ -213,5 +260,22 @@ impl Network {
     #[cold]
     pub(super) fn plain_queue(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now, &self.pool)
+    }
+}
+
+/// Returns the arrival time with the jitter of the host at the far end, if there is one.
+#[inline]
+pub(super) fn late_arrival(
+    lateness: &mut Vec<Lateness>,
+    jitter: Duration,
+    far_end: FarEnd,
+    arrival: Instant,
+) -> Instant {
+    match far_end {
+        FarEnd::Host(host) => match lateness.get_mut(host.0 as usize) {
+            Some(late) => late.delay(arrival, jitter),
+            None => arrival,
+        },
+        FarEnd::Switch(_) => arrival,
     }
 }

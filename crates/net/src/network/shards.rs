@@ -73,6 +73,9 @@ impl Network {
                     }
                     let port = if inlet { None } else { ports[number as usize].take() };
                     let mut port = port.unwrap_or_else(|| self.inlet(spec, back, number));
+                    if self.failures.is_some() || self.measures_queueing {
+                        port.take_complete_arrivals();
+                    }
                     if !own(to) {
                         port.set_cross_shard();
                     }

@@ -16,11 +16,12 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
+use super::hop::late_arrival;
 use crate::Occupancy;
 use crate::buffer_pool::PoolView;
 use crate::enqueue_outcome::EnqueueOutcome;
 use crate::packet_pool::PacketId;
-use crate::port::{FarEnd, Transmission};
+use crate::port::Transmission;
 
 impl Network {
     /// Enqueues a packet at a special or traced port. Returns its departure time if known.
@@ -207,13 +208,10 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let begun = this.begin(at, &mut self.pool, self.port_tracer.as_deref_mut());
         let Some(Transmission { packet, sojourn, departure }) = begun else { return };
-        let mut arrival = departure + this.delay();
-        if let FarEnd::Host(host) = this.far_end()
-            && let Some(late) = self.lateness.get_mut(host.0 as usize)
-        {
-            arrival = late.delay(arrival, self.host_jitter);
-        }
-        this.commit(packet, departure, arrival, &mut self.pool);
+        let arrival = departure + this.delay();
+        let (lateness, jitter) = (&mut self.lateness, self.host_jitter);
+        let arrival = late_arrival(lateness, jitter, this.far_end(), arrival);
+        this.push(packet, departure, arrival, &mut self.pool);
         if self.measures_queueing {
             self.pool.add_queueing(packet, sojourn);
         }

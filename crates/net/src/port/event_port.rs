@@ -150,7 +150,7 @@ impl Port {
         };
         let (at, size) = (sending.departure, sending.size);
         self.start_event_port_stats(at, false);
-        let on_line = self.flags.count_in_service.then_some(u64::from(size));
+        let on_line = self.count_in_service.then_some(u64::from(size));
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return None;
         };
@@ -173,7 +173,7 @@ impl Port {
         pool: &mut PacketPool,
         mut tracer: Option<&mut PortTracer>,
     ) -> Option<Transmission> {
-        let with_line = self.flags.count_in_service;
+        let with_line = self.count_in_service;
         let Special { event_port: Some(event_port), .. } = self.special.as_deref_mut()? else {
             return None;
         };
@@ -238,7 +238,7 @@ impl Port {
             self.note_lost(now, packet);
             return (self.event_port_queue(), EnqueueOutcome::Dropped(DropReason::Lost));
         }
-        let (with_line, on_line) = (self.flags.count_in_service, self.fifo.bytes());
+        let (with_line, on_line) = (self.count_in_service, self.fifo.bytes());
         let busy = self.fifo.in_system() > 0;
         let dropped = |why| EnqueueOutcome::Dropped(why);
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
@@ -312,13 +312,23 @@ impl Port {
         event_port.waiting.bytes += u64::from(size);
         self.fifo.in_system() == 0
     }
+    /// Puts a packet on the line.
+    pub(crate) fn push(
+        &mut self,
+        id: PacketId,
+        departure: Instant,
+        arrival: Instant,
+        pool: &mut PacketPool,
+    ) {
+        self.fifo.push(id, departure, arrival, pool);
+    }
     /// Returns the length of all queues together, as the port counts it.
     pub(crate) fn event_port_queue(&self) -> Occupancy {
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref() else {
             return Occupancy::default();
         };
         let mut all = event_port.waiting;
-        if self.flags.count_in_service {
+        if self.count_in_service {
             all.packets += self.fifo.in_system();
             all.bytes += self.fifo.bytes();
         }
@@ -330,7 +340,7 @@ impl Port {
             return None;
         };
         let busy = self.fifo.in_system() > 0 && class == event_port.sending;
-        let on_line = (self.flags.count_in_service && busy).then_some(self.fifo.bytes());
+        let on_line = (self.count_in_service && busy).then_some(self.fifo.bytes());
         Some(event_port.queues.get(class)?.occupancy(on_line))
     }
     /// Returns the length of the queue of a class, as the port counts it; `None` without classes.

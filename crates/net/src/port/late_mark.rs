@@ -65,7 +65,7 @@ impl Port {
         }
         let Some(pending) = late_mark.ring.get_mut(late_mark.begun) else { return };
         late_mark.begun += 1;
-        let left = self.fifo.occupancy(self.flags.count_in_service, pool);
+        let left = self.fifo.occupancy(self.count_in_service, pool);
         let &mut PendingMark { identity, enqueued_at: came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
         let verdict = self
@@ -75,7 +75,7 @@ impl Port {
         // A marker that drops needs departure events.
         if verdict == AqmVerdict::Mark {
             pending.marked = true;
-            self.counters.rejections.judged(verdict);
+            self.counters.rejections().judged(verdict);
             self.digest.update(at.as_ps());
             self.digest.update(identity.wrapping_add(MARKED_LEAVING));
         }

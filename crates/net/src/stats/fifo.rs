@@ -9,7 +9,7 @@
 use lowtide_rows::Queue;
 use lowtide_units::{Duration, Instant};
 
-use super::{Bin, Rejections, bin, report};
+use super::{Bin, Rejections, grow, report};
 use crate::Occupancy;
 
 /// Admitted packets and the time that their transmission takes.
@@ -43,7 +43,13 @@ pub(crate) struct FifoCounters {
     arrivals_at_one: u64,
     /// By packets in the system, from two on.
     bins: Box<[Bin]>,
-    pub(crate) rejections: Rejections,
+    rare: Box<Rare>,
+}
+
+/// Counters that most packets do not touch.
+#[derive(Clone, Debug)]
+struct Rare {
+    rejections: Rejections,
     counting: bool,
     warmup: Instant,
     /// What had departed when the statistics started.
@@ -66,64 +72,83 @@ impl FifoCounters {
             since: Instant::ZERO,
             arrivals_at_one: 0,
             bins: Box::default(),
-            rejections: Rejections::default(),
-            counting: false,
-            warmup,
-            before: Admitted::default(),
-            admitted_before: 0,
-            removed: 0,
+            rare: Box::new(Rare {
+                rejections: Rejections::default(),
+                counting: false,
+                warmup,
+                before: Admitted::default(),
+                admitted_before: 0,
+                removed: 0,
+            }),
         }
+    }
+    /// Returns the counters of marked, dropped and lost packets.
+    pub(crate) fn rejections(&mut self) -> &mut Rejections {
+        &mut self.rare.rejections
     }
     /// Returns the bytes allocated outside this struct.
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.bins)
+        size_of_val(&*self.bins) + size_of::<Rare>()
     }
     /// Returns true after the warm-up.
-    pub(crate) const fn counting(&self) -> bool {
-        self.counting
+    pub(crate) fn counting(&self) -> bool {
+        self.rare.counting
     }
     /// Returns the end of the warm-up.
-    pub(crate) const fn warmup(&self) -> Instant {
-        self.warmup
+    pub(crate) fn warmup(&self) -> Instant {
+        self.rare.warmup
     }
     /// Starts the statistics at the end of the warm-up. `queue` is its length as the port counts
     /// it.
     pub(crate) fn start(&mut self, state: FifoState, queue: Occupancy) {
-        let departed = self.admitted.departed(state, self.warmup);
-        *self = Self {
-            admitted: self.admitted,
-            max_bytes: queue.bytes,
-            since: self.warmup,
+        let warmup = self.rare.warmup;
+        self.max_bytes = queue.bytes;
+        self.since = warmup;
+        self.arrivals_at_one = 0;
+        self.bins.fill(Bin::default());
+        *self.rare = Rare {
+            rejections: Rejections::default(),
             counting: true,
-            before: departed,
+            warmup,
+            before: self.admitted.departed(state, warmup),
             admitted_before: self.admitted.packets,
-            ..Self::new(self.warmup)
+            removed: 0,
         };
     }
     /// Counts a departure at `at` with `in_system` packets, itself included.
     #[inline]
     pub(crate) fn departure(&mut self, at: Instant, in_system: u32) {
         if in_system > 1 {
-            self.advance(at, in_system);
+            self.advance(at, in_system, 0);
         }
     }
     /// Counts an arrival at `at` that finds `in_system` packets, at least one.
     #[inline]
     pub(crate) fn arrival_at_busy(&mut self, at: Instant, in_system: u32) {
         if in_system > 1 {
-            self.advance(at, in_system).arrivals += 1;
+            self.advance(at, in_system, 1);
         } else {
             self.since = at;
             self.arrivals_at_one += 1;
         }
     }
-    /// Accounts for the time since the last change until `at`, with two or more packets.
+    /// Accounts for the time since the last change until `at`, with two or more packets, and for
+    /// `arrivals` at its end.
     #[inline]
-    fn advance(&mut self, at: Instant, in_system: u32) -> &mut Bin {
-        let bin = bin(&mut self.bins, in_system as usize - 2);
+    fn advance(&mut self, at: Instant, in_system: u32, arrivals: u64) {
+        let Some(bin) = self.bins.get_mut(in_system as usize - 2) else {
+            return self.advance_longer(at, in_system, arrivals);
+        };
         bin.ps += at.saturating_since(self.since).as_ps();
+        bin.arrivals += arrivals;
         self.since = at;
-        bin
+    }
+    /// Accounts for a length above all earlier ones.
+    #[cold]
+    #[inline(never)]
+    fn advance_longer(&mut self, at: Instant, in_system: u32, arrivals: u64) {
+        grow(&mut self.bins, in_system as usize - 2);
+        self.advance(at, in_system, arrivals);
     }
     /// Counts an admitted packet.
     #[inline]
@@ -143,12 +168,12 @@ impl FifoCounters {
         self.admitted.packets -= u64::from(removed.packets);
         self.admitted.bytes -= removed.bytes;
         self.admitted.busy_ps -= sooner.as_ps();
-        self.removed += u64::from(removed.packets);
+        self.rare.removed += u64::from(removed.packets);
     }
     /// Accounts for everything up to `at`.
     pub(crate) fn finish(&mut self, at: Instant, in_system: u32) {
         if in_system > 1 {
-            self.advance(at, in_system);
+            self.advance(at, in_system, 0);
         }
         self.since = self.since.max(at);
     }
@@ -169,21 +194,22 @@ impl FifoCounters {
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
     /// packet on the line if `with_line`.
     pub(crate) fn report(&self, state: FifoState, with_line: bool) -> Queue {
-        if !self.counting {
+        let Rare { rejections, counting, warmup, before, admitted_before, removed } = *self.rare;
+        if !counting {
             return Queue::default();
         }
         let Admitted { packets, bytes, busy_ps } =
-            self.admitted.departed(state, self.since).less(self.before);
+            self.admitted.departed(state, self.since).less(before);
         let longer_ps: u64 = self.bins.iter().map(|bin| bin.ps).sum();
         let longer: u64 = self.bins.iter().map(|bin| bin.arrivals).sum();
-        let Rejections { drops, aqm_drops, .. } = self.rejections;
-        let admitted = self.admitted.packets + self.removed - self.admitted_before;
+        let Rejections { drops, aqm_drops, .. } = rejections;
+        let admitted = self.admitted.packets + removed - admitted_before;
         let at_busy = self.arrivals_at_one + longer;
-        let total_ps = self.since.saturating_since(self.warmup).as_ps();
+        let total_ps = self.since.saturating_since(warmup).as_ps();
         let idle = Bin { ps: total_ps - busy_ps, arrivals: admitted + drops + aqm_drops - at_busy };
         let one = Bin { ps: busy_ps - longer_ps, arrivals: self.arrivals_at_one };
         let bins = [idle, one].into_iter().chain(self.bins.iter().copied());
-        report(bins, (packets, bytes, self.max_bytes), self.rejections, with_line)
+        report(bins, (packets, bytes, self.max_bytes), rejections, with_line)
     }
 }
 

@@ -3,7 +3,7 @@
 use lowtide_rows::{ClassQueue, Queue};
 use lowtide_units::Instant;
 
-use super::{Bin, Rejections, bin, report};
+use super::{Bin, Rejections, grow, report};
 use crate::Occupancy;
 
 /// The counters of a port with departure events, or of one of its classes.
@@ -52,7 +52,10 @@ impl Counters {
     }
     /// Accounts for the time, and for `arrivals` at its end.
     fn account(&mut self, at: Instant, in_system: usize, arrivals: u64) {
-        let bin = bin(&mut self.bins, in_system);
+        if in_system >= self.bins.len() {
+            grow(&mut self.bins, in_system);
+        }
+        let bin = &mut self.bins[in_system];
         bin.ps += at.saturating_since(self.since).as_ps();
         bin.arrivals += arrivals;
         self.since = self.since.max(at);

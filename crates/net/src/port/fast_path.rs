@@ -1,0 +1,78 @@
+//! The path of most packets: a port with one queue and nothing special, after the warm-up, that has
+//! room and does not mark.
+//!
+//! Contract: a fast path does the steps of the complete one ([`Port::arrive`], [`Port::enqueue`],
+//! [`Port::commit`]) that have an effect, and nothing else. Tests compare the two.
+
+use lowtide_units::Instant;
+
+use super::{ENQUEUED, FarEnd, Port};
+use crate::Occupancy;
+use crate::packet_pool::{Descriptor, PacketId};
+
+/// A packet that the fast path has enqueued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Enqueued {
+    pub(crate) departure: Instant,
+    /// Its arrival time at the far end, if it must be scheduled.
+    pub(crate) event: Option<Instant>,
+}
+
+impl Port {
+    /// Takes the next packet at the far end, which is `arrived` and whose departure is processed
+    /// first. Returns false if that takes more than this does ([`Port::arrive`]).
+    #[inline]
+    pub(crate) fn arrive_fast(&mut self, id: PacketId, arrived: &Descriptor) -> bool {
+        if !self.fast_arrival {
+            return false;
+        }
+        if self.fifo.on_line() == id {
+            self.counters.departure(arrived.departure, self.fifo.in_system());
+            self.fifo.depart(arrived);
+        }
+        self.fifo.arrive(arrived);
+        true
+    }
+    /// Enqueues packet `id`. Its arrival time at the far end follows from the departure by
+    /// `arrival`. Returns `None` if that takes more than this does ([`Port::enqueue`]); the port is
+    /// then unchanged but for departures up to `now`.
+    #[expect(clippy::inline_always, reason = "every hop, and two callers")]
+    #[inline(always)]
+    pub(crate) fn enqueue_fast(
+        &mut self,
+        now: Instant,
+        id: PacketId,
+        descriptors: &mut [Descriptor],
+        arrival: impl FnOnce(FarEnd, Instant) -> Instant,
+    ) -> Option<Enqueued> {
+        if !self.fast_enqueue {
+            return None;
+        }
+        let &Descriptor { identity, size, .. } = descriptors.get(id.index())?;
+        while let Some(sending) = descriptors.get(self.fifo.on_line().index())
+            && sending.departure <= now
+        {
+            self.counters.departure(sending.departure, self.fifo.in_system());
+            self.fifo.depart(sending);
+        }
+        let (packets, bytes) = (self.fifo.in_system(), self.fifo.bytes());
+        if !self.calm.holds(Occupancy { packets, bytes }, size) {
+            return None;
+        }
+        self.digest.update(now.as_ps());
+        self.digest.update(identity.wrapping_add(ENQUEUED));
+        if let Some(sending) = descriptors.get(self.fifo.on_line().index()) {
+            let on_line = if self.count_in_service { 0 } else { sending.size };
+            self.counters.arrival_at_busy(now, packets);
+            self.counters.update_max_bytes(bytes + u64::from(size) - u64::from(on_line));
+        } else if self.count_in_service {
+            self.counters.update_max_bytes(u64::from(size));
+        }
+        let serialization = self.line.fast_serialization(size);
+        self.counters.admit(size, serialization);
+        let departure = now.max(self.fifo.free_at) + serialization;
+        let arrival = arrival(self.far_end(), departure + self.fifo.delay());
+        let first = self.fifo.push_in(id, departure, arrival, descriptors);
+        Some(Enqueued { departure, event: first.then_some(arrival) })
+    }
+}
