@@ -55,6 +55,8 @@ pub struct Scheduler {
     reached: u64,
     /// The wheel holds all events before this tick.
     wheel_end: u64,
+    /// The first tick of the next block.
+    block_end: u64,
     tick_tuner: TickTuner,
     /// Events scheduled so far.
     scheduled: u64,
@@ -74,6 +76,7 @@ impl Scheduler {
             bits: TICK_BITS,
             reached: 0,
             wheel_end: BUCKETS,
+            block_end: BLOCK,
             tick_tuner: TickTuner::default(),
             scheduled: 0,
             salt: seed.value(),
@@ -95,11 +98,8 @@ impl Scheduler {
     #[inline(always)]
     pub fn at(&mut self, time: Instant, entity: Entity) {
         debug_assert!(time >= self.now, "{entity:?} scheduled at {time}, now is {}", self.now);
-        let time = time.max(self.now);
-        if time < Instant::FAR_FUTURE {
-            self.scheduled += 1;
-            self.put(Pending { time, entity });
-        }
+        self.scheduled += 1;
+        self.put(Pending { time: time.max(self.now), entity });
     }
     #[expect(clippy::inline_always, reason = "see `at`")]
     #[inline(always)]
@@ -114,7 +114,9 @@ impl Scheduler {
     /// Adds an event beyond the wheel, or of the reached tick or before.
     #[inline(never)]
     fn put_elsewhere(&mut self, tick: u64, event: Pending) {
-        if tick >= self.wheel_end {
+        if event.time == Instant::FAR_FUTURE {
+            self.scheduled -= 1;
+        } else if tick >= self.wheel_end {
             self.radix_heap.put(event);
         } else if self.ready.is_empty() {
             // The clock is in the reached tick.
@@ -160,19 +162,18 @@ impl Scheduler {
         if !self.ready.is_empty() {
             return self.pop_ready(limit);
         }
-        if self.wheel.is_empty() {
+        let Some(tick) = self.wheel.next(self.reached) else {
             cold_path();
             let tick = self.refill_from_heap()?;
             self.load_tick(tick);
             return self.pop_ready(limit);
-        }
-        let tick = self.wheel.next_occupied(self.reached);
+        };
         let event = match self.wheel.take_first(tick, limit, self.salt) {
-            FirstEvent::Only(event) => {
-                self.tick_tuner.ticks += 1;
+            FirstEvent::Only(event) => event,
+            FirstEvent::OneOfSeveral(event) => {
+                self.tick_tuner.shared += 1;
                 event
             }
-            FirstEvent::OneOfSeveral(event) => event,
             FirstEvent::NotDue | FirstEvent::Crowded => {
                 cold_path();
                 self.load_tick(tick);
@@ -233,13 +234,13 @@ impl Scheduler {
     #[inline(never)]
     fn load_tick(&mut self, tick: u64) {
         self.wheel.take(tick, &mut self.ready);
+        self.tick_tuner.shared += self.ready.len().saturating_sub(1) as u64;
         let salt = self.salt;
         if self.ready.len() > 1 {
             self.ready.sort_unstable_by(|a, b| {
                 if b.is_before(*a, salt) { Ordering::Less } else { Ordering::Greater }
             });
         }
-        self.tick_tuner.ticks += 1;
         self.enter_tick(tick);
         if self.ready.is_empty() {
             // The tick length has changed.
@@ -249,9 +250,8 @@ impl Scheduler {
     /// Advances to a tick.
     #[inline]
     fn enter_tick(&mut self, tick: u64) {
-        let block = self.reached >> BLOCK_BITS;
         self.reached = tick;
-        if block != tick >> BLOCK_BITS {
+        if tick >= self.block_end {
             self.next_block();
         }
     }
@@ -273,9 +273,14 @@ impl Scheduler {
     /// Moves all events for which the wheel has room when `tick` is reached.
     fn fill(&mut self, tick: u64) {
         let last = (tick >> BLOCK_BITS) + BUCKETS / BLOCK - 1;
-        self.wheel_end = (last + 1) << BLOCK_BITS;
+        self.set_wheel_end(last);
         let (wheel, bits) = (&mut self.wheel, self.bits);
         self.radix_heap.take_up_to(last, &mut |event| wheel.put(event.time.as_ps() >> bits, event));
+    }
+    /// Sets the last block of the wheel, and with it that of the reached tick.
+    fn set_wheel_end(&mut self, last: u64) {
+        self.wheel_end = (last + 1) << BLOCK_BITS;
+        self.block_end = (last + 2 - BUCKETS / BLOCK) << BLOCK_BITS;
     }
     /// Changes the tick length to 2^`bits` ps.
     #[cold]
@@ -288,7 +293,7 @@ impl Scheduler {
         self.bits = bits;
         self.reached = self.tick(self.now);
         let block = self.reached >> BLOCK_BITS;
-        self.wheel_end = (block + BUCKETS / BLOCK) << BLOCK_BITS;
+        self.set_wheel_end(block + BUCKETS / BLOCK - 1);
         self.radix_heap = RadixHeap::new(bits + BLOCK_BITS, block);
         for event in events {
             self.put(event);

@@ -23,15 +23,15 @@ const BATCHED: EventsPerTick = EventsPerTick { few: 600, many: 1_600 };
 #[derive(Clone, Debug)]
 pub(crate) struct TickTuner {
     target: EventsPerTick,
-    /// Ticks with events.
-    pub(crate) ticks: u64,
+    /// Events that were not the last of their tick.
+    pub(crate) shared: u64,
     /// Total events at the last adjustment.
     seen: u64,
 }
 
 impl Default for TickTuner {
     fn default() -> Self {
-        Self { target: UNBATCHED, ticks: 0, seen: 0 }
+        Self { target: UNBATCHED, shared: 0, seen: 0 }
     }
 }
 
@@ -48,8 +48,9 @@ impl TickTuner {
             return None;
         }
         let EventsPerTick { few, many } = self.target;
-        let mean = 100 * passed / self.ticks.max(1);
-        (self.seen, self.ticks) = (events, 0);
+        let ticks = passed.saturating_sub(self.shared).max(1);
+        let mean = 100 * passed / ticks;
+        (self.seen, self.shared) = (events, 0);
         let better = if mean > many {
             bits.saturating_sub((mean / few).max(2).ilog2()).max(SHORTEST)
         } else if mean < few {
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     fn tuned(wanted: EventsPerTick, bits: u32, ticks: u64) -> Option<u32> {
-        TickTuner { target: wanted, ticks, seen: 0 }.tune(bits, EVERY)
+        TickTuner { target: wanted, shared: EVERY - ticks, seen: 0 }.tune(bits, EVERY)
     }
 
     #[test]
@@ -86,10 +87,10 @@ mod tests {
 
     #[test]
     fn it_tunes_once_per_period() {
-        let mut tuner = TickTuner { ticks: 1, ..TickTuner::default() };
+        let mut tuner = TickTuner { shared: EVERY - 1, ..TickTuner::default() };
         assert_eq!(tuner.tune(11, EVERY - 1), None);
-        assert_eq!(tuner.ticks, 1);
+        assert_eq!(tuner.shared, EVERY - 1);
         assert!(tuner.tune(11, EVERY).is_some());
-        assert_eq!((tuner.ticks, tuner.seen), (0, EVERY));
+        assert_eq!((tuner.shared, tuner.seen), (0, EVERY));
     }
 }

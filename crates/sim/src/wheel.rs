@@ -1,9 +1,9 @@
 //! A timer wheel for the events of the next few microseconds.
 //!
-//! A ring of buckets, one per tick. Each bucket is the head of a list in a common pool; a two-level
-//! bitmap finds the next non-empty bucket. [`crate::Scheduler`] chooses the tick length so that
-//! most buckets hold one event, or several for prefetching. Events of one tick come out together
-//! and unsorted.
+//! A ring of buckets, one per tick. Each bucket is the head of a list in a common pool; a bitmap
+//! finds the next non-empty bucket. [`crate::Scheduler`] chooses the tick length so that about a
+//! tenth of the buckets hold an event, or several for prefetching, so one or two words of the bitmap
+//! are read.
 
 use std::hint::cold_path;
 
@@ -12,8 +12,10 @@ use lowtide_units::Instant;
 use crate::Entity;
 use crate::pending::Pending;
 
-/// Buckets of the ring: one bit each in 64 words, one bit per word in a 65th.
+/// Buckets of the ring.
 pub(crate) const BUCKETS: u64 = 1 << 12;
+/// Words of the bitmap.
+const WORDS: usize = BUCKETS as usize / 64;
 /// End of a list.
 const END: u32 = u32::MAX;
 
@@ -35,8 +37,8 @@ impl Node {
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
     heads: Box<[u32; BUCKETS as usize]>,
-    occupied: [u64; 64],
-    words: u64,
+    /// One bit per bucket.
+    occupied: [u64; WORDS],
     nodes: Vec<Node>,
     /// Head of the free list.
     free: u32,
@@ -46,8 +48,7 @@ impl Default for Wheel {
     fn default() -> Self {
         Self {
             heads: Box::new([END; BUCKETS as usize]),
-            occupied: [0; 64],
-            words: 0,
+            occupied: [0; WORDS],
             nodes: Vec::new(),
             free: END,
         }
@@ -77,53 +78,46 @@ impl Wheel {
         let bucket = (tick % BUCKETS) as usize;
         let Pending { time, entity } = event;
         let at = self.free;
-        let head = std::mem::replace(&mut self.heads[bucket], at);
-        let node = Node { time, entity, next: head };
-        if let Some(slot) = self.nodes.get_mut(at as usize) {
-            self.free = slot.next;
-            *slot = node;
-        } else {
-            self.heads[bucket] = self.grow(node);
-        }
+        let Some(node) = self.nodes.get_mut(at as usize) else {
+            return self.grow(bucket, event);
+        };
+        self.free = node.next;
+        node.time = time;
+        node.entity = entity;
+        node.next = std::mem::replace(&mut self.heads[bucket], at);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.words |= 1 << (bucket / 64);
     }
 
-    /// Adds a node to the pool, none of which is free, and returns its index.
+    /// Adds an event to a bucket when no node is free.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, node: Node) -> u32 {
-        let at = self.nodes.len() as u32;
-        self.nodes.push(node);
-        at
+    fn grow(&mut self, bucket: usize, event: Pending) {
+        let Pending { time, entity } = event;
+        let next = std::mem::replace(&mut self.heads[bucket], self.nodes.len() as u32);
+        self.nodes.push(Node { time, entity, next });
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Returns the next non-empty tick from `tick` on; it must be within [`BUCKETS`].
+    /// Returns the next non-empty tick from `tick` on, if any; it must be within [`BUCKETS`].
     #[inline]
     pub(crate) fn next(&self, tick: u64) -> Option<u64> {
-        (self.words != 0).then(|| self.next_occupied(tick))
-    }
-
-    /// Returns true if no event is held.
-    #[inline]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.words == 0
-    }
-
-    /// Returns the next non-empty tick of a wheel that is not empty ([`Wheel::next`]).
-    #[inline]
-    pub(crate) fn next_occupied(&self, tick: u64) -> u64 {
         let bucket = tick % BUCKETS;
-        let (word, bit) = (bucket / 64, bucket % 64);
-        let here = self.occupied[word as usize] >> bit;
+        let here = self.occupied[(bucket / 64) as usize] >> (bucket % 64);
         if here != 0 {
-            return tick + u64::from(here.trailing_zeros());
+            return Some(tick + u64::from(here.trailing_zeros()));
         }
-        // The following words, then the lower bits of this word after one turn of the ring.
-        let turned = self.words.rotate_right(word as u32 + 1);
-        let ahead = u64::from(turned.trailing_zeros()) + 1;
-        let bits = self.occupied[((word + ahead) % 64) as usize];
-        tick - bit + ahead * 64 + u64::from(bits.trailing_zeros())
+        self.next_word(tick)
+    }
+
+    /// Returns the next non-empty tick in the words behind that of `tick`.
+    #[inline(never)]
+    fn next_word(&self, tick: u64) -> Option<u64> {
+        // Finally the lower bits of the word of `tick` itself, after one turn of the ring.
+        (1..=WORDS as u64).find_map(|ahead| {
+            let first = (tick / 64 + ahead) * 64;
+            let word = self.occupied[(first % BUCKETS / 64) as usize];
+            (word != 0).then(|| first + u64::from(word.trailing_zeros()))
+        })
     }
 
     /// Removes the first event at `tick`, which has one, if it is before `limit`.
@@ -194,11 +188,7 @@ impl Wheel {
     /// Marks a bucket empty.
     #[inline]
     fn clear(&mut self, bucket: usize) {
-        let word = &mut self.occupied[bucket / 64];
-        *word &= !(1 << (bucket % 64));
-        if *word == 0 {
-            self.words &= !(1 << (bucket / 64));
-        }
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
     }
 
     /// Returns the times of the events at `tick` without removing them.
