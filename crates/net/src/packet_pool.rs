@@ -49,6 +49,36 @@ pub(crate) struct Descriptor {
     pub(crate) lost: bool,
 }
 
+impl Descriptor {
+    /// Returns the descriptor of a packet that is at no port.
+    #[inline]
+    const fn new(identity: u64, flow: u32, ecn: Ecn, envelope: Envelope) -> Self {
+        let Envelope { dst, size, class, .. } = envelope;
+        Self {
+            identity,
+            departure: Instant::ZERO,
+            arrival: Instant::ZERO,
+            next: PacketId::NONE,
+            dst,
+            size,
+            flow,
+            queueing_ns: 0,
+            ecn,
+            class,
+            lost: false,
+        }
+    }
+}
+
+/// A packet between two pools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExportedPacket {
+    identity: u64,
+    flow: u32,
+    queueing_ns: u32,
+    packet: Packet,
+}
+
 /// All packets in flight. Slots are reused; memory grows to the maximum in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PacketPool {
@@ -66,19 +96,8 @@ impl PacketPool {
     #[inline]
     pub(crate) fn put(&mut self, segment: &Segment, envelope: Envelope, flow: u32) -> PacketId {
         let id = self.allocate();
-        self.descriptors[id.index()] = Descriptor {
-            identity: envelope.identity(segment),
-            departure: Instant::ZERO,
-            arrival: Instant::ZERO,
-            next: PacketId::NONE,
-            dst: envelope.dst,
-            size: envelope.size,
-            flow,
-            queueing_ns: 0,
-            ecn: segment.ecn,
-            class: envelope.class,
-            lost: false,
-        };
+        self.descriptors[id.index()] =
+            Descriptor::new(envelope.identity(segment), flow, segment.ecn, envelope);
         self.packets[id.index()] = envelope.around(*segment);
         id
     }
@@ -94,19 +113,7 @@ impl PacketPool {
         let host = HostId::default();
         let nothing =
             Envelope { src: host, dst: host, size: 0, src_conn: 0, dst_conn: 0, class: 0 };
-        self.descriptors.push(Descriptor {
-            identity: 0,
-            departure: Instant::ZERO,
-            arrival: Instant::ZERO,
-            next: PacketId::NONE,
-            dst: host,
-            size: 0,
-            flow: 0,
-            queueing_ns: 0,
-            ecn: Ecn::NotEct,
-            class: 0,
-            lost: false,
-        });
+        self.descriptors.push(Descriptor::new(0, 0, Ecn::NotEct, nothing));
         self.packets.push(nothing.around(Segment::default()));
         id
     }
@@ -201,15 +208,17 @@ impl PacketPool {
     pub(crate) fn pop_dropped(&mut self) -> Option<u32> {
         self.dropped.as_mut()?.pop()
     }
-    /// Returns a packet with its descriptor, for [`PacketPool::import`] of another pool. The slot
-    /// remains.
-    pub(crate) fn export(&self, id: PacketId) -> (Descriptor, Packet) {
-        (self.descriptors[id.index()], self.packets[id.index()])
+    /// Returns a packet for [`PacketPool::import`] of another pool. The slot remains.
+    pub(crate) fn export(&self, id: PacketId) -> ExportedPacket {
+        let &Descriptor { identity, flow, queueing_ns, .. } = self.descriptor(id);
+        ExportedPacket { identity, flow, queueing_ns, packet: self.packets[id.index()] }
     }
     /// Adds a packet from another pool.
-    pub(crate) fn import(&mut self, descriptor: &Descriptor, packet: &Packet) -> PacketId {
+    pub(crate) fn import(&mut self, exported: &ExportedPacket) -> PacketId {
+        let &ExportedPacket { identity, flow, queueing_ns, ref packet } = exported;
         let id = self.allocate();
-        self.descriptors[id.index()] = *descriptor;
+        let new = Descriptor::new(identity, flow, packet.segment.ecn, packet.envelope());
+        self.descriptors[id.index()] = Descriptor { queueing_ns, ..new };
         self.packets[id.index()] = *packet;
         id
     }

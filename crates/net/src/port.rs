@@ -100,6 +100,7 @@ pub(crate) struct Port {
 
 /// What a port needs besides the fast path.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties")]
 struct Flags {
     /// All state for an enqueue is in this struct.
     plain: bool,
@@ -444,9 +445,8 @@ impl Port {
             EnqueueOutcome::Dropped(_) => DROPPED_BY_MARKER,
         };
         self.digest.update(packet.identity.wrapping_add(code));
-        // Without unpredictable branches.
-        let waits = self.count_in_service | (in_system > 0);
-        if waits & !matches!(entered, EnqueueOutcome::Dropped(_)) {
+        let waits = self.count_in_service || in_system > 0;
+        if waits && !matches!(entered, EnqueueOutcome::Dropped(_)) {
             self.counters.update_max_bytes(found.bytes + u64::from(packet.size));
         }
         entered

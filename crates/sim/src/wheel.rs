@@ -248,7 +248,9 @@ mod tests {
         assert_eq!(take(&mut wheel, event(8).time), FirstEvent::Only(event(7)));
         assert_eq!(wheel.next(0), None);
         for order in [[7, 8, 9], [9, 8, 7], [8, 7, 9], [8, 9, 7]] {
-            order.iter().for_each(|i| wheel.put(3, event(*i)));
+            for i in order {
+                wheel.put(3, event(i));
+            }
             assert_eq!(take(&mut wheel, event(7).time), FirstEvent::NotDue);
             assert_eq!(take(&mut wheel, far), FirstEvent::OneOfSeveral(event(7)), "{order:?}");
             assert_eq!(take(&mut wheel, far), FirstEvent::OneOfSeveral(event(8)), "{order:?}");

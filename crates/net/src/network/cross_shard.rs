@@ -4,8 +4,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::Packet;
-use crate::packet_pool::{Descriptor, PacketId, PacketPool};
+use crate::packet_pool::{Descriptor, ExportedPacket, PacketId, PacketPool};
 
 /// A packet that crosses shards.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +13,7 @@ pub struct CrossShardPacket {
     port: u32,
     departure: Instant,
     /// `None` if it was lost on the line; its arrival event remains.
-    packet: Option<(Descriptor, Packet)>,
+    packet: Option<ExportedPacket>,
 }
 
 impl Network {
@@ -89,7 +88,7 @@ impl Network {
     pub fn import_packet(&mut self, crossing: &CrossShardPacket, sched: &mut Scheduler) {
         let CrossShardPacket { port, departure, packet } = crossing;
         let id = match packet {
-            Some((descriptor, packet)) => self.pool.import(descriptor, packet),
+            Some(packet) => self.pool.import(packet),
             None => self.pool.put_lost(),
         };
         let index = self.local_port(*port) as usize;

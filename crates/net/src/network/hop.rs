@@ -266,7 +266,7 @@ impl Network {
 /// Returns the arrival time with the jitter of the host at the far end, if there is one.
 #[inline]
 pub(super) fn late_arrival(
-    lateness: &mut Vec<Lateness>,
+    lateness: &mut [Lateness],
     jitter: Duration,
     far_end: FarEnd,
     arrival: Instant,
