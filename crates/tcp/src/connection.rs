@@ -163,24 +163,34 @@ impl Connection {
     /// The next segments to send; `None` if there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = Transmit::default();
-        self.poll_transmit_into(now, &mut transmit).then_some(transmit)
+        self.poll_transmit_into(now, 1, &mut transmit).then_some(transmit)
     }
 
     /// As [`Self::poll_transmit`], but writes to `out`, which saves a copy. False if there is
     /// nothing to send now; `out` is then unspecified.
+    ///
+    /// `burst`: full segments that the driver takes in one [`Transmit`] if the congestion window
+    /// permits all of them now, beside segmentation offload. They equal those of as many calls.
+    /// More than one saves time. The driver must then send them at once, and hold nothing back
+    /// between them.
     #[doc(hidden)]
     #[inline]
-    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
-        let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
+    pub fn poll_transmit_into(&mut self, now: Instant, burst: u32, out: &mut Transmit) -> bool {
+        let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, burst, out);
         self.track_unacked(now);
         sends
     }
 
     /// As [`Self::poll_transmit_into`], with all checks.
     #[inline]
-    pub(crate) fn poll_transmit_slow(&mut self, now: Instant, out: &mut Transmit) -> bool {
+    pub(crate) fn poll_transmit_slow(
+        &mut self,
+        now: Instant,
+        burst: u32,
+        out: &mut Transmit,
+    ) -> bool {
         let released = self.rcv.released_by_timer();
-        let sends = self.next_transmit(now, out);
+        let sends = self.next_transmit(now, burst, out);
         if released && sends {
             cold_path();
             out.delack_timeout = !self.rcv.released_by_timer();
@@ -214,6 +224,13 @@ impl Connection {
             at = at.min(self.liveness_deadline());
         }
         (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// True if [`Self::poll_event`] returns an event.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn has_events(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// The next event for the application.

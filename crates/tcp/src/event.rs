@@ -77,6 +77,12 @@ impl PendingEvents {
         self.0 |= kind as u8;
     }
 
+    /// No event is pending.
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Removes and returns the first event.
     #[inline]
     pub(crate) const fn take(&mut self) -> Option<EventKind> {

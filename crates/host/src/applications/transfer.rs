@@ -59,10 +59,35 @@ impl World<'_> {
     }
 }
 
+/// The effect of a connection's events on its flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowChange {
+    /// There is nothing left to wait for.
+    pub(crate) completed: bool,
+    /// The connection can be released.
+    pub(crate) closed: bool,
+}
+
+/// Handles the events of a flow's connection.
+#[inline]
+pub(crate) fn poll_flow(
+    now: Instant,
+    side: ConnSide,
+    warm: Instant,
+    conn: &mut Connection,
+    progress: &mut ConnProgress,
+) -> FlowChange {
+    if !conn.has_events() {
+        return FlowChange::default();
+    }
+    let was_over = progress.is_over();
+    let closed = poll_flow_events(now, side, warm, conn, progress);
+    FlowChange { completed: !was_over && progress.is_over(), closed }
+}
+
 /// Handles the events of a flow's connection. Returns true if the connection can be released.
-#[expect(clippy::inline_always, reason = "fast path of every segment")]
-#[inline(always)]
-pub(crate) fn poll_flow_events(
+#[inline]
+fn poll_flow_events(
     now: Instant,
     side: ConnSide,
     warm: Instant,

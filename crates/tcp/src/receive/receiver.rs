@@ -484,6 +484,11 @@ impl Receiver {
         }
     }
 
+    /// True if the next segment repeats the window of the last one, and no ACK is pending.
+    pub(crate) const fn window_is_unchanged(&self) -> bool {
+        self.window_unchanged.is_some()
+    }
+
     /// Forces the next segment to recompute its window and echo.
     #[cfg(test)]
     pub(crate) const fn force_slow_path(&mut self) {

@@ -37,7 +37,7 @@ impl Connection {
     /// Order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks, data, a
     /// plain ACK.
     #[inline(never)]
-    pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
+    pub(crate) fn next_transmit(&mut self, now: Instant, burst: u32, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
         if self.pending_rst.is_some() || !self.state.is_synchronised() {
             return self.next_unsynchronised(now).map(|rare| *out = rare).is_some();
@@ -67,7 +67,7 @@ impl Connection {
         if next == QuotaCheck::CwndLimited && self.state.can_send() {
             self.set_cwnd_limited();
         } else if self.state.can_send()
-            && let Some(plan) = self.plan(now)
+            && let Some(plan) = self.plan(now, burst)
         {
             match plan {
                 Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin, out),
@@ -131,7 +131,7 @@ impl Connection {
         }
     }
 
-    fn plan(&mut self, now: Instant) -> Option<Plan> {
+    fn plan(&mut self, now: Instant, burst: u32) -> Option<Plan> {
         if core::mem::take(&mut self.snd.window_probe_due)
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
@@ -151,12 +151,12 @@ impl Connection {
             self.set_app_limited();
             return None;
         }
-        let plan = self.plan_unpaced(now);
+        let plan = self.plan_unpaced(now, burst);
         self.arm_persist(now, plan.is_some());
         if plan.is_some() && self.pacing_defers(now) { None } else { plan }
     }
 
-    fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
+    fn plan_unpaced(&mut self, now: Instant, burst: u32) -> Option<Plan> {
         let ca_open = self.in_ca_open();
         let (cwnd, in_flight) = if ca_open {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
@@ -175,7 +175,7 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let plan = self.plan_new(now, cwnd, in_flight, ca_open);
+        let plan = self.plan_new(now, burst, cwnd, in_flight, ca_open);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
@@ -202,7 +202,14 @@ impl Connection {
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
-    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, ca_open: bool) -> Option<Plan> {
+    fn plan_new(
+        &mut self,
+        now: Instant,
+        burst: u32,
+        cwnd: u64,
+        in_flight: u64,
+        ca_open: bool,
+    ) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
         let available = self.snd.available();
@@ -257,7 +264,12 @@ impl Connection {
         let (mut len, mut segments) = (len, 1);
         if ca_open && self.quota_applies() {
             if len == mss {
-                self.snd.quota = SendQuota::after(mss, available.min(window), room);
+                let data = available.min(window);
+                if burst > 1 && self.header_repeats() {
+                    segments = SendQuota::segments(self.snd.mss, data, room).min(burst);
+                    len = u64::from(segments) * mss;
+                }
+                self.snd.quota = SendQuota::after(len, mss, data, room);
             }
         } else if self.config.tso_segments > 1 {
             if self.config.tso_defer > 0
@@ -284,6 +296,11 @@ impl Connection {
     /// by its length.
     fn quota_applies(&self) -> bool {
         self.config.tso_segments <= 1 && !self.snd.tsq_throttled && self.pacing_rate().is_none()
+    }
+
+    /// True if segments of new data sent now differ in their sequence numbers only.
+    fn header_repeats(&self) -> bool {
+        self.rcv.window_is_unchanged() && !self.ecn.cwr_is_due() && self.delay.is_none()
     }
 
     /// No loss is suspected or being repaired and no reduction is in progress: the congestion
@@ -381,16 +398,14 @@ impl Connection {
                 decoder.on_cwr_sent(end);
             }
         }
-        let delivered_at = self.snd.delivered_at;
         if self.snd.board.is_empty() {
             // A new flight: the delivery rate is measured from its first segment.
             self.snd.delivered_at = now;
         }
         if segments > 1 {
-            self.note_burst(now, end, fin, delivered_at);
+            self.note_burst(now, end, fin);
         } else {
-            let delivered_at = self.snd.delivered_at;
-            self.note_sent(now, start, (len + u64::from(fin)) as u32, delivered_at, last);
+            self.note_sent(now, start, (len + u64::from(fin)) as u32, last);
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
@@ -408,15 +423,9 @@ impl Connection {
     }
 
     /// Adds one segment of new data to the scoreboard.
-    fn note_sent(
-        &mut self,
-        now: Instant,
-        start: u64,
-        len: u32,
-        delivered_at: Instant,
-        app_limited: bool,
-    ) {
-        self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
+    fn note_sent(&mut self, now: Instant, start: u64, len: u32, app_limited: bool) {
+        let (delivered, delivered_at) = (self.snd.delivered, self.snd.delivered_at);
+        self.snd.board.push(start, len, now, delivered, delivered_at, app_limited);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
             self.snd.board.mark_ambiguous();
@@ -424,17 +433,15 @@ impl Connection {
         self.counters.data_segs_out += 1;
     }
 
-    /// Adds the segments from SND.NXT to `end`, cut by segmentation offload from one send.
+    /// Adds the segments from SND.NXT to `end`, which leave in one send.
     #[inline(never)]
-    fn note_burst(&mut self, now: Instant, end: u64, fin: bool, delivered_at: Instant) {
+    fn note_burst(&mut self, now: Instant, end: u64, fin: bool) {
         let (mss, last) = (u64::from(self.snd.mss), end == self.snd.write_seq);
         let mut at = self.snd.nxt;
         while at < end {
             let piece = (end - at).min(mss);
             let with_fin = u64::from(fin && at + piece == end);
-            let first = self.snd.board.is_empty();
-            let delivered_at = if first { now } else { delivered_at };
-            self.note_sent(now, at, (piece + with_fin) as u32, delivered_at, last);
+            self.note_sent(now, at, (piece + with_fin) as u32, last);
             at += piece;
         }
     }

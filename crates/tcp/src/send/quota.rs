@@ -26,10 +26,19 @@ pub(super) enum QuotaCheck {
 impl SendQuota {
     pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
 
-    /// The quota after one unpaced full segment of `mss` bytes, from `data` unsent bytes and `room`
-    /// bytes of congestion window.
-    pub(super) fn after(mss: u64, data: u64, room: u64) -> Self {
-        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
+    /// Full segments of `mss` bytes that may leave now, at least one, from `data` unsent bytes and
+    /// `room` bytes of congestion window. A segment with the last byte counts only if it is the
+    /// first.
+    #[inline]
+    pub(super) fn segments(mss: u32, data: u64, room: u64) -> u32 {
+        let bytes = data.saturating_sub(1).min(room).min(u64::from(u32::MAX)) as u32;
+        bytes.checked_div(mss).unwrap_or(0).max(1)
+    }
+
+    /// The quota after `sent` bytes of unpaced full segments of `mss` bytes, from `data` unsent
+    /// bytes and `room` bytes of congestion window.
+    pub(super) fn after(sent: u64, mss: u64, data: u64, room: u64) -> Self {
+        let (data, room) = (data.saturating_sub(sent + 1), room.saturating_sub(sent));
         // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
         // again.
         let most = u64::from(u32::MAX);
