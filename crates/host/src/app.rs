@@ -167,8 +167,10 @@ impl ConnProgress {
         if self.server_sends { (client.peer(), self.server) } else { (client, self.client) }
     }
 
-    /// Records that everything below `upto` was delivered to the receiving application.
-    pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) {
+    /// Records that everything below `upto` was delivered to the receiving application. Returns true
+    /// if nothing is left to wait for, for the first time.
+    #[inline]
+    pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) -> bool {
         self.delivered = upto;
         if now < warm {
             cold_path();
@@ -176,8 +178,11 @@ impl ConnProgress {
         }
         if self.size.is_some_and(|s| upto >= s.as_u64()) {
             cold_path();
+            let was_over = self.is_over();
             self.delivered_at.get_or_insert(now);
+            return !was_over;
         }
+        false
     }
 
     /// Returns true if there is nothing left to wait for.

@@ -102,7 +102,7 @@ impl Connection {
             pending_rst: None,
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
-            liveness: Liveness::NEW,
+            liveness: Liveness::new(&config),
             retries: Retries::default(),
             last_departure: None,
             next_id: 0,
@@ -128,10 +128,14 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        match self.header_prediction(now, seg) {
-            Some(accepted) => Ok(accepted),
-            None => self.handle_segment_slow(now, seg),
+        if self.receive_only && self.snd.sent_nothing() {
+            if let Some(accepted) = self.header_prediction(now, seg) {
+                return Ok(accepted);
+            }
+        } else if self.ack_prediction(now, seg) {
+            return Ok(Accepted::default());
         }
+        self.handle_segment_slow(now, seg)
     }
 
     #[inline(never)]
@@ -206,17 +210,32 @@ impl Connection {
     }
 
     /// Deadline for [`Self::handle_timeout`]; `None` for never.
-    #[expect(clippy::inline_always, reason = "every segment takes this path")]
-    #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.poll_timers().unwrap_or(Instant::FAR_FUTURE);
         let at = self.poll_pacer().map_or(at, |paced| at.min(paced));
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
+    /// As [`Self::poll_timeout`], but `None` unless it is before `armed`, for which the driver has a
+    /// timer already. Usually one comparison.
+    #[doc(hidden)]
+    #[inline]
+    pub fn poll_timeout_before(&mut self, armed: Instant) -> Option<Instant> {
+        let maybe = self.timers.may_precede(armed)
+            || self.rcv.ack_deadline() < armed
+            || self.snd.pacing_is_blocked()
+            || self.tracks_liveness();
+        if maybe { self.timeout_before(armed) } else { None }
+    }
+
+    #[inline(never)]
+    fn timeout_before(&mut self, armed: Instant) -> Option<Instant> {
+        self.timers.update_earliest();
+        self.poll_timeout().filter(|at| *at < armed)
+    }
+
     /// As [`Self::poll_timeout`] without pacing, for drivers with coarse timers.
-    #[expect(clippy::inline_always, reason = "every segment takes this path")]
-    #[inline(always)]
+    #[inline]
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
         if self.tracks_liveness() {
@@ -277,6 +296,20 @@ impl Connection {
         if self.rcv.read(n) && self.state.can_receive() {
             self.rcv.schedule_ack_now();
         }
+    }
+
+    /// If the only event is [`Event::Readable`], and the peer has not closed: takes it and reads
+    /// everything. Returns one past the last byte.
+    #[doc(hidden)]
+    #[inline]
+    pub fn read_all(&mut self) -> Option<u64> {
+        if self.rcv.has_fin() || !self.pending.take_only(EventKind::Readable) {
+            return None;
+        }
+        if self.rcv.read_all() && self.state.can_receive() {
+            self.rcv.schedule_ack_now();
+        }
+        Some(self.rcv.nxt())
     }
 
     /// Closes this end: FIN follows the data already written.

@@ -209,16 +209,14 @@ pub(super) fn rearm(
     side: ConnSide,
     handle: &mut ConnHandle,
     tick: Option<&TimerTick>,
-    conn: &Connection,
+    conn: &mut Connection,
     sched: &mut Scheduler,
 ) {
-    let deadline = match tick {
-        None => conn.poll_timeout(),
-        Some(tick) => tick.deadline(conn),
+    let earlier = match tick {
+        None => conn.poll_timeout_before(handle.armed),
+        Some(tick) => tick.deadline(conn).filter(|at| *at < handle.armed),
     };
-    if let Some(at) = deadline
-        && at < handle.armed
-    {
+    if let Some(at) = earlier {
         cold_path();
         handle.armed = at.max(now);
         sched.at(handle.armed, Entity::new(TIMER, side.index()));

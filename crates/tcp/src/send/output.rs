@@ -57,6 +57,13 @@ impl Connection {
                 return true;
             }
         }
+        if self.snd.board.is_empty() && !self.snd.has_unsent() && self.rcv.must_ack_now() {
+            // Nothing but the ACK, as at a receiver.
+            self.snd.window_probe_due = false;
+            self.set_app_limited();
+            self.pure_ack(now, out);
+            return true;
+        }
         let next = self.snd.quota.check(self.snd.mss);
         if next == QuotaCheck::FullSegment && self.state.can_send() {
             self.snd.quota.consume(self.snd.mss);

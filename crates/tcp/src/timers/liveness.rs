@@ -25,7 +25,7 @@ impl Connection {
     /// Returns whether keep-alive or the user timeout is on; most connections have neither.
     #[inline]
     pub(crate) fn tracks_liveness(&self) -> bool {
-        self.config.keep_alive || self.config.user_timeout != Duration::ZERO
+        self.liveness.is_tracked
     }
 
     /// The next deadline of [`Self::check_liveness`].
@@ -91,7 +91,7 @@ impl Connection {
     /// ACK. The wait restarts when SND.UNA moves.
     #[inline]
     pub(crate) fn track_unacked(&mut self, now: Instant) {
-        if self.config.user_timeout != Duration::ZERO {
+        if self.tracks_liveness() {
             cold_path();
             self.track_unacked_slow(now);
         }
@@ -100,6 +100,9 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn track_unacked_slow(&mut self, now: Instant) {
+        if self.config.user_timeout == Duration::ZERO {
+            return;
+        }
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;

@@ -15,7 +15,8 @@ use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 
 impl Connection {
     /// Takes the measurements of an ACK and returns the sample for the congestion control.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one copy per path; a call would copy the result")]
+    #[inline(always)]
     pub(super) fn ack_sample(
         &mut self,
         seg: &Segment,

@@ -4,6 +4,8 @@
 //! Contract: the results equal those of [`Scoreboard::ack`] and
 //! [`RackSample`](crate::loss::recovery::RackSample) segment by segment.
 
+use core::hint::cold_path;
+
 use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
 use crate::loss::recovery::SendOrder;
 
@@ -46,10 +48,13 @@ impl Scoreboard {
         out.delivered_segments = out.acked_segments;
         match self.sent.front() {
             Some(front) if front.start < una => {
+                cold_path();
                 let last = SendOrder { at: front.at, end: una };
                 let first_end = arrived.map_or(una, |a| a.first_end);
-                // The ACK covers part of a segment.
-                self.ack(una, out);
+                // The ACK covers part of a segment. Only a copy is in memory for the call.
+                let mut whole = *out;
+                self.ack(una, &mut whole);
+                *out = whole;
                 Some(InOrderAck { first_end, last })
             }
             _ => arrived,
