@@ -43,6 +43,8 @@ pub struct Connection {
     pub(crate) receive_only: bool,
     /// SACK was negotiated.
     pub(crate) sack_ok: bool,
+    /// Keep-alive or the user timeout is on.
+    pub(crate) tracks_liveness: bool,
     /// Reason for the close.
     pub(crate) close_reason: CloseReason,
     pub(crate) ip: IpVersion,
@@ -102,7 +104,8 @@ impl Connection {
             pending_rst: None,
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
-            liveness: Liveness::new(&config),
+            liveness: Liveness::NEW,
+            tracks_liveness: Self::wants_liveness(&config),
             retries: Retries::default(),
             last_departure: None,
             next_id: 0,
@@ -224,7 +227,7 @@ impl Connection {
         let maybe = self.timers.may_precede(armed)
             || self.rcv.ack_deadline() < armed
             || self.snd.pacing_is_blocked()
-            || self.tracks_liveness();
+            || self.tracks_liveness;
         if maybe { self.timeout_before(armed) } else { None }
     }
 
@@ -238,7 +241,7 @@ impl Connection {
     #[inline]
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
-        if self.tracks_liveness() {
+        if self.tracks_liveness {
             cold_path();
             at = at.min(self.liveness_deadline());
         }
@@ -384,7 +387,7 @@ impl Connection {
             && self.snd.una() > 0
             && self.retries.is_clear()
             && self.config.retries >= 2
-            && !self.tracks_liveness()
+            && !self.tracks_liveness
     }
 
     /// The counters so far.

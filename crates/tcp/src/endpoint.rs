@@ -290,7 +290,8 @@ impl Endpoint {
         hint: Option<ConnId>,
     ) -> Arrival {
         if let Some(id) = hint
-            && let Some(conn) = self.steered(id, local, remote, seg)
+            && self.slot(id).is_some_and(|slot| slot.tuple.local == local)
+            && let Some(conn) = self.steered(id, remote, seg)
         {
             return match conn.handle_segment(now, seg) {
                 Ok(accepted) => Arrival::Taken(id, accepted),
@@ -308,12 +309,12 @@ impl Endpoint {
 
     /// The connection `id`, if [`Self::handle_segment`] with this hint would pass `seg` to it and
     /// nothing else would change. A driver that calls the connection itself looks it up only once.
+    /// The host has one address.
     #[doc(hidden)]
     #[inline]
     pub fn steered(
         &mut self,
         id: ConnId,
-        local: IpAddr,
         remote: IpAddr,
         seg: &Segment,
     ) -> Option<&mut Connection> {
@@ -324,8 +325,7 @@ impl Endpoint {
             && slot.embryonic.is_none()
             && tuple.remote_port == seg.src_port
             && tuple.local_port == seg.dst_port
-            && tuple.remote == remote
-            && tuple.local == local;
+            && tuple.remote == remote;
         takes.then_some(&mut slot.conn)
     }
 

@@ -142,7 +142,7 @@ mod tests {
         ] {
             let mut header = Segment { flags, payload_len, ..Segment::default() };
             if delay {
-                header.options.set_delay(DelayStamps { left: 7, echo: 8 });
+                header.options.set_delay(DelayStamps { left: 7, ..DelayStamps::default() });
             }
             let whole = Transmit { header, mss: 1000, segments, accecn, ..Transmit::default() };
             let (mut cut, mut i) = (whole.clone(), 0);

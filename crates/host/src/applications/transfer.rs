@@ -79,9 +79,6 @@ pub(crate) fn poll_flow(
     conn: &mut Connection,
     progress: &mut ConnProgress,
 ) -> FlowChange {
-    if !conn.has_events() {
-        return FlowChange::default();
-    }
     if !side.is_client()
         && let Some(upto) = conn.read_all()
     {

@@ -15,7 +15,7 @@ use super::drive::{envelope, rearm};
 use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
 use crate::app::ConnSide;
-use crate::applications::transfer::poll_flow;
+use crate::applications::transfer::{FlowChange, poll_flow};
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, connection, packet};
@@ -126,7 +126,7 @@ impl World<'_> {
         let handle = self.handles.row_mut(side);
         let remote = address(packet.src.0);
         let steered = handle.conn.and_then(|id| {
-            let conn = node.endpoint.steered(id, node.address, remote, segment)?;
+            let conn = node.endpoint.steered(id, remote, segment)?;
             Some((id, conn))
         });
         let Some((id, conn)) = steered else {
@@ -148,7 +148,10 @@ impl World<'_> {
             cold_path();
             return self.drive_conn(now, side, id, sched);
         }
-        let change = poll_flow(now, side, self.warmup_end, conn, progress);
+        let mut change = FlowChange::default();
+        if conn.has_events() {
+            change = poll_flow(now, side, self.warmup_end, conn, progress);
+        }
         let counts = progress.sends(side) && now >= self.warmup_end;
         let outgoing = &mut self.outgoing;
         while conn.poll_transmit_into(now, MAX_BURST, outgoing) {

@@ -39,7 +39,7 @@ impl Connection {
         }
         self.update_window(seg, false);
         self.snd.on_no_ece();
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.pending.note(EventKind::Readable);
         let accepted = self.rcv.on_in_order(now, seg);
         self.track_unacked(now);
@@ -74,7 +74,7 @@ impl Connection {
         self.snd.reset_quota();
         self.update_window(seg, true);
         self.handle_ack_in_order(now, seg, upto as u64);
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.track_unacked(now);
         true
     }
@@ -118,7 +118,7 @@ impl Connection {
         let handshake = self.snd.una() == 0 || self.handshake.is_ambiguous();
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.on_fin_acked(now);
         let accepted = self.accept_payload(now, seg);
         if self.ecn.is_accecn() {
@@ -285,7 +285,7 @@ impl Connection {
             && self.check_ack(seg).is_ok();
         if ack_counts {
             self.process_ack(now, seg, false)?;
-            self.liveness.on_segment(now);
+            self.on_alive(now);
             self.on_fin_acked(now);
         }
         Err(SegmentError::OutOfWindow)

@@ -12,7 +12,7 @@ impl Connection {
         let silent = self.state.can_send()
             && self.pending_rst.is_none()
             && !self.rcv.must_ack_now()
-            && !self.liveness.probe_is_due();
+            && !self.keep_alive_is_due();
         if !silent {
             return false;
         }

@@ -113,8 +113,10 @@ impl Connection {
 
     /// Computes [`AckSample::delack_suspected`].
     fn delack_suspected(&self, ack: DecodedAck, acked: &Acked, rtt: Option<Duration>) -> bool {
+        if !self.snd.board.is_empty() {
+            return false;
+        }
         (1..self.config.delack_segments).contains(&acked.acked_segments)
-            && self.snd.board.is_empty()
             && self.snd.last_ece == ack.ece
             && rtt
                 .zip(self.rtt.min())

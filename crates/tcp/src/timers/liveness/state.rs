@@ -1,8 +1,6 @@
 //! Liveness state of a connection.
 
-use lowtide_units::{Duration, Instant};
-
-use crate::settings::config::Config;
+use lowtide_units::Instant;
 
 /// Time of the last segment from the peer, and start of the current wait for it.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +12,6 @@ pub(crate) struct Liveness {
     /// Keep-alive probes sent since then.
     pub(super) probes: u32,
     pub(super) probe_due: bool,
-    /// Keep-alive or the user timeout is on.
-    pub(super) is_tracked: bool,
     pub(super) probed_at: Instant,
     /// Start of the wait for an ACK without progress.
     pub(super) waiting_since: Option<Instant>,
@@ -24,17 +20,14 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self {
-            last_received_at: Instant::ZERO,
-            probes: 0,
-            probed_at: Instant::ZERO,
-            probe_due: false,
-            is_tracked: config.keep_alive || config.user_timeout != Duration::ZERO,
-            waiting_since: None,
-            una: 0,
-        }
-    }
+    pub(crate) const NEW: Self = Self {
+        last_received_at: Instant::ZERO,
+        probes: 0,
+        probed_at: Instant::ZERO,
+        probe_due: false,
+        waiting_since: None,
+        una: 0,
+    };
 
     /// Records an acceptable segment.
     pub(crate) const fn on_segment(&mut self, now: Instant) {
