@@ -25,9 +25,9 @@ const DELIVER: u64 = 1;
 const TIMEOUT: u64 = 2;
 
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Node {
-    // In order of use: fields that every segment touches first, rare ones last.
+    // A segment touches the first cache line, up to the slots of the endpoint.
     digest: Digest,
     pub(crate) address: IpAddr,
     /// The class of the packets that it sends.
@@ -41,6 +41,7 @@ pub(crate) struct Node {
     pub(crate) sends_directly: bool,
     /// The global number of the host.
     pub(crate) number: u32,
+    pub(crate) endpoint: Endpoint,
     pub(crate) calibration: Calibration,
     /// The ticks of its timers, unless they are exact.
     pub(crate) timer_tick: Option<Box<TimerTick>>,
@@ -48,7 +49,6 @@ pub(crate) struct Node {
     pub(crate) stack_in: Option<Box<DelayLine<Delivery>>>,
     pub(crate) aggregator: Option<Box<Aggregator>>,
     pub(crate) clock: Clock,
-    pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     /// TSQ limit: a connection with this much data in the NIC's queue is not asked for more.
     pub(crate) tsq_limit: Option<Bytes>,

@@ -135,7 +135,9 @@ const ISN_INCREMENT: u64 = 1 << 16;
 
 /// All connections of one host.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Endpoint {
+    // Most segments need only the slots.
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     table: BTreeMap<FourTuple, ConnId>,

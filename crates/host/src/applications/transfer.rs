@@ -50,7 +50,7 @@ impl World<'_> {
         let handle = self.handles.row(side);
         // The connection may have ended before this write, perhaps by a later one with the same
         // four-tuple.
-        let Some(id) = handle.conn else { return };
+        let Some(id) = handle.conn.id() else { return };
         let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
         let writer = self.writers.row_mut(index).as_mut().expect("only a writer schedules a write");

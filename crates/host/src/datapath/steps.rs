@@ -14,7 +14,7 @@ use super::bucket::{DelayedPacket, Pacer};
 use super::drive::{envelope, rearm};
 use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
-use crate::app::ConnSide;
+use crate::app::{ConnSide, OpenConn};
 use crate::applications::transfer::{FlowChange, poll_flow};
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
@@ -92,7 +92,7 @@ impl World<'_> {
             let side = ConnSide::from_index(packet.src_conn);
             tracer.sent(now, side, &packet.segment, self.net.last_trace_id());
         }
-        let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn;
+        let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn.id();
         // The connection may have ended since it sent the packet.
         if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
             && let Some(conn) = node.endpoint.conn(conn)
@@ -125,7 +125,7 @@ impl World<'_> {
         self.counts.segments += 1;
         let handle = self.handles.row_mut(side);
         let remote = address(packet.src.0);
-        let steered = handle.conn.and_then(|id| {
+        let steered = handle.conn.id().and_then(|id| {
             let conn = node.endpoint.steered(id, remote, segment)?;
             Some((id, conn))
         });
@@ -266,7 +266,7 @@ impl World<'_> {
         }
         if self.delays.tracks(side) {
             // A packet may arrive before its connection is open, or after its end.
-            let conn = self.handles.row(side).conn.and_then(|id| node.endpoint.conn(id));
+            let conn = self.handles.row(side).conn.id().and_then(|id| node.endpoint.conn(id));
             self.delays.on_data(side, delivery, conn.as_deref());
         }
         let Some(aggregator) = &mut node.aggregator else {
@@ -322,7 +322,7 @@ impl World<'_> {
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
-        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn.id();
         let arrival = on_segment(now, node, packet, steered);
         self.handle_arrival(now, host, packet, arrival, sched);
     }
@@ -358,7 +358,7 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                self.handles.row_mut(named).conn = Some(id);
+                self.handles.row_mut(named).conn = OpenConn::new(id);
                 self.nodes.row_mut(host).set_side(id, named);
                 self.drive_conn(now, named, id, sched);
             }

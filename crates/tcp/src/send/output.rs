@@ -59,8 +59,7 @@ impl Connection {
         }
         if self.snd.board.is_empty() && !self.snd.has_unsent() && self.rcv.must_ack_now() {
             // Nothing but the ACK, as at a receiver.
-            self.snd.window_probe_due = false;
-            self.set_app_limited();
+            self.set_idle();
             self.pure_ack(now, out);
             return true;
         }
@@ -269,7 +268,8 @@ impl Connection {
             return None;
         }
         let (mut len, mut segments) = (len, 1);
-        if ca_open && self.quota_applies() {
+        let in_order = !self.snd.episode.in_recovery() && self.snd.episode.dup_acks() == 0;
+        if in_order && self.quota_applies() {
             if len == mss {
                 let data = available.min(window);
                 if burst > 1 && self.header_repeats() {
@@ -300,7 +300,7 @@ impl Connection {
     }
 
     /// True if the next send decision depends only on data and windows, which each segment reduces
-    /// by its length.
+    /// by its length. A reduction by PRR permits a number of bytes, as a window does.
     fn quota_applies(&self) -> bool {
         self.config.tso_segments <= 1 && !self.snd.tsq_throttled && self.pacing_rate().is_none()
     }

@@ -10,6 +10,8 @@ pub(crate) struct SendQuota {
     room: u32,
     /// Sending is not paced.
     pub(super) unpaced: bool,
+    /// There is no data, neither in flight nor to send, and the limit is recorded.
+    pub(super) idle: bool,
 }
 
 /// Result of [`SendQuota::check`].
@@ -24,7 +26,8 @@ pub(super) enum QuotaCheck {
 }
 
 impl SendQuota {
-    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
+    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false, idle: false };
+    pub(super) const IDLE: Self = Self { idle: true, ..Self::UNKNOWN };
 
     /// Full segments of `mss` bytes that may leave now, at least one, from `data` unsent bytes and
     /// `room` bytes of congestion window. A segment with the last byte counts only if it is the
@@ -42,7 +45,8 @@ impl SendQuota {
         // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
         // again.
         let most = u64::from(u32::MAX);
-        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
+        let (data, room) = (data.min(most - mss) as u32, room.min(most) as u32);
+        Self { data, room, unpaced: true, idle: false }
     }
 
     #[inline]
