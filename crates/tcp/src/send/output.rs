@@ -63,23 +63,25 @@ impl Connection {
             self.pure_ack(now, out);
             return true;
         }
-        let next = self.snd.quota.check(self.snd.mss);
-        if next == QuotaCheck::FullSegment && self.state.can_send() {
-            self.snd.quota.consume(self.snd.mss);
-            self.timers.stop_persist();
-            self.new_data(now, u64::from(self.snd.mss), 1, false, out);
-            return true;
-        }
-        if next == QuotaCheck::CwndLimited && self.state.can_send() {
-            self.set_cwnd_limited();
-        } else if self.state.can_send()
-            && let Some(plan) = self.plan(now, burst)
-        {
-            match plan {
-                Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin, out),
-                rare => *out = self.execute(now, &rare),
+        if self.state.can_send() {
+            match self.check_quota() {
+                QuotaCheck::FullSegment => {
+                    self.send_from_quota(now, burst, out);
+                    return true;
+                }
+                QuotaCheck::CwndLimited => self.set_cwnd_limited(),
+                QuotaCheck::Unknown => {
+                    if let Some(plan) = self.plan(now) {
+                        match plan {
+                            Plan::New { len, segments, fin } => {
+                                self.new_data(now, len, segments, fin, out);
+                            }
+                            rare => *out = self.execute(now, &rare),
+                        }
+                        return true;
+                    }
+                }
             }
-            return true;
         }
         if self.rcv.must_ack_now() {
             self.pure_ack(now, out);
@@ -137,7 +139,43 @@ impl Connection {
         }
     }
 
-    fn plan(&mut self, now: Instant, burst: u32) -> Option<Plan> {
+    /// Checks the quota, and computes it first in the usual case: data is in flight, nothing is being
+    /// repaired, and only windows limit the sender. These are the steps of [`Self::plan`] that have
+    /// an effect then.
+    #[inline]
+    fn check_quota(&mut self) -> QuotaCheck {
+        let mss = self.snd.mss;
+        let check = self.snd.quota.check(mss);
+        if check != QuotaCheck::Unknown {
+            return check;
+        }
+        let snd = &self.snd;
+        let usual = !snd.board.is_empty()
+            && !snd.window_probe_due
+            && !snd.episode.in_recovery()
+            && snd.episode.dup_acks() == 0
+            && !snd.recovery_ext.as_ref().is_some_and(|ext| ext.probe_is_due())
+            && self.quota_applies();
+        if usual {
+            let data = snd.available().min(snd.usable_window());
+            let in_flight = snd.board.pipe();
+            let room = self.send_window(in_flight).saturating_sub(in_flight);
+            self.snd.quota = SendQuota::new(mss, data, room);
+        }
+        self.snd.quota.check(mss)
+    }
+
+    /// Sends full segments that the quota permits.
+    #[inline]
+    fn send_from_quota(&mut self, now: Instant, burst: u32, out: &mut Transmit) {
+        let mss = self.snd.mss;
+        let most = if self.header_repeats() { burst } else { 1 };
+        let segments = self.snd.quota.take(mss, most);
+        self.timers.stop_persist();
+        self.new_data(now, u64::from(segments) * u64::from(mss), segments, false, out);
+    }
+
+    fn plan(&mut self, now: Instant) -> Option<Plan> {
         if core::mem::take(&mut self.snd.window_probe_due)
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
@@ -157,12 +195,12 @@ impl Connection {
             self.set_app_limited();
             return None;
         }
-        let plan = self.plan_unpaced(now, burst);
+        let plan = self.plan_unpaced(now);
         self.arm_persist(now, plan.is_some());
         if plan.is_some() && self.pacing_defers(now) { None } else { plan }
     }
 
-    fn plan_unpaced(&mut self, now: Instant, burst: u32) -> Option<Plan> {
+    fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
         let ca_open = self.in_ca_open();
         let (cwnd, in_flight) = if ca_open {
             (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
@@ -181,7 +219,7 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let plan = self.plan_new(now, burst, cwnd, in_flight, ca_open);
+        let plan = self.plan_new(now, cwnd, in_flight, ca_open);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
@@ -208,14 +246,7 @@ impl Connection {
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
-    fn plan_new(
-        &mut self,
-        now: Instant,
-        burst: u32,
-        cwnd: u64,
-        in_flight: u64,
-        ca_open: bool,
-    ) -> Option<Plan> {
+    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, ca_open: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
         let available = self.snd.available();
@@ -268,15 +299,10 @@ impl Connection {
             return None;
         }
         let (mut len, mut segments) = (len, 1);
-        let in_order = !self.snd.episode.in_recovery() && self.snd.episode.dup_acks() == 0;
-        if in_order && self.quota_applies() {
+        if ca_open && self.quota_applies() {
             if len == mss {
-                let data = available.min(window);
-                if burst > 1 && self.header_repeats() {
-                    segments = SendQuota::segments(self.snd.mss, data, room).min(burst);
-                    len = u64::from(segments) * mss;
-                }
-                self.snd.quota = SendQuota::after(len, mss, data, room);
+                let (data, room) = (available.min(window).saturating_sub(mss), room - mss);
+                self.snd.quota = SendQuota::new(self.snd.mss, data, room);
             }
         } else if self.config.tso_segments > 1 {
             if self.config.tso_defer > 0

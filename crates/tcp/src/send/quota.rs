@@ -29,23 +29,14 @@ impl SendQuota {
     pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false, idle: false };
     pub(super) const IDLE: Self = Self { idle: true, ..Self::UNKNOWN };
 
-    /// Full segments of `mss` bytes that may leave now, at least one, from `data` unsent bytes and
-    /// `room` bytes of congestion window. A segment with the last byte counts only if it is the
-    /// first.
+    /// The quota for unpaced full segments of `mss` bytes, from `data` unsent bytes that fit the
+    /// peer's window and `room` bytes of congestion window.
     #[inline]
-    pub(super) fn segments(mss: u32, data: u64, room: u64) -> u32 {
-        let bytes = data.saturating_sub(1).min(room).min(u64::from(u32::MAX)) as u32;
-        bytes.checked_div(mss).unwrap_or(0).max(1)
-    }
-
-    /// The quota after `sent` bytes of unpaced full segments of `mss` bytes, from `data` unsent
-    /// bytes and `room` bytes of congestion window.
-    pub(super) fn after(sent: u64, mss: u64, data: u64, room: u64) -> Self {
-        let (data, room) = (data.saturating_sub(sent + 1), room.saturating_sub(sent));
+    pub(super) fn new(mss: u32, data: u64, room: u64) -> Self {
         // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
         // again.
-        let most = u64::from(u32::MAX);
-        let (data, room) = (data.min(most - mss) as u32, room.min(most) as u32);
+        let (data, room) = (data.saturating_sub(1), room.min(u64::from(u32::MAX)) as u32);
+        let data = data.min(u64::from(u32::MAX - mss)) as u32;
         Self { data, room, unpaced: true, idle: false }
     }
 
@@ -60,10 +51,16 @@ impl SendQuota {
         }
     }
 
-    /// Uses the quota for one full segment.
+    /// Uses the quota for full segments, at most `most` and at least one, which it must permit.
+    /// Returns their number.
     #[inline]
-    pub(super) const fn consume(&mut self, mss: u32) {
-        self.data -= mss;
-        self.room -= mss;
+    pub(super) fn take(&mut self, mss: u32, most: u32) -> u32 {
+        let mut segments = 1;
+        if most > 1 {
+            segments = (self.data.min(self.room) / mss.max(1)).clamp(1, most);
+        }
+        self.data -= segments * mss;
+        self.room -= segments * mss;
+        segments
     }
 }
