@@ -185,8 +185,8 @@ impl ConnProgress {
         if self.server_sends { (client.peer(), self.server) } else { (client, self.client) }
     }
 
-    /// Records that everything below `upto` was delivered to the receiving application. Returns true
-    /// if nothing is left to wait for, for the first time.
+    /// Records that everything below `upto` was delivered to the receiving application. Returns
+    /// true once: when nothing is left to wait for.
     #[inline]
     pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) -> bool {
         self.delivered = upto;

@@ -176,10 +176,9 @@ impl Connection {
     /// As [`Self::poll_transmit`], but writes to `out`, which saves a copy. False if there is
     /// nothing to send now; `out` is then unspecified.
     ///
-    /// `burst`: full segments that the driver takes in one [`Transmit`] if the congestion window
-    /// permits all of them now, beside segmentation offload. They equal those of as many calls.
-    /// More than one saves time. The driver must then send them at once, and hold nothing back
-    /// between them.
+    /// `burst` is the largest number of full segments that the driver takes in one [`Transmit`]
+    /// without segmentation offload. They equal the segments of as many calls. With more than one
+    /// the driver must send all of them now ([`Transmit::cut_first`]).
     #[doc(hidden)]
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, burst: u32, out: &mut Transmit) -> bool {
@@ -219,8 +218,8 @@ impl Connection {
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// As [`Self::poll_timeout`], but `None` unless it is before `armed`, for which the driver has a
-    /// timer already. Usually one comparison.
+    /// As [`Self::poll_timeout`], but `None` unless it is before `armed`, the time of the driver's
+    /// pending timer. Usually compares and computes nothing.
     #[doc(hidden)]
     #[inline]
     pub fn poll_timeout_before(&mut self, armed: Instant) -> Option<Instant> {
@@ -231,7 +230,7 @@ impl Connection {
         if maybe { self.timeout_before(armed) } else { None }
     }
 
-    #[inline(never)]
+    #[cold]
     fn timeout_before(&mut self, armed: Instant) -> Option<Instant> {
         self.timers.update_earliest();
         self.poll_timeout().filter(|at| *at < armed)

@@ -70,7 +70,7 @@ pub(crate) struct FlowChange {
     pub(crate) closed: bool,
 }
 
-/// Handles the events of a flow's connection.
+/// Handles the events of a flow's connection, of which there is at least one.
 #[inline]
 pub(crate) fn poll_flow(
     now: Instant,

@@ -1,6 +1,7 @@
 //! Handling of a changed connection: events to its application, transmission, timer.
 //!
-//! Every segment takes this path, so host, connection and driver state are looked up once.
+//! Most segments of flows take a shorter path, which does the same without stages, query clients,
+//! writers and observers: `World::deliver` (`steps.rs`).
 
 use std::hint::cold_path;
 
@@ -41,7 +42,7 @@ impl World<'_> {
         let handle = self.handles.row_mut(side);
         let node = self.nodes.row_mut(handle.host);
         let conn = connection(&mut node.endpoint, id);
-        if !answers {
+        if !answers && conn.has_events() {
             change = poll_flow(now, side, self.warmup_end, conn, progress);
         }
         // Only a flow that is written over time has a writer.
@@ -120,7 +121,6 @@ impl World<'_> {
 
     /// Ends a flow or its connection, after its last packets were sent.
     #[cold]
-    #[inline(never)]
     pub(super) fn on_flow_change(
         &mut self,
         now: Instant,
@@ -182,7 +182,6 @@ fn apply_tsq(
 
 /// Resumes a writer that waits for acknowledgements.
 #[cold]
-#[inline(never)]
 fn resume(
     now: Instant,
     number: u32,
@@ -197,7 +196,6 @@ fn resume(
 
 /// Records the sender state of the connection.
 #[cold]
-#[inline(never)]
 fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
     tracer.on_sender_state(now, side, conn);
 }

@@ -23,7 +23,7 @@ use crate::results::ecn_counters::CountSegments as _;
 use crate::tables::{Table, missing};
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
-/// Segments that a connection may send at once. Only the transmission's length field bounds it.
+/// Segments that a connection may send at once. The congestion window usually permits fewer.
 const MAX_BURST: u32 = 1 << 10;
 
 impl World<'_> {
@@ -102,7 +102,7 @@ impl World<'_> {
     }
 
     /// Handles a packet that arrived from the line. Host, connection and driver state are looked up
-    /// once.
+    /// once. The steps after TCP are those of [`Self::drive_conn`] that every host and flow has.
     #[inline(never)]
     pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
         let HostId(host) = arrived.host;
@@ -403,7 +403,6 @@ fn on_segment(now: Instant, node: &mut Node, packet: &Packet, hint: Option<ConnI
 /// Queues an outgoing packet of that host in the stack, or else in burst control; it must have one
 /// of them. `fresh` for the first packet of a burst.
 #[cold]
-#[inline(never)]
 pub(crate) fn enqueue_delayed(
     now: Instant,
     host: u32,

@@ -308,8 +308,8 @@ impl Connection {
         }
     }
 
-    /// Begins a PRR reduction after ECN reduced the window, by an ACK that delivered so much. After a timeout, and with nothing in
-    /// flight, there is nothing to spread.
+    /// Begins a PRR reduction after ECN reduced the window; the ACK delivered `delivered_bytes`.
+    /// After a timeout, and with nothing in flight, there is nothing to spread.
     #[inline(never)]
     pub(crate) fn begin_ecn_reduction(&mut self, delivered_bytes: u64) {
         let spreads = self.config.reduction == Reduction::Prr
@@ -329,8 +329,7 @@ impl Connection {
         }
     }
 
-    /// Updates PRR for an ACK that acknowledged and delivered so much. `safe`: see
-    /// [`PrrAck::safe`].
+    /// Updates PRR for an ACK. [`PrrAck`] describes `safe`.
     #[inline(never)]
     pub(crate) fn update_prr(
         &mut self,

@@ -17,6 +17,7 @@ use crate::event::SegmentError;
 use crate::loss::recovery::Acked;
 use decode::DecodedAck;
 use loss::LossUpdate;
+use scoreboard::Delivery;
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `newer_timestamp`: its
@@ -96,7 +97,13 @@ impl Connection {
             has_sack: false,
             ece: seg.flags.contains(Flags::ECE),
         };
-        let delivery = self.delivery_before();
+        let in_flight = self.snd.board.flight_size();
+        let delivery = Delivery {
+            newly_sacked: false,
+            prior_in_flight: in_flight,
+            prior_flight_size: in_flight,
+            was_reducing: self.snd.prr().is_some(),
+        };
         let mut acked = Acked::default();
         self.ack_fast_path(now, upto, &mut acked);
         let feedback = self.decode_feedback(seg, ack, &acked);

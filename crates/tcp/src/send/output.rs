@@ -139,9 +139,9 @@ impl Connection {
         }
     }
 
-    /// Checks the quota, and computes it first in the usual case: data is in flight, nothing is being
-    /// repaired, and only windows limit the sender. These are the steps of [`Self::plan`] that have
-    /// an effect then.
+    /// Checks the quota, and computes it first in the usual case: data is in flight, nothing is
+    /// being repaired, and only windows limit the sender. These are the steps of [`Self::plan`]
+    /// that have an effect then.
     #[inline]
     fn check_quota(&mut self) -> QuotaCheck {
         let mss = self.snd.mss;

@@ -32,19 +32,11 @@ impl Connection {
         ack: DecodedAck,
         acked: &mut Acked,
     ) -> Delivery {
-        let before = self.delivery_before();
-        Delivery { newly_sacked: self.ack_slow_path(now, seg, ack.upto, acked), ..before }
-    }
-
-    /// The state before an ACK.
-    #[inline]
-    pub(super) fn delivery_before(&self) -> Delivery {
-        Delivery {
-            newly_sacked: false,
-            prior_in_flight: self.snd.board.pipe(),
-            prior_flight_size: self.snd.board.flight_size(),
-            was_reducing: self.snd.prr().is_some(),
-        }
+        let (prior_in_flight, prior_flight_size) =
+            (self.snd.board.pipe(), self.snd.board.flight_size());
+        let was_reducing = self.snd.prr().is_some();
+        let newly_sacked = self.ack_slow_path(now, seg, ack.upto, acked);
+        Delivery { newly_sacked, prior_in_flight, prior_flight_size, was_reducing }
     }
 
     /// No loss is suspected or being repaired and the scoreboard is plain: an ACK that advances
