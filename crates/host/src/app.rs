@@ -62,8 +62,8 @@ impl ConnSide {
 pub(crate) struct ConnHandle {
     /// Its host, or [`REMOTE_HOST`].
     pub(crate) host: u32,
-    /// Its connection id at that host; `None` before the open and after the release.
-    pub(crate) conn: Option<ConnId>,
+    /// Its connection at that host.
+    pub(crate) conn: OpenConn,
     /// Time of its pending timer event; far future without one.
     pub(crate) armed: Instant,
     /// Its state when it was released.
@@ -75,7 +75,25 @@ pub(crate) struct ConnHandle {
 impl ConnHandle {
     /// Returns a side at `host` that is not open.
     pub(crate) const fn at(host: u32) -> Self {
-        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None, tsq: None }
+        Self { host, conn: OpenConn::NONE, armed: Instant::FAR_FUTURE, last: None, tsq: None }
+    }
+}
+
+/// The connection id of a side; none before the open and after the release. Four bytes, so that a
+/// cache line holds two whole handles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OpenConn(u32);
+
+impl OpenConn {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    pub(crate) const fn new(ConnId(id): ConnId) -> Self {
+        Self(id)
+    }
+
+    #[inline]
+    pub(crate) const fn id(self) -> Option<ConnId> {
+        if self.0 == Self::NONE.0 { None } else { Some(ConnId(self.0)) }
     }
 }
 
@@ -91,9 +109,9 @@ impl Row for ConnHandle {
 
 /// The progress of one connection.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct ConnProgress {
-    // In order of use: fields that every segment touches first, rare ones last.
+    // A segment touches the first cache line, and the second one after the warm-up.
     /// True for a query connection: the server sends the data. Otherwise the client does.
     pub(crate) server_sends: bool,
     /// The class of its packets; `None` for that of the sending host.
@@ -102,11 +120,6 @@ pub(crate) struct ConnProgress {
     pub(crate) group: u16,
     pub(crate) failed: Option<CloseReason>,
     pub(crate) ports: (u16, u16),
-    /// Bytes of data; `None` if unlimited.
-    pub(crate) size: Option<Bytes>,
-    pub(crate) delivered: u64,
-    pub(crate) delivered_at: Option<Instant>,
-    pub(crate) ecn_counters: EcnCounters,
     /// Its global number. Connections are renumbered within a shard.
     pub(crate) number: u32,
     /// Its index at the other end; differs from its own only across shards.
@@ -115,11 +128,16 @@ pub(crate) struct ConnProgress {
     pub(crate) client: u32,
     /// The server host.
     pub(crate) server: u32,
+    /// Bytes of data; `None` if unlimited.
+    pub(crate) size: Option<Bytes>,
+    pub(crate) delivered: u64,
+    /// Bytes delivered during the warm-up.
+    pub(crate) delivered_in_warmup: u64,
+    pub(crate) ecn_counters: EcnCounters,
     /// Time when the application opens it, jitter included; far future if no query has used it.
     pub(crate) start: Instant,
     pub(crate) established: Option<Instant>,
-    /// Bytes delivered during the warm-up.
-    pub(crate) delivered_in_warmup: u64,
+    pub(crate) delivered_at: Option<Instant>,
 }
 
 impl Row for ConnProgress {
@@ -167,8 +185,10 @@ impl ConnProgress {
         if self.server_sends { (client.peer(), self.server) } else { (client, self.client) }
     }
 
-    /// Records that everything below `upto` was delivered to the receiving application.
-    pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) {
+    /// Records that everything below `upto` was delivered to the receiving application. Returns
+    /// true once: when nothing is left to wait for.
+    #[inline]
+    pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) -> bool {
         self.delivered = upto;
         if now < warm {
             cold_path();
@@ -176,8 +196,11 @@ impl ConnProgress {
         }
         if self.size.is_some_and(|s| upto >= s.as_u64()) {
             cold_path();
+            let was_over = self.is_over();
             self.delivered_at.get_or_insert(now);
+            return !was_over;
         }
+        false
     }
 
     /// Returns true if there is nothing left to wait for.

@@ -25,9 +25,9 @@ const DELIVER: u64 = 1;
 const TIMEOUT: u64 = 2;
 
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Node {
-    // In order of use: fields that every segment touches first, rare ones last.
+    // A segment touches the first cache line, up to the slots of the endpoint.
     digest: Digest,
     pub(crate) address: IpAddr,
     /// The class of the packets that it sends.
@@ -35,8 +35,13 @@ pub(crate) struct Node {
     // Stages that most hosts do not have take one pointer each.
     /// There is an outgoing stack delay or a bucket.
     pub(crate) delays_output: bool,
+    /// Packets pass from the line to TCP without stages, and no one reads a stamp.
+    pub(crate) receives_directly: bool,
+    /// Packets pass from TCP to the NIC at once, no one reads a stamp, and timers are exact.
+    pub(crate) sends_directly: bool,
     /// The global number of the host.
     pub(crate) number: u32,
+    pub(crate) endpoint: Endpoint,
     pub(crate) calibration: Calibration,
     /// The ticks of its timers, unless they are exact.
     pub(crate) timer_tick: Option<Box<TimerTick>>,
@@ -44,7 +49,6 @@ pub(crate) struct Node {
     pub(crate) stack_in: Option<Box<DelayLine<Delivery>>>,
     pub(crate) aggregator: Option<Box<Aggregator>>,
     pub(crate) clock: Clock,
-    pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     /// TSQ limit: a connection with this much data in the NIC's queue is not asked for more.
     pub(crate) tsq_limit: Option<Bytes>,
@@ -98,16 +102,27 @@ impl Node {
         let clock = Clock::new(&setup.clock, run_seed, id);
         let nic = &setup.nic;
         let coalesces = nic.moderation > Duration::ZERO;
+        let calibration = Calibration::new(&setup.clock);
+        // An unused stamp without random draws is skipped.
+        let stamps = !clock.is_exact() || !calibration.is_off();
+        let timer_tick = TimerTick::new(setup.clock.timer_tick, run_seed, id).map(Box::new);
+        let delays_output = !nic.stack.send.is_none() || nic.bucket.is_some();
+        let has_stage = coalesces || !nic.stack.receive.is_none() || nic.aggregation.is_some();
         Self {
             endpoint,
             config,
             address: address(index),
             number: index,
             class: setup.class,
+            receives_directly: !has_stage && !stamps,
+            sends_directly: !delays_output
+                && !stamps
+                && nic.tsq_limit.is_none()
+                && timer_tick.is_none(),
             clock,
-            calibration: Calibration::new(&setup.clock),
-            timer_tick: TimerTick::new(setup.clock.timer_tick, run_seed, id).map(Box::new),
-            delays_output: !nic.stack.send.is_none() || nic.bucket.is_some(),
+            calibration,
+            timer_tick,
+            delays_output,
             tsq_limit: nic.tsq_limit,
             stack_out: DelayLine::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
@@ -135,11 +150,6 @@ impl Node {
             missing("connections of a host", id.0)
         };
         *side
-    }
-
-    /// Returns true if there is no stage between the line and TCP.
-    pub(crate) const fn receives_directly(&self) -> bool {
-        self.coalescer.is_none() && self.stack_in.is_none() && self.aggregator.is_none()
     }
 
     /// Returns true if a segment must be stamped on arrival: an unused stamp without random draws

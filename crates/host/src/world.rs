@@ -8,7 +8,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
-use crate::app::{ConnHandle, ConnProgress, ConnSide, SERVER_PORT};
+use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, SERVER_PORT};
 use crate::applications::query_clients::QueryClients;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
@@ -210,7 +210,7 @@ impl<'a> World<'a> {
         let opened = node.endpoint.connect(now, node.address, 0, remote, SERVER_PORT, config);
         let id = opened.ok()?;
         progress.ports.0 = connection(&mut node.endpoint, id).ports().0;
-        handle.conn = Some(id);
+        handle.conn = OpenConn::new(id);
         node.set_side(id, side);
         if let Some(tracer) = &mut self.tracer {
             tracer.opened();
@@ -229,14 +229,14 @@ impl<'a> World<'a> {
     /// that does not have it. A later connection with the same four-tuple may have ended it.
     pub(crate) fn open_conn(&mut self, side: ConnSide) -> Option<(ConnId, &mut Connection)> {
         let handle = self.handles.row(side);
-        let id = handle.conn?;
+        let id = handle.conn.id()?;
         Some((id, self.nodes.row_mut(handle.host).endpoint.conn(id)?))
     }
 
     /// Returns the current state of a connection side, or its state at release.
     pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
         let handle = self.handles.row(side);
-        if handle.conn.is_none() {
+        if handle.conn == OpenConn::NONE {
             return handle.last.as_deref().copied();
         }
         self.open_conn(side).map(|(_, conn)| conn.info())
@@ -253,7 +253,7 @@ impl<'a> World<'a> {
         handle.armed = Instant::FAR_FUTURE;
         // The connection may have ended since it set the timer, perhaps by a later one with the
         // same four-tuple.
-        let Some(id) = handle.conn else { return };
+        let Some(id) = handle.conn.id() else { return };
         let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
         let due = match &node.timer_tick {
@@ -298,7 +298,7 @@ impl<'a> World<'a> {
         let node = self.nodes.row_mut(handle.host);
         handle.last = Some(Box::new(connection(&mut node.endpoint, id).info()));
         node.endpoint.release(now, id);
-        handle.conn = None;
+        handle.conn = OpenConn::NONE;
         handle.tsq = None;
     }
 
@@ -310,7 +310,7 @@ impl<'a> World<'a> {
             let side = self.sampler.senders[i];
             // Only open connections are sampled.
             let handle = self.handles.row(side);
-            let Some(id) = handle.conn else { continue };
+            let Some(id) = handle.conn.id() else { continue };
             if let Some(conn) = self.nodes.row_mut(handle.host).endpoint.conn(id) {
                 self.sampler.sample_sender(now, side.flow() as u32, conn);
             }

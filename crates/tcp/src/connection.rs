@@ -43,6 +43,8 @@ pub struct Connection {
     pub(crate) receive_only: bool,
     /// SACK was negotiated.
     pub(crate) sack_ok: bool,
+    /// Keep-alive or the user timeout is on.
+    pub(crate) tracks_liveness: bool,
     /// Reason for the close.
     pub(crate) close_reason: CloseReason,
     pub(crate) ip: IpVersion,
@@ -103,6 +105,7 @@ impl Connection {
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
             liveness: Liveness::NEW,
+            tracks_liveness: Self::wants_liveness(&config),
             retries: Retries::default(),
             last_departure: None,
             next_id: 0,
@@ -128,10 +131,14 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        match self.header_prediction(now, seg) {
-            Some(accepted) => Ok(accepted),
-            None => self.handle_segment_slow(now, seg),
+        if self.receive_only && self.snd.sent_nothing() {
+            if let Some(accepted) = self.header_prediction(now, seg) {
+                return Ok(accepted);
+            }
+        } else if self.ack_prediction(now, seg) {
+            return Ok(Accepted::default());
         }
+        self.handle_segment_slow(now, seg)
     }
 
     #[inline(never)]
@@ -163,24 +170,33 @@ impl Connection {
     /// The next segments to send; `None` if there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let mut transmit = Transmit::default();
-        self.poll_transmit_into(now, &mut transmit).then_some(transmit)
+        self.poll_transmit_into(now, 1, &mut transmit).then_some(transmit)
     }
 
     /// As [`Self::poll_transmit`], but writes to `out`, which saves a copy. False if there is
     /// nothing to send now; `out` is then unspecified.
+    ///
+    /// `burst` is the largest number of full segments that the driver takes in one [`Transmit`]
+    /// without segmentation offload. They equal the segments of as many calls. With more than one
+    /// the driver must send all of them now ([`Transmit::cut_first`]).
     #[doc(hidden)]
     #[inline]
-    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
-        let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, out);
+    pub fn poll_transmit_into(&mut self, now: Instant, burst: u32, out: &mut Transmit) -> bool {
+        let sends = !self.nothing_to_send() && self.poll_transmit_slow(now, burst, out);
         self.track_unacked(now);
         sends
     }
 
     /// As [`Self::poll_transmit_into`], with all checks.
     #[inline]
-    pub(crate) fn poll_transmit_slow(&mut self, now: Instant, out: &mut Transmit) -> bool {
+    pub(crate) fn poll_transmit_slow(
+        &mut self,
+        now: Instant,
+        burst: u32,
+        out: &mut Transmit,
+    ) -> bool {
         let released = self.rcv.released_by_timer();
-        let sends = self.next_transmit(now, out);
+        let sends = self.next_transmit(now, burst, out);
         if released && sends {
             cold_path();
             out.delack_timeout = !self.rcv.released_by_timer();
@@ -196,24 +212,46 @@ impl Connection {
     }
 
     /// Deadline for [`Self::handle_timeout`]; `None` for never.
-    #[expect(clippy::inline_always, reason = "every segment takes this path")]
-    #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.poll_timers().unwrap_or(Instant::FAR_FUTURE);
         let at = self.poll_pacer().map_or(at, |paced| at.min(paced));
         (at < Instant::FAR_FUTURE).then_some(at)
     }
 
+    /// As [`Self::poll_timeout`], but `None` unless it is before `armed`, the time of the driver's
+    /// pending timer. Usually compares and computes nothing.
+    #[doc(hidden)]
+    #[inline]
+    pub fn poll_timeout_before(&mut self, armed: Instant) -> Option<Instant> {
+        let maybe = self.timers.may_precede(armed)
+            || self.rcv.ack_deadline() < armed
+            || self.snd.pacing_is_blocked()
+            || self.tracks_liveness;
+        if maybe { self.timeout_before(armed) } else { None }
+    }
+
+    #[cold]
+    fn timeout_before(&mut self, armed: Instant) -> Option<Instant> {
+        self.timers.update_earliest();
+        self.poll_timeout().filter(|at| *at < armed)
+    }
+
     /// As [`Self::poll_timeout`] without pacing, for drivers with coarse timers.
-    #[expect(clippy::inline_always, reason = "every segment takes this path")]
-    #[inline(always)]
+    #[inline]
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
-        if self.tracks_liveness() {
+        if self.tracks_liveness {
             cold_path();
             at = at.min(self.liveness_deadline());
         }
         (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// True if [`Self::poll_event`] returns an event.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn has_events(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// The next event for the application.
@@ -260,6 +298,20 @@ impl Connection {
         if self.rcv.read(n) && self.state.can_receive() {
             self.rcv.schedule_ack_now();
         }
+    }
+
+    /// If the only event is [`Event::Readable`], and the peer has not closed: takes it and reads
+    /// everything. Returns one past the last byte.
+    #[doc(hidden)]
+    #[inline]
+    pub fn read_all(&mut self) -> Option<u64> {
+        if self.rcv.has_fin() || !self.pending.take_only(EventKind::Readable) {
+            return None;
+        }
+        if self.rcv.read_all() && self.state.can_receive() {
+            self.rcv.schedule_ack_now();
+        }
+        Some(self.rcv.nxt())
     }
 
     /// Closes this end: FIN follows the data already written.
@@ -334,7 +386,7 @@ impl Connection {
             && self.snd.una() > 0
             && self.retries.is_clear()
             && self.config.retries >= 2
-            && !self.tracks_liveness()
+            && !self.tracks_liveness
     }
 
     /// The counters so far.

@@ -442,6 +442,11 @@ impl EcnState {
         self.cwr_pending = false;
     }
 
+    /// The next segment with new data carries CWR.
+    pub(crate) const fn cwr_is_due(&self) -> bool {
+        self.cwr_pending
+    }
+
     /// CWR flag of a segment with new data; true once per reduction.
     pub(crate) const fn take_cwr(&mut self) -> bool {
         let owed = self.cwr_pending;

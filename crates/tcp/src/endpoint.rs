@@ -135,7 +135,9 @@ const ISN_INCREMENT: u64 = 1 << 16;
 
 /// All connections of one host.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Endpoint {
+    // Most segments need only the slots.
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     table: BTreeMap<FourTuple, ConnId>,
@@ -289,17 +291,11 @@ impl Endpoint {
         seg: &Segment,
         hint: Option<ConnId>,
     ) -> Arrival {
-        if !seg.flags.contains(Flags::SYN)
-            && let Some(id) = hint
-            && let Some(slot) = self.slot_mut(id)
-            && !slot.superseded
-            && slot.tuple.remote_port == seg.src_port
-            && slot.tuple.local_port == seg.dst_port
-            && slot.tuple.remote == remote
-            && slot.tuple.local == local
-            && slot.embryonic.is_none()
+        if let Some(id) = hint
+            && self.slot(id).is_some_and(|slot| slot.tuple.local == local)
+            && let Some(conn) = self.steered(id, remote, seg)
         {
-            return match slot.conn.handle_segment(now, seg) {
+            return match conn.handle_segment(now, seg) {
                 Ok(accepted) => Arrival::Taken(id, accepted),
                 Err(error) => {
                     cold_path();
@@ -311,6 +307,28 @@ impl Endpoint {
         let tuple =
             FourTuple { local, local_port: seg.dst_port, remote, remote_port: seg.src_port };
         self.find_and_handle(now, tuple, seg)
+    }
+
+    /// The connection `id`, if [`Self::handle_segment`] with this hint would pass `seg` to it and
+    /// nothing else would change. A driver that calls the connection itself looks it up only once.
+    /// The host has one address.
+    #[doc(hidden)]
+    #[inline]
+    pub fn steered(
+        &mut self,
+        id: ConnId,
+        remote: IpAddr,
+        seg: &Segment,
+    ) -> Option<&mut Connection> {
+        let slot = self.slot_mut(id)?;
+        let tuple = &slot.tuple;
+        let takes = !seg.flags.contains(Flags::SYN)
+            && !slot.superseded
+            && slot.embryonic.is_none()
+            && tuple.remote_port == seg.src_port
+            && tuple.local_port == seg.dst_port
+            && tuple.remote == remote;
+        takes.then_some(&mut slot.conn)
     }
 
     /// [`Self::handle_segment`] by table lookup: for SYNs and for segments without a valid hint.

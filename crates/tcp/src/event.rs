@@ -77,6 +77,22 @@ impl PendingEvents {
         self.0 |= kind as u8;
     }
 
+    /// No event is pending.
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Removes the event if it is the only one. Returns whether it was.
+    #[inline]
+    pub(crate) const fn take_only(&mut self, kind: EventKind) -> bool {
+        let only = self.0 == kind as u8;
+        if only {
+            self.0 = 0;
+        }
+        only
+    }
+
     /// Removes and returns the first event.
     #[inline]
     pub(crate) const fn take(&mut self) -> Option<EventKind> {

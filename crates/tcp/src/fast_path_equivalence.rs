@@ -2,7 +2,8 @@
 //! takes only the slow path. Both must show equal state at every step.
 //!
 //! The fast paths are header prediction ([`Connection::handle_segment`]), the ACK fast path, the
-//! receive-only end, the send quota, and the header that repeats fields of the last one.
+//! receive-only end, the send quota, bursts of several segments, and the header that repeats fields
+//! of the last one.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -60,6 +61,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Pair {
     /// It takes only the slow path.
     slow_path_only: bool,
+    /// Segments that its driver takes at once.
+    burst: u32,
     config: Arc<Config>,
     now: Instant,
     ends: [Option<Connection>; 2],
@@ -67,11 +70,12 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(config: &Arc<Config>, slow_path_only: bool) -> Self {
+    fn new(config: &Arc<Config>, slow_path_only: bool, burst: u32) -> Self {
         let client =
             Connection::connect(Arc::clone(config), 1, 2, SeqNum::new(u32::MAX - 9_000), 5);
         let (ends, line) = ([Some(client), None], [VecDeque::new(), VecDeque::new()]);
-        Self { slow_path_only, config: Arc::clone(config), now: Instant::ZERO, ends, line }
+        let (config, now) = (Arc::clone(config), Instant::ZERO);
+        Self { slow_path_only, burst, config, now, ends, line }
     }
 
     /// Clears the state that the fast paths depend on.
@@ -159,16 +163,19 @@ impl Pair {
                 self.force_slow_path(side);
                 let Some(conn) = &mut self.ends[side] else { break };
                 let sends = if slow_path_only {
-                    conn.poll_transmit_slow(now, &mut out)
+                    conn.poll_transmit_slow(now, 1, &mut out)
                 } else {
-                    conn.poll_transmit_into(now, &mut out)
+                    conn.poll_transmit_into(now, self.burst, &mut out)
                 };
                 conn.track_unacked(now);
                 if !sends {
                     break;
                 }
-                seen.push(format!("{out:?}"));
-                self.line[side].extend((0..out.segments).map(|i| out.segment(i)));
+                for i in 0..out.segments {
+                    let released = out.delack_timeout;
+                    seen.push(format!("{:?} {:?} {released}", out.segment(i), out.stream_of(i)));
+                    self.line[side].push_back(out.segment(i));
+                }
             }
             let Some(conn) = &self.ends[side] else { continue };
             seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
@@ -214,10 +221,11 @@ proptest! {
     fn the_fast_paths_equal_the_slow_path(
         config in config(),
         bytes in 0..200_000_u64,
+        burst in prop_oneof![Just(1), 2..20_u32],
         steps in prop::collection::vec(step(), 1..500),
     ) {
         let config = Arc::new(config);
-        let (mut short, mut long) = (Pair::new(&config, false), Pair::new(&config, true));
+        let (mut short, mut long) = (Pair::new(&config, false, burst), Pair::new(&config, true, 1));
         let opening = [Step::Send(0, bytes); 1];
         let handshake = [0, 1, 0].map(|side| Step::Arrive(side, false));
         for step in opening.into_iter().chain(handshake).chain(steps) {

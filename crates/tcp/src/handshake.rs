@@ -317,7 +317,7 @@ impl Connection {
         self.rcv.establish(mss, (policy.build)(values, &setup));
 
         self.snd.establish(now);
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.timers.stop_rto();
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_is_queued() { State::FinWait1 } else { State::Established };

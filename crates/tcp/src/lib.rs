@@ -189,4 +189,4 @@ pub use settings::config::{
 pub use settings::params::Params;
 pub use state::State;
 pub use switches::SwitchError as ConfigError;
-pub use transmit::{Transmit, TransmitId};
+pub use transmit::{SegmentCut, Transmit, TransmitId};

@@ -1,6 +1,8 @@
 //! The applications of flows: a client that writes the flow's bytes and closes, and a server that
 //! reads everything.
 
+use std::hint::cold_path;
+
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, Connection, Event};
 use lowtide_traffic::UNLIMITED_BYTES;
@@ -48,7 +50,7 @@ impl World<'_> {
         let handle = self.handles.row(side);
         // The connection may have ended before this write, perhaps by a later one with the same
         // four-tuple.
-        let Some(id) = handle.conn else { return };
+        let Some(id) = handle.conn.id() else { return };
         let node = self.nodes.row_mut(handle.host);
         let Some(conn) = node.endpoint.conn(id) else { return };
         let writer = self.writers.row_mut(index).as_mut().expect("only a writer schedules a write");
@@ -59,10 +61,40 @@ impl World<'_> {
     }
 }
 
-/// Handles the events of a flow's connection. Returns true if the connection can be released.
-#[expect(clippy::inline_always, reason = "fast path of every segment")]
-#[inline(always)]
-pub(crate) fn poll_flow_events(
+/// The effect of a connection's events on its flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowChange {
+    /// There is nothing left to wait for.
+    pub(crate) completed: bool,
+    /// The connection can be released.
+    pub(crate) closed: bool,
+}
+
+/// Handles the events of a flow's connection, of which there is at least one.
+#[inline]
+pub(crate) fn poll_flow(
+    now: Instant,
+    side: ConnSide,
+    warm: Instant,
+    conn: &mut Connection,
+    progress: &mut ConnProgress,
+) -> FlowChange {
+    if !side.is_client()
+        && let Some(upto) = conn.read_all()
+    {
+        let completed = progress.note_delivered(now, upto, warm);
+        return FlowChange { completed, closed: false };
+    }
+    cold_path();
+    let was_over = progress.is_over();
+    let closed = poll_flow_events(now, side, warm, conn, progress);
+    FlowChange { completed: !was_over && progress.is_over(), closed }
+}
+
+/// Handles the events of a flow's connection one by one. Returns true if the connection can be
+/// released.
+#[inline(never)]
+fn poll_flow_events(
     now: Instant,
     side: ConnSide,
     warm: Instant,
@@ -75,7 +107,7 @@ pub(crate) fn poll_flow_events(
             Event::Established if side.is_client() => progress.established = Some(now),
             Event::Readable { upto } if !side.is_client() => {
                 conn.read(upto);
-                progress.note_delivered(now, upto, warm);
+                let _ = progress.note_delivered(now, upto, warm);
             }
             // The server has no data to send.
             Event::PeerClosed => conn.close(),

@@ -1,6 +1,7 @@
 //! Handling of a changed connection: events to its application, transmission, timer.
 //!
-//! Every segment takes this path, so host, connection and driver state are looked up once.
+//! Most segments of flows take a shorter path, which does the same without stages, query clients,
+//! writers and observers: `World::deliver` (`steps.rs`).
 
 use std::hint::cold_path;
 
@@ -8,12 +9,13 @@ use lowtide_net::{Envelope, HostId, Network};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
+use lowtide_wire::Segment;
 
 use super::bucket::DelayedPacket;
 use super::steps::{Stamper, enqueue_delayed, send};
 use super::tsq::Tsq;
-use crate::app::{ConnHandle, ConnSide};
-use crate::applications::transfer::poll_flow_events;
+use crate::app::{ConnHandle, ConnProgress, ConnSide};
+use crate::applications::transfer::{FlowChange, poll_flow};
 use crate::applications::writer::Writer;
 use crate::clocks::timer_tick::TimerTick;
 use crate::node::connection;
@@ -32,19 +34,16 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) {
         let answers = self.flows.row(side.flow()).server_sends;
-        let mut over = answers && self.poll_query_events(now, side, id, sched);
+        let closed = answers && self.poll_query_events(now, side, id, sched);
+        let mut change = FlowChange { closed, completed: false };
 
         let progress = self.flows.row_mut(side.flow());
-        let peer = if side.is_client() { progress.server } else { progress.client };
         let number = progress.number;
         let handle = self.handles.row_mut(side);
         let node = self.nodes.row_mut(handle.host);
         let conn = connection(&mut node.endpoint, id);
-        let mut ends = false;
-        if !answers {
-            let was_over = progress.is_over();
-            over = poll_flow_events(now, side, self.warmup_end, conn, progress);
-            ends = !was_over && progress.is_over();
+        if !answers && conn.has_events() {
+            change = poll_flow(now, side, self.warmup_end, conn, progress);
         }
         // Only a flow that is written over time has a writer.
         if let Some(Some(writer)) = self.writers.get_mut(side.flow())
@@ -55,7 +54,7 @@ impl World<'_> {
 
         let sends = progress.sends(side) && now >= self.warmup_end;
         let outgoing = &mut self.outgoing;
-        while conn.poll_transmit_into(now, outgoing) {
+        while conn.poll_transmit_into(now, 1, outgoing) {
             // Not on the wire; for schemes that request it explicitly.
             outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
             let mut stamp = None;
@@ -69,14 +68,7 @@ impl World<'_> {
                 } else {
                     &outgoing.header
                 };
-                let envelope = Envelope {
-                    src: HostId(node.number),
-                    dst: HostId(peer),
-                    size: segment.ipv4_len(),
-                    src_conn: side.index(),
-                    dst_conn: side.peer().with_flow(progress.peer_index).index(),
-                    class: progress.class.unwrap_or(node.class),
-                };
+                let envelope = envelope(side, progress, node.number, node.class, segment);
                 if sends {
                     progress.ecn_counters.on_data_sent(segment);
                 }
@@ -114,21 +106,54 @@ impl World<'_> {
         if let Some(tracer) = &mut self.tracer {
             trace_sender(now, side, tracer, conn);
         }
-        if !over {
+        if !change.closed {
             let tick = node.timer_tick.as_deref();
             rearm(now, side.with_flow(number), handle, tick, conn, sched);
         }
         if answers {
             self.record_cost(side, id);
         }
-        if ends {
+        if change.completed || change.closed {
             cold_path();
+            self.on_flow_change(now, side, id, change);
+        }
+    }
+
+    /// Ends a flow or its connection, after its last packets were sent.
+    #[cold]
+    pub(super) fn on_flow_change(
+        &mut self,
+        now: Instant,
+        side: ConnSide,
+        id: ConnId,
+        change: FlowChange,
+    ) {
+        if change.completed {
             self.on_completed(Some(side));
         }
-        if over {
-            cold_path();
+        if change.closed {
             self.release(now, side, id);
         }
+    }
+}
+
+/// Returns the envelope of a segment that the side sends from host `src`, whose packets have
+/// `class` unless the connection has another.
+#[inline]
+pub(super) fn envelope(
+    side: ConnSide,
+    progress: &ConnProgress,
+    src: u32,
+    class: u8,
+    segment: &Segment,
+) -> Envelope {
+    Envelope {
+        src: HostId(src),
+        dst: HostId(if side.is_client() { progress.server } else { progress.client }),
+        size: segment.ipv4_len(),
+        src_conn: side.index(),
+        dst_conn: side.peer().with_flow(progress.peer_index).index(),
+        class: progress.class.unwrap_or(class),
     }
 }
 
@@ -157,7 +182,6 @@ fn apply_tsq(
 
 /// Resumes a writer that waits for acknowledgements.
 #[cold]
-#[inline(never)]
 fn resume(
     now: Instant,
     number: u32,
@@ -172,29 +196,25 @@ fn resume(
 
 /// Records the sender state of the connection.
 #[cold]
-#[inline(never)]
 fn trace_sender(now: Instant, side: ConnSide, tracer: &mut Tracer, conn: &Connection) {
     tracer.on_sender_state(now, side, conn);
 }
 
 /// Keeps one pending event per connection; a deadline that moved later needs no action.
-#[expect(clippy::inline_always, reason = "fast path of every segment")]
-#[inline(always)]
-fn rearm(
+#[inline]
+pub(super) fn rearm(
     now: Instant,
     side: ConnSide,
     handle: &mut ConnHandle,
     tick: Option<&TimerTick>,
-    conn: &Connection,
+    conn: &mut Connection,
     sched: &mut Scheduler,
 ) {
-    let deadline = match tick {
-        None => conn.poll_timeout(),
-        Some(tick) => tick.deadline(conn),
+    let earlier = match tick {
+        None => conn.poll_timeout_before(handle.armed),
+        Some(tick) => tick.deadline(conn).filter(|at| *at < handle.armed),
     };
-    if let Some(at) = deadline
-        && at < handle.armed
-    {
+    if let Some(at) = earlier {
         cold_path();
         handle.armed = at.max(now);
         sched.at(handle.armed, Entity::new(TIMER, side.index()));

@@ -11,15 +11,20 @@ use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use super::bucket::{DelayedPacket, Pacer};
+use super::drive::{envelope, rearm};
 use super::nic::InterruptCoalescer;
 use super::stack::DelayLine;
-use crate::app::ConnSide;
+use crate::app::{ConnSide, OpenConn};
+use crate::applications::transfer::{FlowChange, poll_flow};
 use crate::clocks::calibration::Calibration;
 use crate::clocks::clock::{Clock, RxTimes, TxTimes};
 use crate::node::{Node, address, connection, packet};
 use crate::results::ecn_counters::CountSegments as _;
 use crate::tables::{Table, missing};
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
+
+/// Segments that a connection may send at once. The congestion window usually permits fewer.
+const MAX_BURST: u32 = 1 << 10;
 
 impl World<'_> {
     /// Releases packets from burst control.
@@ -87,7 +92,7 @@ impl World<'_> {
             let side = ConnSide::from_index(packet.src_conn);
             tracer.sent(now, side, &packet.segment, self.net.last_trace_id());
         }
-        let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn;
+        let conn = self.handles.row(ConnSide::from_index(packet.src_conn)).conn.id();
         // The connection may have ended since it sent the packet.
         if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
             && let Some(conn) = node.endpoint.conn(conn)
@@ -96,37 +101,81 @@ impl World<'_> {
         }
     }
 
-    /// Handles a packet that arrived from the line.
-    #[inline]
+    /// Handles a packet that arrived from the line. Host, connection and driver state are looked up
+    /// once. The steps after TCP are those of [`Self::drive_conn`] that every host and flow has.
+    #[inline(never)]
     pub(crate) fn deliver(&mut self, now: Instant, arrived: ArrivedPacket, sched: &mut Scheduler) {
         let HostId(host) = arrived.host;
         let node = self.nodes.row_mut(host);
         let packet = self.net.arrived_packet(&arrived);
-        node.note_delivery(now, &packet.segment);
+        let segment = &packet.segment;
+        node.note_delivery(now, segment);
         let side = ConnSide::from_index(packet.dst_conn);
+        let progress = self.flows.row_mut(side.flow());
         if now >= self.warmup_end {
-            let progress = self.flows.row_mut(side.flow());
             let sends = progress.sends(side);
-            let (signals, segment) = (&mut progress.ecn_counters, &packet.segment);
+            let signals = &mut progress.ecn_counters;
             if sends { signals.on_ack_received(segment) } else { signals.on_data_received(segment) }
         }
-        let seen = self.tracer.is_some() || self.delays.is_enabled();
-        if node.stamps(&packet.segment) || !node.receives_directly() || seen {
+        let observed = self.tracer.is_some() || self.delays.is_enabled();
+        if !node.receives_directly || segment.options.experimental.is_some() || observed {
             cold_path();
             return self.receive_slow(now, arrived, sched);
         }
         self.counts.segments += 1;
-        let steered = self.handles.row(side).conn;
-        let arrival = on_segment(now, node, packet, steered);
-        if let Arrival::Taken(id, _) = arrival
-            && steered == Some(id)
-        {
-            self.net.release(arrived);
+        let handle = self.handles.row_mut(side);
+        let remote = address(packet.src.0);
+        let steered = handle.conn.id().and_then(|id| {
+            let conn = node.endpoint.steered(id, remote, segment)?;
+            Some((id, conn))
+        });
+        let Some((id, conn)) = steered else {
+            cold_path();
+            let packet = self.net.take(arrived).packet;
+            let node = self.nodes.row_mut(host);
+            let arrival = on_segment(now, node, &packet, None);
+            return self.handle_arrival(now, host, &packet, arrival, sched);
+        };
+        let result = conn.handle_segment(now, segment);
+        if let Err(error) = result {
+            cold_path();
+            let packet = self.net.take(arrived).packet;
+            let refused = Arrival::Refused(id, error);
+            return self.handle_arrival(now, host, &packet, refused, sched);
+        }
+        self.net.release(arrived);
+        if !node.sends_directly || progress.server_sends || !self.writers.is_empty() {
+            cold_path();
             return self.drive_conn(now, side, id, sched);
         }
-        cold_path();
-        let packet = self.net.take(arrived).packet;
-        self.handle_arrival(now, host, &packet, arrival, sched);
+        let mut change = FlowChange::default();
+        if conn.has_events() {
+            change = poll_flow(now, side, self.warmup_end, conn, progress);
+        }
+        let counts = progress.sends(side) && now >= self.warmup_end;
+        let outgoing = &mut self.outgoing;
+        while conn.poll_transmit_into(now, MAX_BURST, outgoing) {
+            outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
+            let mut rest = outgoing.cut_first();
+            loop {
+                let segment = &outgoing.header;
+                if counts {
+                    progress.ecn_counters.on_data_sent(segment);
+                }
+                let envelope = envelope(side, progress, node.number, node.class, segment);
+                self.net.send_segment(now, segment, envelope, sched);
+                if !outgoing.cut_next(&mut rest) {
+                    break;
+                }
+            }
+        }
+        if !change.closed {
+            rearm(now, side.with_flow(progress.number), handle, None, conn, sched);
+        }
+        if change.completed || change.closed {
+            cold_path();
+            self.on_flow_change(now, side, id, change);
+        }
     }
 
     /// Passes a packet through the stages between line and TCP.
@@ -217,7 +266,7 @@ impl World<'_> {
         }
         if self.delays.tracks(side) {
             // A packet may arrive before its connection is open, or after its end.
-            let conn = self.handles.row(side).conn.and_then(|id| node.endpoint.conn(id));
+            let conn = self.handles.row(side).conn.id().and_then(|id| node.endpoint.conn(id));
             self.delays.on_data(side, delivery, conn.as_deref());
         }
         let Some(aggregator) = &mut node.aggregator else {
@@ -273,7 +322,7 @@ impl World<'_> {
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
-        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn;
+        let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn.id();
         let arrival = on_segment(now, node, packet, steered);
         self.handle_arrival(now, host, packet, arrival, sched);
     }
@@ -309,7 +358,7 @@ impl World<'_> {
                 self.drive_conn(now, side, id, sched);
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                self.handles.row_mut(named).conn = Some(id);
+                self.handles.row_mut(named).conn = OpenConn::new(id);
                 self.nodes.row_mut(host).set_side(id, named);
                 self.drive_conn(now, named, id, sched);
             }
@@ -354,7 +403,6 @@ fn on_segment(now: Instant, node: &mut Node, packet: &Packet, hint: Option<ConnI
 /// Queues an outgoing packet of that host in the stack, or else in burst control; it must have one
 /// of them. `fresh` for the first packet of a burst.
 #[cold]
-#[inline(never)]
 pub(crate) fn enqueue_delayed(
     now: Instant,
     host: u32,

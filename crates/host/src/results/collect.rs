@@ -71,7 +71,7 @@ fn memory_of_flows(world: &mut World<'_>) -> MemoryCounts {
         for handle in handles {
             let node = world.nodes.row_mut(handle.host);
             // Closed connections have no memory.
-            let conn = handle.conn.and_then(|id| node.endpoint.conn(id));
+            let conn = handle.conn.id().and_then(|id| node.endpoint.conn(id));
             if let Some(conn) = conn {
                 open = true;
                 memory.flow_bytes += conn.memory() as u64;

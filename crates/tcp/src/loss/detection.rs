@@ -308,10 +308,10 @@ impl Connection {
         }
     }
 
-    /// Begins a PRR reduction after ECN reduced the window. After a timeout, and with nothing in
-    /// flight, there is nothing to spread.
+    /// Begins a PRR reduction after ECN reduced the window; the ACK delivered `delivered_bytes`.
+    /// After a timeout, and with nothing in flight, there is nothing to spread.
     #[inline(never)]
-    pub(crate) fn begin_ecn_reduction(&mut self, acked: &Acked) {
+    pub(crate) fn begin_ecn_reduction(&mut self, delivered_bytes: u64) {
         let spreads = self.config.reduction == Reduction::Prr
             && !self.snd.episode.in_recovery()
             && !self.snd.board.is_empty();
@@ -320,7 +320,7 @@ impl Connection {
         }
         let (until, mss) = (self.snd.nxt(), u64::from(self.snd.mss()));
         let board = &self.snd.board;
-        let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
+        let recover_fs = board.flight_size() - board.sacked() + delivered_bytes;
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.prr = Some(match &ext.prr {
                 Some(prr) => prr.restart(recover_fs, until, mss),
@@ -329,29 +329,30 @@ impl Connection {
         }
     }
 
-    /// Updates PRR for an ACK.
+    /// Updates PRR for an ACK. [`PrrAck`] describes `safe`.
     #[inline(never)]
-    pub(crate) fn update_prr(&mut self, acked: &Acked, summary: &AckSummary, no_more_lost: bool) {
+    pub(crate) fn update_prr(
+        &mut self,
+        acked_bytes: u64,
+        delivered_bytes: u64,
+        duplicate: bool,
+        safe: bool,
+    ) {
         let mss = u64::from(self.snd.mss());
         let Some(prr) = self.snd.recovery_ext.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let board = &self.snd.board;
         // With SACK, NewReno recovery also has a scoreboard, whose count is more accurate.
         let counting = !self.sack_ok && self.snd.episode.in_newreno_recovery();
         let delivered = if counting {
-            prr.delivered_without_sack(
-                acked.acked_bytes,
-                summary.duplicate,
-                board.flight_size(),
-                mss,
-            )
+            prr.delivered_without_sack(acked_bytes, duplicate, board.flight_size(), mss)
         } else {
-            acked.delivered_bytes
+            delivered_bytes
         };
         prr.on_ack(&PrrAck {
             delivered,
             in_flight: board.pipe().saturating_sub(prr.dupack_delivered()),
             target: self.cc.as_ref().map_or(0, |cc| cc.cwnd()),
-            safe: summary.advanced && no_more_lost,
+            safe,
             mss,
         });
     }

@@ -14,8 +14,9 @@ const IGNORED_FLAGS: Flags =
     Flags::FIN.with(Flags::PSH).with(Flags::URG).with(Flags::ECE).with(Flags::CWR).with(Flags::AE);
 
 impl Connection {
-    /// Header prediction: accepts in-order data at an end that has never sent data, if the segment
-    /// carries nothing else. Equivalent to [`Self::segment_arrives`] without the checks that cannot
+    /// Header prediction: accepts in-order data at an end that has never sent data (`receive_only`
+    /// and [`sent_nothing`](crate::send::sender::Sender::sent_nothing)), if the segment carries
+    /// nothing else. Equivalent to [`Self::segment_arrives`] without the checks that cannot
     /// fail.
     #[expect(clippy::inline_always, reason = "every segment takes this path")]
     #[inline(always)]
@@ -23,10 +24,7 @@ impl Connection {
         let plain = seg.flags.without(Flags::PSH.with(Flags::CWR)) == Flags::ACK
             && seg.options.sack.is_empty()
             && seg.ack == self.snd.seq(0);
-        let receives = self.receive_only
-            && self.snd.sent_nothing()
-            && self.state.can_receive()
-            && self.rcv.is_next_in_order(seg);
+        let receives = self.state.can_receive() && self.rcv.is_next_in_order(seg);
         if !plain || !receives {
             return None;
         }
@@ -41,11 +39,44 @@ impl Connection {
         }
         self.update_window(seg, false);
         self.snd.on_no_ece();
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.pending.note(EventKind::Readable);
         let accepted = self.rcv.on_in_order(now, seg);
         self.track_unacked(now);
         Some(accepted)
+    }
+
+    /// ACK prediction: processes a pure ACK of new data on the fast path of an end that awaits
+    /// nothing else. Equivalent to [`Self::segment_arrives`] without the checks that cannot fail.
+    /// False if it does not apply; nothing has changed then.
+    #[inline(never)]
+    pub(crate) fn ack_prediction(&mut self, now: Instant, seg: &Segment) -> bool {
+        let plain = seg.flags.without(IGNORED_FLAGS.without(Flags::FIN)) == Flags::ACK
+            && seg.payload_len == 0
+            && seg.options.sack.is_empty()
+            && self.rcv.next_seq() == seg.seq;
+        let awaits = matches!(self.state, State::Established | State::FinWait1)
+            && !self.snd.fin_is_sent()
+            && !self.ecn.is_accecn();
+        let upto = self.snd.offset(seg.ack);
+        if !plain || !awaits || !self.snd.acks_new_data(upto) || !self.on_fast_path() {
+            return false;
+        }
+        match (self.ts.as_mut(), seg.options.timestamps) {
+            (None, _) => {}
+            (Some(ts), Some(option)) if !ts.is_old(now, option.value) => {
+                if self.rcv.nxt <= self.rcv.last_ack_sent {
+                    ts.update(now, option.value);
+                }
+            }
+            _ => return false,
+        }
+        self.snd.reset_quota();
+        self.update_window(seg, true);
+        self.handle_ack_in_order(now, seg, upto as u64);
+        self.on_alive(now);
+        self.track_unacked(now);
+        true
     }
 
     #[expect(clippy::inline_always, reason = "every segment takes this path")]
@@ -87,7 +118,7 @@ impl Connection {
         let handshake = self.snd.una() == 0 || self.handshake.is_ambiguous();
         let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
-        self.liveness.on_segment(now);
+        self.on_alive(now);
         self.on_fin_acked(now);
         let accepted = self.accept_payload(now, seg);
         if self.ecn.is_accecn() {
@@ -254,7 +285,7 @@ impl Connection {
             && self.check_ack(seg).is_ok();
         if ack_counts {
             self.process_ack(now, seg, false)?;
-            self.liveness.on_segment(now);
+            self.on_alive(now);
             self.on_fin_acked(now);
         }
         Err(SegmentError::OutOfWindow)

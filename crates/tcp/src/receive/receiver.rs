@@ -403,6 +403,12 @@ impl Receiver {
         self.split = None;
     }
 
+    /// Returns whether the peer's FIN has arrived, in order or not.
+    #[inline]
+    pub(crate) const fn has_fin(&self) -> bool {
+        self.fin_at.is_some()
+    }
+
     /// Returns whether the peer's FIN and all data before it have arrived.
     pub(crate) fn finished(&self) -> bool {
         self.fin_at.is_some_and(|f| self.nxt > f)
@@ -417,7 +423,20 @@ impl Receiver {
     /// window update.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
-        let gain = self.target().saturating_sub(self.right_edge);
+        self.opens_window(self.target().saturating_sub(self.right_edge))
+    }
+
+    /// [`Self::read`] of everything, before the peer's FIN has arrived.
+    #[inline]
+    pub(crate) fn read_all(&mut self) -> bool {
+        self.consumed = self.nxt;
+        let free = self.buffer.min(self.max_window());
+        self.opens_window(free.saturating_sub(self.window()))
+    }
+
+    /// Returns whether a window update is due if the right edge can move by `gain`.
+    #[inline]
+    fn opens_window(&self, gain: u64) -> bool {
         let threshold = u64::from(self.mss).min(self.buffer / 2);
         gain > 0
             && (gain >= self.buffer.min(self.max_window()) / 2
@@ -482,6 +501,11 @@ impl Receiver {
             Some(window) => (window, false),
             None => self.acknowledge_slow(now),
         }
+    }
+
+    /// True if the next segment repeats the window of the last one, and no ACK is pending.
+    pub(crate) const fn window_is_unchanged(&self) -> bool {
+        self.window_unchanged.is_some()
     }
 
     /// Forces the next segment to recompute its window and echo.

@@ -16,6 +16,8 @@ use crate::connection::Connection;
 use crate::event::SegmentError;
 use crate::loss::recovery::Acked;
 use decode::DecodedAck;
+use loss::LossUpdate;
+use scoreboard::Delivery;
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `newer_timestamp`: its
@@ -65,18 +67,51 @@ impl Connection {
         window_changed: bool,
     ) {
         let ack = DecodedAck::new(now, seg, self.snd.una, upto, newer_timestamp, window_changed);
+        if ack.advanced && !ack.has_sack && self.on_fast_path() {
+            return self.handle_ack_in_order(now, seg, upto);
+        }
         // Filled in place: a return value of this size would be copied.
         let mut acked = Acked::default();
         let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
         let feedback = self.decode_feedback(seg, ack, &acked);
-        if !delivery.fast_path {
-            self.undo_if_spurious(now, seg, ack, feedback.congested);
-        }
+        self.undo_if_spurious(now, seg, ack, feedback.congested);
         self.on_progress(now, ack, &acked);
         let loss = self.update_loss_recovery(now, seg, ack, delivery, &acked);
         let sample = self.ack_sample(seg, ack, delivery, &acked, &feedback, &loss);
         self.snd.last_ece = ack.ece;
         self.react(&sample, &acked);
-        self.rearm_after_ack(now, seg, delivery.fast_path, &acked, &loss);
+        self.rearm_after_ack(now, seg, &acked, &loss);
+    }
+
+    /// [`Self::handle_ack`] on the fast path ([`Self::on_fast_path`]) for an ACK of new data
+    /// without SACK blocks: without the steps that have no effect there.
+    #[inline(never)]
+    pub(crate) fn handle_ack_in_order(&mut self, now: Instant, seg: &Segment, upto: u64) {
+        // An ACK of new data is the newest, and its window does not matter.
+        let ack = DecodedAck {
+            at: now,
+            upto,
+            advanced: true,
+            window_changed: false,
+            newer_timestamp: false,
+            has_sack: false,
+            ece: seg.flags.contains(Flags::ECE),
+        };
+        let in_flight = self.snd.board.flight_size();
+        let delivery = Delivery {
+            newly_sacked: false,
+            prior_in_flight: in_flight,
+            prior_flight_size: in_flight,
+            was_reducing: self.snd.prr().is_some(),
+        };
+        let mut acked = Acked::default();
+        self.ack_fast_path(now, upto, &mut acked);
+        let feedback = self.decode_feedback(seg, ack, &acked);
+        self.on_progress(now, ack, &acked);
+        let loss = LossUpdate::in_order(delivery);
+        let sample = self.ack_sample(seg, ack, delivery, &acked, &feedback, &loss);
+        self.snd.last_ece = ack.ece;
+        self.react(&sample, &acked);
+        self.rearm_in_order(now, &acked);
     }
 }

@@ -1,6 +1,6 @@
 //! Fast check for the common case of nothing to send.
 
-use super::quota::QuotaCheck;
+use super::quota::{QuotaCheck, SendQuota};
 use super::sender::LimitedBy;
 use crate::connection::Connection;
 
@@ -12,13 +12,15 @@ impl Connection {
         let silent = self.state.can_send()
             && self.pending_rst.is_none()
             && !self.rcv.must_ack_now()
-            && !self.liveness.probe_is_due();
+            && !self.keep_alive_is_due();
         if !silent {
             return false;
         }
+        if self.snd.quota.idle {
+            return true;
+        }
         if self.snd.board.is_empty() && !self.snd.has_unsent() {
-            self.snd.window_probe_due = false;
-            self.set_app_limited();
+            self.set_idle();
         } else if self.snd.quota.check(self.snd.mss) == QuotaCheck::CwndLimited {
             self.set_cwnd_limited();
         } else {
@@ -31,6 +33,13 @@ impl Connection {
     pub(crate) fn set_cwnd_limited(&mut self) {
         self.snd.limited_by = LimitedBy::Cwnd;
         self.timers.stop_persist();
+    }
+
+    /// Records that there is no data, neither in flight nor to send.
+    pub(crate) fn set_idle(&mut self) {
+        self.snd.window_probe_due = false;
+        self.snd.quota = SendQuota::IDLE;
+        self.set_app_limited();
     }
 
     pub(crate) fn set_app_limited(&mut self) {

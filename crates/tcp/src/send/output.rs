@@ -37,7 +37,7 @@ impl Connection {
     /// Order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks, data, a
     /// plain ACK.
     #[inline(never)]
-    pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
+    pub(crate) fn next_transmit(&mut self, now: Instant, burst: u32, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
         if self.pending_rst.is_some() || !self.state.is_synchronised() {
             return self.next_unsynchronised(now).map(|rare| *out = rare).is_some();
@@ -57,23 +57,31 @@ impl Connection {
                 return true;
             }
         }
-        let next = self.snd.quota.check(self.snd.mss);
-        if next == QuotaCheck::FullSegment && self.state.can_send() {
-            self.snd.quota.consume(self.snd.mss);
-            self.timers.stop_persist();
-            self.new_data(now, u64::from(self.snd.mss), 1, false, out);
+        if self.snd.board.is_empty() && !self.snd.has_unsent() && self.rcv.must_ack_now() {
+            // Nothing but the ACK, as at a receiver.
+            self.set_idle();
+            self.pure_ack(now, out);
             return true;
         }
-        if next == QuotaCheck::CwndLimited && self.state.can_send() {
-            self.set_cwnd_limited();
-        } else if self.state.can_send()
-            && let Some(plan) = self.plan(now)
-        {
-            match plan {
-                Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin, out),
-                rare => *out = self.execute(now, &rare),
+        if self.state.can_send() {
+            match self.check_quota() {
+                QuotaCheck::FullSegment => {
+                    self.send_from_quota(now, burst, out);
+                    return true;
+                }
+                QuotaCheck::CwndLimited => self.set_cwnd_limited(),
+                QuotaCheck::Unknown => {
+                    if let Some(plan) = self.plan(now) {
+                        match plan {
+                            Plan::New { len, segments, fin } => {
+                                self.new_data(now, len, segments, fin, out);
+                            }
+                            rare => *out = self.execute(now, &rare),
+                        }
+                        return true;
+                    }
+                }
             }
-            return true;
         }
         if self.rcv.must_ack_now() {
             self.pure_ack(now, out);
@@ -129,6 +137,42 @@ impl Connection {
             Plan::TailLossProbe(tail) => self.send_loss_probe(now, tail),
             Plan::WindowProbe => self.window_probe(now),
         }
+    }
+
+    /// Checks the quota, and computes it first in the usual case: data is in flight, nothing is
+    /// being repaired, and only windows limit the sender. These are the steps of [`Self::plan`]
+    /// that have an effect then.
+    #[inline]
+    fn check_quota(&mut self) -> QuotaCheck {
+        let mss = self.snd.mss;
+        let check = self.snd.quota.check(mss);
+        if check != QuotaCheck::Unknown {
+            return check;
+        }
+        let snd = &self.snd;
+        let usual = !snd.board.is_empty()
+            && !snd.window_probe_due
+            && !snd.episode.in_recovery()
+            && snd.episode.dup_acks() == 0
+            && !snd.recovery_ext.as_ref().is_some_and(|ext| ext.probe_is_due())
+            && self.quota_applies();
+        if usual {
+            let data = snd.available().min(snd.usable_window());
+            let in_flight = snd.board.pipe();
+            let room = self.send_window(in_flight).saturating_sub(in_flight);
+            self.snd.quota = SendQuota::new(mss, data, room);
+        }
+        self.snd.quota.check(mss)
+    }
+
+    /// Sends full segments that the quota permits.
+    #[inline]
+    fn send_from_quota(&mut self, now: Instant, burst: u32, out: &mut Transmit) {
+        let mss = self.snd.mss;
+        let most = if self.header_repeats() { burst } else { 1 };
+        let segments = self.snd.quota.take(mss, most);
+        self.timers.stop_persist();
+        self.new_data(now, u64::from(segments) * u64::from(mss), segments, false, out);
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
@@ -257,7 +301,8 @@ impl Connection {
         let (mut len, mut segments) = (len, 1);
         if ca_open && self.quota_applies() {
             if len == mss {
-                self.snd.quota = SendQuota::after(mss, available.min(window), room);
+                let (data, room) = (available.min(window).saturating_sub(mss), room - mss);
+                self.snd.quota = SendQuota::new(self.snd.mss, data, room);
             }
         } else if self.config.tso_segments > 1 {
             if self.config.tso_defer > 0
@@ -281,9 +326,14 @@ impl Connection {
     }
 
     /// True if the next send decision depends only on data and windows, which each segment reduces
-    /// by its length.
+    /// by its length. A reduction by PRR permits a number of bytes, as a window does.
     fn quota_applies(&self) -> bool {
         self.config.tso_segments <= 1 && !self.snd.tsq_throttled && self.pacing_rate().is_none()
+    }
+
+    /// True if segments of new data sent now differ in their sequence numbers only.
+    fn header_repeats(&self) -> bool {
+        self.rcv.window_is_unchanged() && !self.ecn.cwr_is_due() && self.delay.is_none()
     }
 
     /// No loss is suspected or being repaired and no reduction is in progress: the congestion
@@ -381,16 +431,14 @@ impl Connection {
                 decoder.on_cwr_sent(end);
             }
         }
-        let delivered_at = self.snd.delivered_at;
         if self.snd.board.is_empty() {
             // A new flight: the delivery rate is measured from its first segment.
             self.snd.delivered_at = now;
         }
         if segments > 1 {
-            self.note_burst(now, end, fin, delivered_at);
+            self.note_burst(now, end, fin);
         } else {
-            let delivered_at = self.snd.delivered_at;
-            self.note_sent(now, start, (len + u64::from(fin)) as u32, delivered_at, last);
+            self.note_sent(now, start, (len + u64::from(fin)) as u32, last);
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
@@ -408,15 +456,9 @@ impl Connection {
     }
 
     /// Adds one segment of new data to the scoreboard.
-    fn note_sent(
-        &mut self,
-        now: Instant,
-        start: u64,
-        len: u32,
-        delivered_at: Instant,
-        app_limited: bool,
-    ) {
-        self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
+    fn note_sent(&mut self, now: Instant, start: u64, len: u32, app_limited: bool) {
+        let (delivered, delivered_at) = (self.snd.delivered, self.snd.delivered_at);
+        self.snd.board.push(start, len, now, delivered, delivered_at, app_limited);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
             self.snd.board.mark_ambiguous();
@@ -424,17 +466,15 @@ impl Connection {
         self.counters.data_segs_out += 1;
     }
 
-    /// Adds the segments from SND.NXT to `end`, cut by segmentation offload from one send.
+    /// Adds the segments from SND.NXT to `end`, which leave in one send.
     #[inline(never)]
-    fn note_burst(&mut self, now: Instant, end: u64, fin: bool, delivered_at: Instant) {
+    fn note_burst(&mut self, now: Instant, end: u64, fin: bool) {
         let (mss, last) = (u64::from(self.snd.mss), end == self.snd.write_seq);
         let mut at = self.snd.nxt;
         while at < end {
             let piece = (end - at).min(mss);
             let with_fin = u64::from(fin && at + piece == end);
-            let first = self.snd.board.is_empty();
-            let delivered_at = if first { now } else { delivered_at };
-            self.note_sent(now, at, (piece + with_fin) as u32, delivered_at, last);
+            self.note_sent(now, at, (piece + with_fin) as u32, last);
             at += piece;
         }
     }

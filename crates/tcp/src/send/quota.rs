@@ -10,6 +10,8 @@ pub(crate) struct SendQuota {
     room: u32,
     /// Sending is not paced.
     pub(super) unpaced: bool,
+    /// There is no data, neither in flight nor to send, and the limit is recorded.
+    pub(super) idle: bool,
 }
 
 /// Result of [`SendQuota::check`].
@@ -24,16 +26,18 @@ pub(super) enum QuotaCheck {
 }
 
 impl SendQuota {
-    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
+    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false, idle: false };
+    pub(super) const IDLE: Self = Self { idle: true, ..Self::UNKNOWN };
 
-    /// The quota after one unpaced full segment of `mss` bytes, from `data` unsent bytes and `room`
-    /// bytes of congestion window.
-    pub(super) fn after(mss: u64, data: u64, room: u64) -> Self {
-        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
+    /// The quota for unpaced full segments of `mss` bytes, from `data` unsent bytes that fit the
+    /// peer's window and `room` bytes of congestion window.
+    #[inline]
+    pub(super) fn new(mss: u32, data: u64, room: u64) -> Self {
         // Room beyond `u32::MAX` is clamped; then `data` runs out first and the full checks run
         // again.
-        let most = u64::from(u32::MAX);
-        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
+        let (data, room) = (data.saturating_sub(1), room.min(u64::from(u32::MAX)) as u32);
+        let data = data.min(u64::from(u32::MAX - mss)) as u32;
+        Self { data, room, unpaced: true, idle: false }
     }
 
     #[inline]
@@ -47,10 +51,16 @@ impl SendQuota {
         }
     }
 
-    /// Uses the quota for one full segment.
+    /// Uses the quota for full segments, at most `most` and at least one, which it must permit.
+    /// Returns their number.
     #[inline]
-    pub(super) const fn consume(&mut self, mss: u32) {
-        self.data -= mss;
-        self.room -= mss;
+    pub(super) fn take(&mut self, mss: u32, most: u32) -> u32 {
+        let mut segments = 1;
+        if most > 1 {
+            segments = (self.data.min(self.room) / mss.max(1)).clamp(1, most);
+        }
+        self.data -= segments * mss;
+        self.room -= segments * mss;
+        segments
     }
 }

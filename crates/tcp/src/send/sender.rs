@@ -320,6 +320,19 @@ impl Sender {
         self.window_probe_end.map_or(self.nxt, |end| end.max(self.nxt))
     }
 
+    /// The acknowledgement number, as an offset, covers new data that was sent, and no window probe
+    /// is unanswered.
+    #[inline]
+    pub(crate) const fn acks_new_data(&self, upto: i64) -> bool {
+        upto > self.una as i64 && upto <= self.nxt as i64 && self.window_probe_end.is_none()
+    }
+
+    /// Pacing alone stopped the last attempt to send.
+    #[inline]
+    pub(crate) const fn pacing_is_blocked(&self) -> bool {
+        self.pacing_blocked
+    }
+
     /// Neither data nor a window probe was sent.
     #[inline]
     pub(crate) const fn sent_nothing(&self) -> bool {

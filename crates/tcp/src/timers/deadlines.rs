@@ -18,6 +18,8 @@ pub(crate) struct Timers {
     pub(super) loss_probe: Instant,
     /// The end of TIME-WAIT.
     pub(super) time_wait: Instant,
+    /// No deadline is earlier. Stopping or restarting a timer later leaves it unchanged.
+    earliest: Instant,
 }
 
 impl Timers {
@@ -27,6 +29,7 @@ impl Timers {
         reorder: Instant::FAR_FUTURE,
         loss_probe: Instant::FAR_FUTURE,
         time_wait: Instant::FAR_FUTURE,
+        earliest: Instant::FAR_FUTURE,
     };
 
     /// The earliest deadline.
@@ -34,6 +37,17 @@ impl Timers {
     pub(crate) fn next(&self) -> Instant {
         let losses = self.reorder.min(self.loss_probe);
         self.retransmit.min(self.persist).min(self.time_wait).min(losses)
+    }
+
+    /// Returns whether a deadline may be earlier than `at`.
+    #[inline]
+    pub(crate) fn may_precede(&self, at: Instant) -> bool {
+        self.earliest < at
+    }
+
+    /// Makes [`Self::may_precede`] exact.
+    pub(crate) fn update_earliest(&mut self) {
+        self.earliest = self.next();
     }
 
     /// Stops all timers.
@@ -45,6 +59,7 @@ impl Timers {
     #[inline]
     pub(crate) fn arm_rto(&mut self, now: Instant, rtt: &RttEstimator) {
         self.retransmit = now + rtt.rto();
+        self.earliest = self.earliest.min(self.retransmit);
     }
 
     /// Starts the retransmission timer unless it runs (RFC 6298 §5.1).
@@ -64,8 +79,14 @@ impl Timers {
     /// Starts the persist timer unless it runs: it then fires at `at`.
     pub(crate) fn start_persist(&mut self, at: Instant) {
         if self.persist == Instant::FAR_FUTURE {
-            self.persist = at;
+            self.restart_persist(at);
         }
+    }
+
+    /// Restarts the persist timer.
+    pub(crate) fn restart_persist(&mut self, at: Instant) {
+        self.persist = at;
+        self.earliest = self.earliest.min(at);
     }
 
     /// Stops the persist timer.
@@ -75,8 +96,9 @@ impl Timers {
     }
 
     /// Restarts the reordering timer.
-    pub(crate) const fn arm_reorder(&mut self, at: Instant) {
+    pub(crate) fn arm_reorder(&mut self, at: Instant) {
         self.reorder = at;
+        self.earliest = self.earliest.min(at);
     }
 
     /// Stops the reordering timer.
@@ -94,6 +116,7 @@ impl Timers {
     /// which restarts when the probe is due.
     pub(crate) fn arm_loss_probe(&mut self, at: Instant) {
         self.loss_probe = at.min(self.retransmit);
+        self.earliest = self.earliest.min(self.loss_probe);
     }
 
     /// Stops the timer of the tail loss probe.
@@ -102,8 +125,9 @@ impl Timers {
     }
 
     /// Restarts TIME-WAIT.
-    pub(crate) const fn arm_time_wait(&mut self, until: Instant) {
+    pub(crate) fn arm_time_wait(&mut self, until: Instant) {
         self.time_wait = until;
+        self.earliest = self.earliest.min(until);
     }
 
     /// The end of TIME-WAIT; far future in other states.

@@ -106,6 +106,6 @@ impl Connection {
         }
         self.retries.on_window_probe();
         let probes = self.snd.schedule_window_probe();
-        self.timers.persist = now + self.rtt.rto_backed_off(probes);
+        self.timers.restart_persist(now + self.rtt.rto_backed_off(probes));
     }
 }

@@ -18,14 +18,30 @@ use lowtide_units::{Duration, Instant};
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
 use crate::event::CloseReason;
+use crate::settings::config::Config;
 use crate::state::State;
 use crate::transmit::Transmit;
 
 impl Connection {
-    /// Returns whether keep-alive or the user timeout is on; most connections have neither.
+    /// Returns whether keep-alive or the user timeout is on; most connections have neither. Without
+    /// them, [`Liveness`](state::Liveness) is never read.
+    pub(crate) fn wants_liveness(config: &Config) -> bool {
+        config.keep_alive || config.user_timeout != Duration::ZERO
+    }
+
+    /// Records an acceptable segment.
     #[inline]
-    pub(crate) fn tracks_liveness(&self) -> bool {
-        self.config.keep_alive || self.config.user_timeout != Duration::ZERO
+    pub(crate) fn on_alive(&mut self, now: Instant) {
+        if self.tracks_liveness {
+            cold_path();
+            self.liveness.on_segment(now);
+        }
+    }
+
+    /// Returns whether a keep-alive probe must be sent.
+    #[inline]
+    pub(crate) fn keep_alive_is_due(&self) -> bool {
+        self.tracks_liveness && self.liveness.probe_is_due()
     }
 
     /// The next deadline of [`Self::check_liveness`].
@@ -91,7 +107,7 @@ impl Connection {
     /// ACK. The wait restarts when SND.UNA moves.
     #[inline]
     pub(crate) fn track_unacked(&mut self, now: Instant) {
-        if self.config.user_timeout != Duration::ZERO {
+        if self.tracks_liveness {
             cold_path();
             self.track_unacked_slow(now);
         }
@@ -100,6 +116,9 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn track_unacked_slow(&mut self, now: Instant) {
+        if self.config.user_timeout == Duration::ZERO {
+            return;
+        }
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;

@@ -70,6 +70,12 @@ impl RecoveryExt {
         self.tlp.end_seq()
     }
 
+    /// Returns whether a tail loss probe is due.
+    #[inline]
+    pub(crate) const fn probe_is_due(&self) -> bool {
+        self.tlp.is_due()
+    }
+
     /// Takes the tail loss probe that is due. Returns whether there is one.
     #[inline]
     pub(crate) const fn take_probe(&mut self) -> bool {

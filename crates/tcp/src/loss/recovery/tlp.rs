@@ -53,6 +53,11 @@ impl Tlp {
         self.due = false;
     }
 
+    /// Returns whether a probe is due.
+    pub(crate) const fn is_due(&self) -> bool {
+        self.due
+    }
+
     /// Takes the probe that is due. Returns whether there is one.
     pub(crate) const fn take_due(&mut self) -> bool {
         core::mem::replace(&mut self.due, false)

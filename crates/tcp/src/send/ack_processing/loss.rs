@@ -26,6 +26,25 @@ pub(super) struct LossUpdate {
     pub(super) after_rto: bool,
 }
 
+impl LossUpdate {
+    /// The effect of an ACK of new data on the fast path.
+    pub(super) const fn in_order(delivery: Delivery) -> Self {
+        Self {
+            summary: AckSummary {
+                advanced: true,
+                duplicate: false,
+                window_changed: false,
+                sacked: false,
+                dsack: None,
+            },
+            lost: Lost::NONE,
+            recovering: false,
+            was_reducing: delivery.was_reducing,
+            after_rto: false,
+        }
+    }
+}
+
 impl Connection {
     /// Detects losses and moves loss recovery on.
     #[inline]
@@ -44,9 +63,8 @@ impl Connection {
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
         // Without PRR, RACK and probes their cost is avoided.
         let has_ext = self.snd.recovery_ext.is_some();
-        let slow_path = !delivery.fast_path;
-        // The fast path may have ended the reduction, the undo of a recovery as well.
-        let was_reducing = if slow_path { self.snd.prr().is_some() } else { delivery.was_reducing };
+        // The undo of a recovery may have ended the reduction.
+        let was_reducing = self.snd.prr().is_some();
         let was_recovering = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
         let summary = AckSummary {
@@ -54,10 +72,10 @@ impl Connection {
             duplicate,
             window_changed: ack.window_changed,
             sacked: delivery.newly_sacked,
-            dsack: if has_ext && slow_path { self.dsack_of(seg) } else { None },
+            dsack: if has_ext { self.dsack_of(seg) } else { None },
         };
-        // With nothing in flight nothing can be lost, and on the fast path nothing is.
-        let lost = if slow_path && (has_ext || delivery.prior_flight_size > 0) {
+        // With nothing in flight nothing can be lost.
+        let lost = if has_ext || delivery.prior_flight_size > 0 {
             self.advance_recovery(now, acked, &summary)
         } else {
             Lost::NONE

@@ -8,6 +8,7 @@ use super::loss::LossUpdate;
 use crate::cc::{AckSample, CongestionEvent, Reaction};
 use crate::connection::Connection;
 use crate::event::EventKind;
+use crate::loss::detection::AckSummary;
 use crate::loss::recovery::Acked;
 
 impl Connection {
@@ -37,7 +38,7 @@ impl Connection {
         if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
-            self.begin_ecn_reduction(acked);
+            self.begin_ecn_reduction(acked.delivered_bytes);
         } else if reaction == Reaction::Reduced {
             // A delay-based control computes its window in one step and owes no CWR.
             self.counters.delay_reductions += 1;
@@ -50,24 +51,33 @@ impl Connection {
         &mut self,
         now: Instant,
         seg: &Segment,
-        fast_path: bool,
         acked: &Acked,
         loss: &LossUpdate,
     ) {
-        let advanced = loss.summary.advanced;
+        let AckSummary { advanced, duplicate, .. } = loss.summary;
         self.rearm_rto(now, advanced);
         if self.snd.recovery_ext.is_none() {
             return;
         }
         if self.snd.prr().is_some() {
-            self.update_prr(acked, &loss.summary, loss.lost.bytes == 0);
+            let (acked, delivered) = (acked.acked_bytes, acked.delivered_bytes);
+            self.update_prr(acked, delivered, duplicate, advanced && loss.lost.bytes == 0);
         }
-        if fast_path {
-            self.rearm_loss_probe(now, true);
-        } else {
-            self.on_loss_probe_acked(now, seg, &loss.summary);
-            self.rearm_loss_timers(now, advanced);
+        self.on_loss_probe_acked(now, seg, &loss.summary);
+        self.rearm_loss_timers(now, advanced);
+    }
+
+    /// [`Self::rearm_after_ack`] on the fast path.
+    #[inline]
+    pub(super) fn rearm_in_order(&mut self, now: Instant, acked: &Acked) {
+        self.rearm_rto(now, true);
+        if self.snd.recovery_ext.is_none() {
+            return;
         }
+        if self.snd.prr().is_some() {
+            self.update_prr(acked.acked_bytes, acked.delivered_bytes, false, true);
+        }
+        self.rearm_loss_probe(now, true);
     }
 
     pub(crate) fn notify_cc(&mut self, event: &CongestionEvent) {

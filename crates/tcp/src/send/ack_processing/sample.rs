@@ -15,7 +15,8 @@ use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 
 impl Connection {
     /// Takes the measurements of an ACK and returns the sample for the congestion control.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one copy per path; a call would copy the result")]
+    #[inline(always)]
     pub(super) fn ack_sample(
         &mut self,
         seg: &Segment,
@@ -112,8 +113,10 @@ impl Connection {
 
     /// Computes [`AckSample::delack_suspected`].
     fn delack_suspected(&self, ack: DecodedAck, acked: &Acked, rtt: Option<Duration>) -> bool {
+        if !self.snd.board.is_empty() {
+            return false;
+        }
         (1..self.config.delack_segments).contains(&acked.acked_segments)
-            && self.snd.board.is_empty()
             && self.snd.last_ece == ack.ece
             && rtt
                 .zip(self.rtt.min())

@@ -11,8 +11,6 @@ use crate::loss::recovery::Acked;
 /// The effect of an ACK on the scoreboard, beside the data that it delivered ([`Acked`]).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// It took the fast path: no loss is suspected or being repaired.
-    pub(super) fast_path: bool,
     /// Its SACK blocks newly cover data.
     pub(super) newly_sacked: bool,
     /// Pipe before it, bytes (RFC 6675).
@@ -34,26 +32,17 @@ impl Connection {
         ack: DecodedAck,
         acked: &mut Acked,
     ) -> Delivery {
-        let mut delivery = Delivery {
-            fast_path: ack.advanced && !ack.has_sack && self.on_fast_path(),
-            newly_sacked: false,
-            prior_in_flight: self.snd.board.pipe(),
-            prior_flight_size: self.snd.board.flight_size(),
-            was_reducing: self.snd.prr().is_some(),
-        };
-        if delivery.fast_path {
-            self.ack_fast_path(now, ack.upto, acked);
-        } else {
-            delivery.newly_sacked = self.ack_slow_path(now, seg, ack.upto, acked);
-        }
-        self.snd.una = ack.upto;
-        delivery
+        let (prior_in_flight, prior_flight_size) =
+            (self.snd.board.pipe(), self.snd.board.flight_size());
+        let was_reducing = self.snd.prr().is_some();
+        let newly_sacked = self.ack_slow_path(now, seg, ack.upto, acked);
+        Delivery { newly_sacked, prior_in_flight, prior_flight_size, was_reducing }
     }
 
     /// No loss is suspected or being repaired and the scoreboard is plain: an ACK that advances
     /// SND.UNA only acknowledges data.
     #[inline]
-    fn on_fast_path(&self) -> bool {
+    pub(crate) fn on_fast_path(&self) -> bool {
         let first = self.snd.board.first_send_order();
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.in_recovery()
@@ -63,8 +52,10 @@ impl Connection {
 
     /// Processes an ACK up to `ack` without SACK blocks on the fast path: [`Self::ack_slow_path`]
     /// and [`Self::advance_recovery`] without the steps that have no effect here.
-    fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
+    #[inline]
+    pub(super) fn ack_fast_path(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
         let arrived = self.snd.board.ack_in_order(ack, acked);
+        self.snd.una = ack;
         self.snd.episode.end_duplicates();
         self.snd.end_limited_transmit();
         let by_time = self.loss_detector() == LossDetector::Rack;

@@ -4,6 +4,8 @@
 //! Contract: the results equal those of [`Scoreboard::ack`] and
 //! [`RackSample`](crate::loss::recovery::RackSample) segment by segment.
 
+use core::hint::cold_path;
+
 use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
 use crate::loss::recovery::SendOrder;
 
@@ -28,28 +30,32 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn ack_in_order(&mut self, una: u64, out: &mut Acked) -> Option<InOrderAck> {
         let mut arrived: Option<InOrderAck> = None;
-        while let Some(front) = self.sent.front() {
-            let end = front.end();
-            if end > una {
-                break;
+        if let Some(&first) = self.sent.front().filter(|first| first.end() <= una) {
+            let (mut last, mut segments) = (first, 0);
+            while let Some(front) = self.sent.front().filter(|front| front.end() <= una) {
+                last = *front;
+                segments += 1;
+                self.sent.pop_front();
             }
-            let last = SendOrder { at: front.at, end };
-            let first_end = arrived.map_or(end, |a| a.first_end);
-            arrived = Some(InOrderAck { first_end, last });
-            out.acked_bytes += u64::from(front.len);
-            out.acked_segments += 1;
-            out.newest = Some(NewestDelivered::of(front));
-            self.sent.pop_front();
+            let order = SendOrder { at: last.at, end: last.end() };
+            arrived = Some(InOrderAck { first_end: first.end(), last: order });
+            // Segments have no gaps.
+            out.acked_bytes = last.end() - first.start;
+            out.acked_segments = segments;
+            out.delivered_bytes = out.acked_bytes;
+            out.delivered_segments = segments;
+            out.newest = Some(NewestDelivered::of(&last));
+            self.out_bytes -= out.acked_bytes;
         }
-        self.out_bytes -= out.acked_bytes;
-        out.delivered_bytes = out.acked_bytes;
-        out.delivered_segments = out.acked_segments;
         match self.sent.front() {
             Some(front) if front.start < una => {
+                cold_path();
                 let last = SendOrder { at: front.at, end: una };
                 let first_end = arrived.map_or(una, |a| a.first_end);
-                // The ACK covers part of a segment.
-                self.ack(una, out);
+                // The ACK covers part of a segment. Only a copy is in memory for the call.
+                let mut whole = *out;
+                self.ack(una, &mut whole);
+                *out = whole;
                 Some(InOrderAck { first_end, last })
             }
             _ => arrived,
