@@ -13,7 +13,7 @@ use crate::Entity;
 use crate::pending::Pending;
 
 /// Buckets of the ring.
-pub(crate) const BUCKETS: u64 = 1 << 12;
+pub(crate) const BUCKETS: u64 = 1 << 13;
 /// Words of the bitmap.
 const WORDS: usize = BUCKETS as usize / 64;
 /// End of a list.
@@ -127,6 +127,7 @@ impl Wheel {
         let at = self.heads[bucket];
         let Some(node) = self.nodes.get_mut(at as usize) else { return FirstEvent::NotDue };
         if node.next != END {
+            cold_path();
             return self.take_first_of_several(bucket, limit, salt);
         }
         if node.time >= limit {
@@ -141,9 +142,36 @@ impl Wheel {
         FirstEvent::Only(event)
     }
 
+    /// Removes the first of two events of a bucket, if it has two, their times differ, and it is
+    /// before `limit`.
+    #[inline]
+    fn take_first_of_two(&mut self, bucket: usize, limit: Instant) -> Option<Pending> {
+        let head = self.heads[bucket];
+        let (a, b) = (
+            self.nodes.get(head as usize)?,
+            self.nodes.get(self.nodes[head as usize].next as usize)?,
+        );
+        if b.next != END || a.time == b.time {
+            return None;
+        }
+        let (event, other) = if a.time < b.time { (a.event(), a.next) } else { (b.event(), head) };
+        if event.time >= limit {
+            return None;
+        }
+        let taken = if other == head { a.next } else { head };
+        self.heads[bucket] = other;
+        self.nodes[other as usize].next = END;
+        self.nodes[taken as usize].next = self.free;
+        self.free = taken;
+        Some(event)
+    }
+
     /// Removes the first of several events of a bucket.
     #[inline(never)]
     fn take_first_of_several(&mut self, bucket: usize, limit: Instant, salt: u64) -> FirstEvent {
+        if let Some(event) = self.take_first_of_two(bucket, limit) {
+            return FirstEvent::OneOfSeveral(event);
+        }
         let mut before = END;
         let mut at = self.heads[bucket];
         let (mut first, mut first_at, mut before_first) = (None::<Pending>, END, END);
@@ -210,7 +238,9 @@ mod tests {
     #[test]
     fn finds_the_next_tick_anywhere_in_the_ring() {
         for start in [0, 63, 64, 4_000, 4_095, 4_096, 1 << 40] {
-            for ahead in [0, 1, 62, 63, 64, 65, 127, 2_000, 4_031, 4_032, 4_095] {
+            for ahead in
+                [0, 1, 62, 63, 64, 65, 127, 2_000, 4_031, 4_032, 4_095, 8_127, 8_128, 8_191]
+            {
                 let mut wheel = Wheel::default();
                 assert_eq!(wheel.next(start), None);
                 wheel.put(start + ahead, event(7));

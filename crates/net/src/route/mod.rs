@@ -9,6 +9,7 @@ mod edges;
 mod shard;
 
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 
 use lowtide_sim::{Rng, Seed};
 
@@ -113,13 +114,19 @@ impl Routes {
             }
         }
     }
+    #[inline]
     fn choose(&mut self, set: usize, flow: u32) -> u32 {
         let NextHopSet { first, len, salt } = self.next_hop_sets[set];
-        let which = match self.spray.get_mut(set) {
-            None => ecmp_index(flow, salt, len),
-            Some(turn) => turn.next(len),
+        let which = if self.spray.is_empty() {
+            ecmp_index(flow, salt, len)
+        } else {
+            cold_path();
+            self.spray[set].next(len)
         };
         self.members[(first + which) as usize]
+    }
+    fn members_of(&self, set: &NextHopSet) -> &[u32] {
+        &self.members[set.first as usize..(set.first + set.len) as usize]
     }
     /// Returns the port of the host.
     pub(crate) fn nic(&self, host: HostId) -> Option<u32> {
@@ -133,10 +140,7 @@ impl Routes {
             None | Some(&UNREACHABLE) => Vec::new(),
             Some(&LOCAL) => vec![attachment.nic ^ 1],
             Some(&port) if port < SET => vec![port],
-            Some(set) => {
-                let NextHopSet { first, len, .. } = self.next_hop_sets[(set - SET) as usize];
-                self.members[first as usize..(first + len) as usize].to_vec()
-            }
+            Some(set) => self.members_of(&self.next_hop_sets[(set - SET) as usize]).to_vec(),
         }
     }
     /// Returns its size in bytes.
@@ -173,6 +177,8 @@ impl Routes {
         };
         let mut numbers = BTreeMap::new();
         let mut ports = Vec::new();
+        // Most racks are reached over the same ports as the rack before.
+        let mut last = vec![UNREACHABLE; switches];
         for (column, &rack) in racks.iter().enumerate() {
             let passes = |port, to| to >= hosts && usable(port);
             let distance = edges.distances(rack, passes);
@@ -192,7 +198,8 @@ impl Routes {
                     Routing::Ecmp { .. } | Routing::Spray => {
                         ports.clear();
                         ports.extend(near);
-                        routes.table_entry(&ports, &mut numbers)
+                        last[switch] = routes.table_entry(&ports, last[switch], &mut numbers);
+                        last[switch]
                     }
                 };
                 routes.table[switch * columns + column] = entry;
@@ -201,12 +208,21 @@ impl Routes {
         routes.init_selection(edges, routing, salt_seed);
         Ok(routes)
     }
-    /// Returns the table entry for these ports.
-    fn table_entry(&mut self, ports: &[u32], numbers: &mut BTreeMap<Vec<u32>, u32>) -> u32 {
+    /// Returns the table entry for these ports; it may be `likely`.
+    fn table_entry(
+        &mut self,
+        ports: &[u32],
+        likely: u32,
+        numbers: &mut BTreeMap<Vec<u32>, u32>,
+    ) -> u32 {
         match *ports {
             [] => UNREACHABLE,
             [port] => port,
             _ => {
+                let set = self.next_hop_sets.get(likely.wrapping_sub(SET) as usize);
+                if set.is_some_and(|set| self.members_of(set) == ports) {
+                    return likely;
+                }
                 if let Some(&number) = numbers.get(ports) {
                     return SET + number;
                 }
@@ -246,6 +262,7 @@ impl Routes {
 
 impl SprayState {
     /// Returns the index of the next of `len` links.
+    #[inline(never)]
     fn next(&mut self, len: u32) -> u32 {
         if self.sent == len {
             self.sent = 0;
