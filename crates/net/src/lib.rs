@@ -37,6 +37,7 @@ mod blueprint;
 pub mod buffer;
 mod buffer_pool;
 mod check;
+mod compact_packet;
 mod enqueue_outcome;
 mod error;
 mod failure;

@@ -34,6 +34,8 @@ pub(crate) struct Descriptor {
     pub(crate) departure: Instant,
     /// Arrival time at the far end of the line.
     pub(crate) arrival: Instant,
+    /// Arrival time of the packet behind it, here so that the next event needs no other cache line.
+    pub(crate) next_arrival: Instant,
     /// The packet behind it at its port.
     pub(crate) next: PacketId,
     pub(crate) dst: HostId,
@@ -59,6 +61,7 @@ impl Descriptor {
             departure: Instant::ZERO,
             arrival: Instant::ZERO,
             next: PacketId::NONE,
+            next_arrival: Instant::FAR_FUTURE,
             dst,
             size,
             flow,
@@ -68,15 +71,6 @@ impl Descriptor {
             lost: false,
         }
     }
-}
-
-/// A packet between two pools.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ExportedPacket {
-    identity: u64,
-    flow: u32,
-    queueing_ns: u32,
-    packet: Packet,
 }
 
 /// All packets in flight. Slots are reused; memory grows to the maximum in flight.
@@ -208,17 +202,12 @@ impl PacketPool {
     pub(crate) fn pop_dropped(&mut self) -> Option<u32> {
         self.dropped.as_mut()?.pop()
     }
-    /// Returns a packet for [`PacketPool::import`] of another pool. The slot remains.
-    pub(crate) fn export(&self, id: PacketId) -> ExportedPacket {
-        let &Descriptor { identity, flow, queueing_ns, .. } = self.descriptor(id);
-        ExportedPacket { identity, flow, queueing_ns, packet: self.packets[id.index()] }
-    }
-    /// Adds a packet from another pool.
-    pub(crate) fn import(&mut self, exported: &ExportedPacket) -> PacketId {
-        let &ExportedPacket { identity, flow, queueing_ns, ref packet } = exported;
+    /// Adds a packet from another pool, with its identity and flow hash.
+    pub(crate) fn import(&mut self, identity: u64, flow: u32, packet: &Packet) -> PacketId {
         let id = self.allocate();
-        let new = Descriptor::new(identity, flow, packet.segment.ecn, packet.envelope());
-        self.descriptors[id.index()] = Descriptor { queueing_ns, ..new };
+        let envelope = packet.envelope();
+        self.descriptors[id.index()] =
+            Descriptor::new(identity, flow, packet.segment.ecn, envelope);
         self.packets[id.index()] = *packet;
         id
     }

@@ -150,7 +150,9 @@ impl Fifo {
             }
         }
         // The tail is on the way to the far end, or exported and still on the line.
-        descriptors[tail.index()].next = id;
+        let tail = &mut descriptors[tail.index()];
+        tail.next = id;
+        tail.next_arrival = arrival;
         if first {
             self.head = id;
         }

@@ -36,7 +36,8 @@ impl Node {
 /// The wheel.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
-    heads: Box<[u32; BUCKETS as usize]>,
+    /// [`BUCKETS`] of them.
+    heads: Box<[u32]>,
     /// One bit per bucket.
     occupied: [u64; WORDS],
     nodes: Vec<Node>,
@@ -47,7 +48,7 @@ pub(crate) struct Wheel {
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            heads: Box::new([END; BUCKETS as usize]),
+            heads: vec![END; BUCKETS as usize].into_boxed_slice(),
             occupied: [0; WORDS],
             nodes: Vec::new(),
             free: END,

@@ -4,16 +4,59 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::packet_pool::{Descriptor, ExportedPacket, PacketId, PacketPool};
+use crate::compact_packet::CompactPacket;
+use crate::packet::Packet;
+use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 
 /// A packet that crosses shards.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CrossShardPacket {
-    /// Number of the port that it left.
-    port: u32,
     departure: Instant,
-    /// `None` if it was lost on the line; its arrival event remains.
-    packet: Option<ExportedPacket>,
+    content: Content,
+}
+
+/// The packet, and the number of the port that it left.
+#[derive(Clone, Debug)]
+enum Content {
+    Compact(CompactPacket),
+    /// More than a compact packet holds.
+    Full(Box<FullPacket>),
+    /// It was lost on the line; its arrival event remains.
+    Lost {
+        port: u32,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct FullPacket {
+    identity: u64,
+    port: u32,
+    /// See [`Descriptor::queueing_ns`].
+    queueing_ns: u32,
+    packet: Packet,
+}
+
+impl Content {
+    fn of(id: PacketId, port: u32, pool: &PacketPool) -> Self {
+        let &Descriptor { identity, queueing_ns, lost, .. } = pool.descriptor(id);
+        if lost {
+            return Self::Lost { port };
+        }
+        let packet = pool.packet(id);
+        match CompactPacket::new(identity, port, packet).filter(|_| queueing_ns == 0) {
+            Some(compact) => Self::Compact(compact),
+            None => {
+                Self::Full(Box::new(FullPacket { identity, port, queueing_ns, packet: *packet }))
+            }
+        }
+    }
+    fn port(&self) -> u32 {
+        match self {
+            Self::Compact(compact) => compact.port(),
+            Self::Full(full) => full.port,
+            Self::Lost { port } => *port,
+        }
+    }
 }
 
 impl Network {
@@ -54,9 +97,9 @@ impl Network {
                 if marked {
                     pool.set_ce(id);
                 }
-                let &Descriptor { departure, lost, .. } = pool.descriptor(id);
-                let packet = (!lost).then(|| pool.export(id));
-                let crossing = CrossShardPacket { port: number, departure, packet };
+                let departure = pool.descriptor(id).departure;
+                let content = Content::of(id, number, pool);
+                let crossing = CrossShardPacket { departure, content };
                 post(shard.far_shards[port as usize].into(), crossing);
                 if this.on_line() == id {
                     shard.on_line.push((port, id));
@@ -86,15 +129,26 @@ impl Network {
 
     /// Imports a packet from another shard.
     pub fn import_packet(&mut self, crossing: &CrossShardPacket, sched: &mut Scheduler) {
-        let CrossShardPacket { port, departure, packet } = crossing;
-        let id = match packet {
-            Some(packet) => self.pool.import(packet),
-            None => self.pool.put_lost(),
+        let CrossShardPacket { departure, content } = crossing;
+        let port = content.port();
+        let id = match content {
+            Content::Compact(compact) => self.import_content(compact.identity(), &compact.packet()),
+            Content::Full(full) => {
+                let id = self.import_content(full.identity, &full.packet);
+                self.pool.descriptor_mut(id).queueing_ns = full.queueing_ns;
+                id
+            }
+            Content::Lost { .. } => self.pool.put_lost(),
         };
-        let index = self.local_port(*port) as usize;
+        let index = self.local_port(port) as usize;
         if let Some(arrival) = self.ports[index].import(id, *departure, &mut self.pool) {
-            sched.at(arrival, Entity::new(Self::PORT_KIND, *port));
+            sched.at(arrival, Entity::new(Self::PORT_KIND, port));
         }
+    }
+
+    fn import_content(&mut self, identity: u64, packet: &Packet) -> PacketId {
+        let flow = if self.by_flow { packet.envelope().flow(&packet.segment) } else { 0 };
+        self.pool.import(identity, flow, packet)
     }
 
     /// Removes ports without packets to export, after link failures.
@@ -113,5 +167,16 @@ fn release_exported(pool: &mut PacketPool, id: PacketId) {
         pool.release_lost(id);
     } else {
         pool.release(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages between shards are copied several times.
+    #[test]
+    fn a_packet_crosses_in_one_cache_line() {
+        assert_eq!(size_of::<CrossShardPacket>(), 64);
     }
 }

@@ -56,8 +56,8 @@ impl Network {
                 return self.on_arrival_slow(now, (number, port), sched);
             }
         };
-        if let Some(next) = self.pool.get(packet.next) {
-            sched.at(next.arrival, Entity::new(Self::PORT_KIND, number));
+        if packet.next != PacketId::NONE {
+            sched.at(packet.next_arrival, Entity::new(Self::PORT_KIND, number));
         }
         match this.far_end() {
             FarEnd::Host(host) => {
