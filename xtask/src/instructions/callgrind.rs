@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// Instructions, calls excluded.
+/// Instructions and modelled cache misses, calls excluded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Costs {
     pub(super) total: u64,
+    /// Misses of data in the first level of the modelled cache.
+    pub(super) l1_misses: u64,
+    /// Misses of data in the second, which is the last one of the model.
+    pub(super) l2_misses: u64,
     /// By crate of the function, inlined code included: release binaries have no line tables. `std`
     /// and `other` for code that is not ours.
     pub(super) crates: BTreeMap<String, u64>,
@@ -20,7 +24,11 @@ impl Costs {
         let mut costs = Self::default();
         let mut function = String::new();
         let mut of_callee = false;
+        let mut columns = Columns::default();
         for (line, number) in text.lines().zip(1..) {
+            if let Some(events) = line.strip_prefix("events:") {
+                columns = Columns::read(events);
+            }
             // `fn` names the function; other keys are ignored.
             match line.split_once('=') {
                 Some(("fn", name)) => function = plain(name),
@@ -34,6 +42,8 @@ impl Costs {
                     let cost =
                         cost.ok_or_else(|| format!("callgrind's line {number}: `{line}`"))?;
                     costs.total += cost;
+                    costs.l1_misses += columns.l1.sum(line);
+                    costs.l2_misses += columns.l2.sum(line);
                     *costs.crates.entry(crate_of(&function).to_owned()).or_default() += cost;
                     *costs.functions.entry(function.clone()).or_default() += cost;
                 }
@@ -44,6 +54,35 @@ impl Costs {
             return Err("callgrind counted nothing".to_owned());
         }
         Ok(costs)
+    }
+}
+
+/// The columns of cache misses; none without `--cache-sim=yes`.
+#[derive(Debug, Default)]
+struct Columns {
+    l1: Misses,
+    l2: Misses,
+}
+
+/// The columns of read and write misses of a level, after the one of the position.
+#[derive(Debug, Default)]
+struct Misses(Vec<usize>);
+
+impl Columns {
+    fn read(events: &str) -> Self {
+        let of = |names: [&str; 2]| {
+            let events = events.split_whitespace().zip(1..);
+            Misses(events.filter(|(event, _)| names.contains(event)).map(|(_, i)| i).collect())
+        };
+        Self { l1: of(["D1mr", "D1mw"]), l2: of(["DLmr", "DLmw"]) }
+    }
+}
+
+impl Misses {
+    /// Sum of these columns of a line; callgrind leaves out zeros at its end.
+    fn sum(&self, line: &str) -> u64 {
+        let value = |i: &usize| line.split_whitespace().nth(*i).and_then(|c| c.parse::<u64>().ok());
+        self.0.iter().filter_map(value).sum()
     }
 }
 
@@ -138,6 +177,21 @@ totals: 5128
                 of("malloc", 5000)
             ]
         );
+    }
+
+    #[test]
+    fn misses_are_counted_by_level() {
+        let text = "\
+events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
+fn=a
+10 100 9 9 9 3 4 9 1 2
+11 100 9 9 9 3
+calls=1 0
+12 100 9 9 9 900
+12 7
+";
+        let costs = Costs::read(text).unwrap();
+        assert_eq!((costs.total, costs.l1_misses, costs.l2_misses), (207, 10, 3));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Counts the instructions of the hot path and compares them with the record.
+//! Counts instructions and modelled cache misses of the hot path and compares them with the record.
 //!
 //! Contract: two short benchmarks run under callgrind, whose counts do not depend on the load of
-//! the machine. Growth of more than 5 % fails: in instructions per packet-hop, of a crate, or of
-//! one of the largest functions. `--record` rewrites the record. It applies to the release profile
-//! and the compiler that it names.
+//! the machine; `--large` adds one with 1024 hosts, which takes minutes. Growth of more than 5 %
+//! fails: in instructions or misses per packet-hop, of a crate, or of one of the largest functions.
+//! `--record` rewrites the record of the benchmarks that ran. It applies to the release profile and
+//! the compiler that it names.
 
 mod callgrind;
 mod record;
@@ -19,6 +20,11 @@ use record::{BenchmarkCounts, Record};
 
 /// Benchmarks of `lowtide bench` to count.
 const BENCHMARKS: [&str; 2] = ["instructions-fat-tree", "instructions-dumbbell"];
+/// Benchmark of `--large`.
+const LARGE: &str = "misses-1024";
+/// The modelled caches: 48 KiB and 1 MiB, as those of current server CPUs; size, ways, line.
+const CACHES: [&str; 4] =
+    ["--cache-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64", "--LL=1048576,16,64"];
 /// Path of the record.
 const RECORD: &str = "benches/instructions.toml";
 
@@ -26,6 +32,7 @@ const RECORD: &str = "benches/instructions.toml";
 #[derive(Debug)]
 pub(crate) struct InstructionsTask {
     program: Option<PathBuf>,
+    large: bool,
     record: bool,
 }
 
@@ -44,8 +51,9 @@ struct Row {
 impl InstructionsTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
-        let a = crate::arguments::Arguments::read(arguments, &[], &["--record"])?;
-        Ok(Self { program: a.word.clone().map(PathBuf::from), record: a.has("--record") })
+        let a = crate::arguments::Arguments::read(arguments, &[], &["--large", "--record"])?;
+        let program = a.word.clone().map(PathBuf::from);
+        Ok(Self { program, large: a.has("--large"), record: a.has("--record") })
     }
 
     /// Counts, then compares or records.
@@ -81,15 +89,28 @@ impl InstructionsTask {
         }
         let path = root.join(RECORD);
         // Read before the minute of counting, so that a missing record is reported at once.
-        let before = if self.record { None } else { Some(Record::read(&path)?) };
-        let now = Record {
+        let before = Record::read(&path);
+        if !self.record
+            && let Err(missing) = &before
+        {
+            return Err(missing.clone());
+        }
+        let large = self.large.then_some(LARGE);
+        let mut now = Record {
             rustc: compiler()?,
             benchmarks: BENCHMARKS
-                .iter()
-                .map(|name| Ok(((*name).to_owned(), count(root, program, name)?)))
+                .into_iter()
+                .chain(large)
+                .map(|name| Ok((name.to_owned(), count(root, program, name)?)))
                 .collect::<Result<_, String>>()?,
         };
-        let Some(before) = before else {
+        let Some(before) = before.ok().filter(|_| !self.record) else {
+            // Benchmarks that did not run keep their counts.
+            if let Ok(before) = Record::read(&path) {
+                for (name, counts) in before.benchmarks {
+                    now.benchmarks.entry(name).or_insert(counts);
+                }
+            }
             now.write(&path)?;
             println!("{}recorded in {RECORD}", text(&now));
             return Ok(Vec::new());
@@ -110,9 +131,10 @@ fn count(root: &Path, program: &Path, name: &str) -> Result<BenchmarkCounts, Str
     out_file.push(&file);
     let done = Command::new("valgrind")
         .args(["--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"])
+        .args(CACHES)
         .arg(out_file)
         .arg(program)
-        .args(["--json", "--quiet", "bench", name, "-n", "1"])
+        .args(["--json", "--quiet", "bench", name, "-n", "1", "--threads", "1"])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("cannot run valgrind ({e}): `apt-get install valgrind`"))?;
@@ -142,7 +164,11 @@ fn compiler() -> Result<String, String> {
 fn text(record: &Record) -> String {
     let mut out = String::new();
     for (name, counted) in &record.benchmarks {
-        let _ = writeln!(out, "{name}: {:.1} instructions per packet-hop", counted.per_hop);
+        let _ = writeln!(
+            out,
+            "{name}: {:.1} instructions per packet-hop; {:.2} misses of L1, {:.2} of L2",
+            counted.per_hop, counted.l1_misses, counted.l2_misses
+        );
         for (kind, parts) in [("crate", &counted.crates), ("function", &counted.functions)] {
             let mut parts: Vec<_> = parts.iter().collect();
             parts.sort_by(|a, b| b.1.total_cmp(a.1));

@@ -15,8 +15,9 @@ const FUNCTIONS: usize = 10;
 const MIN_SHARE: f64 = 1.0;
 
 const HEAD: &str = "\
-# Instructions per packet-hop of the release profile, counted by callgrind. Written by
-# `cargo xtask instructions --record`; `cargo xtask instructions` compares.
+# Instructions and modelled cache misses per packet-hop of the release profile, counted by callgrind.
+# Written by `cargo xtask instructions --large --record`; `cargo xtask instructions` compares. The
+# modelled caches have 48 KiB (12 ways) and 1 MiB (16 ways) and lines of 64 B.
 ";
 
 /// Contents of the file.
@@ -28,14 +29,17 @@ pub(super) struct Record {
     pub(super) benchmarks: BTreeMap<String, BenchmarkCounts>,
 }
 
-/// Counts of one benchmark, in instructions per packet-hop.
+/// Counts of one benchmark per packet-hop.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BenchmarkCounts {
     /// Counted packet-hops.
     pub(super) hops: u64,
-    /// Total.
+    /// Instructions.
     pub(super) per_hop: f64,
+    /// Misses of data in the first and in the second level of the modelled cache.
+    pub(super) l1_misses: f64,
+    pub(super) l2_misses: f64,
     /// By crate of the source code.
     pub(super) crates: BTreeMap<String, f64>,
     /// The largest functions, including code inlined into them.
@@ -45,6 +49,7 @@ pub(super) struct BenchmarkCounts {
 impl BenchmarkCounts {
     pub(super) fn new(costs: &Costs, hops: u64) -> Self {
         let per_hop = |cost: u64| (10.0 * cost as f64 / hops as f64).round() / 10.0;
+        let misses = |count: u64| (100.0 * count as f64 / hops as f64).round() / 100.0;
         let least = costs.total as f64 * MIN_SHARE / 100.0;
         let large = costs.crates.iter().filter(|(_, cost)| **cost as f64 >= least);
         let mut functions: Vec<_> = costs.functions.iter().collect();
@@ -53,6 +58,8 @@ impl BenchmarkCounts {
         Self {
             hops,
             per_hop: per_hop(costs.total),
+            l1_misses: misses(costs.l1_misses),
+            l2_misses: misses(costs.l2_misses),
             crates: large.map(|(name, cost)| (name.clone(), per_hop(*cost))).collect(),
             functions: functions.into_iter().map(|(n, cost)| (n.clone(), per_hop(*cost))).collect(),
         }
@@ -103,6 +110,8 @@ impl Record {
                 }
             };
             hold("everything".to_owned(), before.per_hop, counted.per_hop);
+            hold("misses of L1".to_owned(), before.l1_misses, counted.l1_misses);
+            hold("misses of L2".to_owned(), before.l2_misses, counted.l2_misses);
             let parts = [
                 ("crate", &before.crates, &counted.crates),
                 ("function", &before.functions, &counted.functions),
@@ -128,6 +137,8 @@ mod tests {
         let counted = BenchmarkCounts {
             hops: 1_000,
             per_hop,
+            l1_misses: port,
+            l2_misses: port / 4.0,
             crates: one("net", port),
             functions: one("lowtide_net::port::Port::enter", port),
         };
@@ -143,8 +154,9 @@ mod tests {
         let grown = before.regressions(&record(736.0, 100.0));
         assert_eq!(grown, ["fat-tree: everything, 700.0 to 736.0 per packet-hop (+5.1 %)"]);
         let grown = before.regressions(&record(700.0, 106.0));
-        assert_eq!(grown.len(), 2, "{grown:?}");
-        assert!(grown[0].contains("crate net") && grown[1].contains("Port::enter"), "{grown:?}");
+        let parts = ["misses of L1", "misses of L2", "crate net", "Port::enter"];
+        assert_eq!(grown.len(), parts.len(), "{grown:?}");
+        assert!(grown.iter().zip(parts).all(|(grown, part)| grown.contains(part)), "{grown:?}");
         let other = Record { benchmarks: BTreeMap::new(), ..record(1.0, 1.0) };
         assert_eq!(other.regressions(&before), ["fat-tree is not in the record"]);
     }

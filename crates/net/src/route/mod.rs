@@ -182,7 +182,7 @@ impl Routes {
         for (column, &rack) in racks.iter().enumerate() {
             let passes = |port, to| to >= hosts && usable(port);
             let distance = edges.distances(rack, passes);
-            for switch in 0..switches {
+            for (switch, last) in last.iter_mut().enumerate() {
                 let node = hosts + switch;
                 if distance[node] == UNREACHED {
                     continue;
@@ -198,8 +198,8 @@ impl Routes {
                     Routing::Ecmp { .. } | Routing::Spray => {
                         ports.clear();
                         ports.extend(near);
-                        last[switch] = routes.table_entry(&ports, last[switch], &mut numbers);
-                        last[switch]
+                        *last = routes.table_entry(&ports, *last, &mut numbers);
+                        *last
                     }
                 };
                 routes.table[switch * columns + column] = entry;
