@@ -2,8 +2,8 @@
 //!
 //! There are two kinds. If departures are known at enqueue, the port has one queue and takes one
 //! event per packet; [`late_mark`] adds marking at dequeue. Otherwise (several queues, drops at
-//! dequeue) packets wait in an [`event_port`] and each departure is an event. A test checks that
-//! both behave identically.
+//! dequeue) packets wait in an [`event_port`] and each departure is an event. Most packets take the
+//! [`fast_path`]. Tests check that all of them behave identically.
 
 mod cross_shard;
 mod event_port;

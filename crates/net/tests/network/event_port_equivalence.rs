@@ -1,6 +1,6 @@
 //! Ports with one event per packet and ports with departure events behave identically where both
 //! apply: digest, statistics, deliveries. A single class turns a FIFO port into one with departure
-//! events.
+//! events. Likewise the fast path of a port and the complete one.
 
 use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, MarkSpec, Network, Packet, PortSpec, QueueLength,
@@ -133,6 +133,39 @@ proptest! {
             prop_assert!(until != u64::MAX || a.held_bytes == 0);
             prop_assert_eq!(a, b);
         }
+    }
+}
+
+proptest! {
+    /// Tracing and measurement of queueing delays turn the fast paths of all ports off.
+    #[test]
+    fn the_fast_path_is_equivalent_to_the_complete_one(
+        buffer in buffer(),
+        mark in mark(),
+        count_in_service in any::<bool>(),
+        traffic in traffic(),
+        jitter in prop_oneof![Just(0_u64), 0..200_u64],
+        warmup in prop_oneof![Just(0), 0..2_000_000_u64],
+        until in prop_oneof![Just(u64::MAX), 0..8_000_000_u64],
+    ) {
+        let port = PortSpec { buffer, mark, count_in_service, classes: None };
+        let plan = fan(3, port, Some(5_000));
+        let run = |complete: bool| {
+            let (jitter, warmup) = (Duration::from_ns(jitter), Duration::from_ps(warmup));
+            let mut net = Network::build(&plan, 7, jitter, warmup).unwrap();
+            if complete {
+                net.trace(&[]);
+                net.measure_queueing();
+            }
+            Rig::run(net, &traffic, ps(until))
+        };
+        let (fast, complete) = (run(false), run(true));
+        prop_assert_eq!(fast.net.digest(), complete.net.digest());
+        prop_assert_eq!(&fast.delivered, &complete.delivered);
+        prop_assert_eq!(&fast.left, &complete.left);
+        prop_assert_eq!((fast.net.hops(), fast.events), (complete.net.hops(), complete.events));
+        prop_assert!(fast.net.ports().eq(complete.net.ports()));
+        prop_assert!(fast.net.buffer_pools().eq(complete.net.buffer_pools()));
     }
 }
 
