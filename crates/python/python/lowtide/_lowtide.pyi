@@ -198,8 +198,7 @@ class Segment:
     ) -> Segment: ...
     @staticmethod
     def from_bytes(packet: bytes) -> Segment:
-        """Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for bytes that are
-        none."""
+        """Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for other bytes."""
     def replace(
         self,
         *,

@@ -41,7 +41,7 @@ impl Segment {
         Self { segment: wire::Segment::default(), sent_at: None }.with(py, fields)
     }
 
-    /// Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for bytes that are none.
+    /// Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for other bytes.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, packet: &[u8]) -> PyResult<Self> {
         let (_, segment, _) =
