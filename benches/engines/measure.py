@@ -70,7 +70,7 @@ def main() -> None:
             os.environ["SLURM_CONF"] = str(slurm / "slurm.conf")
         try:
             for number, name in enumerate(names):
-                # A directory of its own: a repeated name would find the earlier result.
+                # A separate directory: a repeated name would find the earlier result.
                 print(json.dumps(measure(name, Path(temporary) / f"{number}-{name}")), flush=True)
         finally:
             if slurm.exists():
