@@ -14,7 +14,7 @@ lowtide ($version-1) unstable; urgency=medium
  -- The lowtide authors <maintainers@users.noreply.github.com>  $(date -uRd "@$SOURCE_DATE_EPOCH")
 END
 # cargo-deb reads the assets of target/package and the binary of the profile.
-cargo deb --locked --no-build --profile "$profile" -p lowtide -o "$out/"
+cargo deb --quiet --locked --no-build --profile "$profile" -p lowtide -o "$out/"
 package=$(ls -t "$out"/lowtide_*.deb | head -n 1)
 
 unpacked=$(mktemp -d)

@@ -24,9 +24,10 @@ PATH=$PWD/$venv/bin:$PATH maturin build --quiet --locked --profile "$profile" "$
 wheel=$(ls "$wheels"/*.whl)
 ls -l "$wheel"
 if [ "$profile" != dev ]; then
-    "$venv/bin/auditwheel" show "$wheel" | grep -q 'consistent with' &&
-        "$venv/bin/auditwheel" show "$wheel" | grep -q '"manylinux_2_28_x86_64"' || {
-        "$venv/bin/auditwheel" show "$wheel"
+    # Not by a pipe: grep -q ends it early, which auditwheel reports as an error.
+    audit=$("$venv/bin/auditwheel" show "$wheel")
+    [[ $audit == *'consistent with'* && $audit == *'"manylinux_2_28_x86_64"'* ]] || {
+        echo "$audit"
         echo "error: the wheel needs more than manylinux_2_28" >&2
         exit 1
     }

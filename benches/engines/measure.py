@@ -1,7 +1,7 @@
 """A sweep of 500 points on Dask, Ray and Slurm of this machine, with and without a lost worker.
 
 python benches/engines/measure.py [one-2] [one-1] [dask] [dask-lost] [ray] [ray-lost] [slurm] ...
-prints a line of JSON for each. Needs two idle CPUs; Slurm needs root.
+prints a line of JSON for each, with the load average before it. Needs two idle CPUs; Slurm needs root.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def measure(name: str, directory: Path) -> dict[str, Any]:
                     lost.append(share)
 
             options |= {"on": executor, "progress": progress}
+        load = round(os.getloadavg()[0], 1)
         began = time.monotonic()
         result = sweep(out=directory / "out", **options)
         wall = time.monotonic() - began
     if loss == "lost" and not lost:
         sys.exit(f"{name}: no worker was lost")
     runs = len(result.manifest["runs"])
-    return {"name": name, "wall_s": round(wall, 1), "runs": runs, "digest": result.digest} | (
-        {"lost_at": lost[0]} if lost else {}
-    )
+    measured = {"name": name, "wall_s": round(wall, 1), "load": load, "runs": runs}
+    return measured | {"digest": result.digest} | ({"lost_at": lost[0]} if lost else {})
 
 
 def main() -> None:
@@ -69,8 +69,9 @@ def main() -> None:
             subprocess.run([*script, "up", slurm], check=True)
             os.environ["SLURM_CONF"] = str(slurm / "slurm.conf")
         try:
-            for name in names:
-                print(json.dumps(measure(name, Path(temporary) / name)), flush=True)
+            for number, name in enumerate(names):
+                # A separate directory: a repeated name would find the earlier result.
+                print(json.dumps(measure(name, Path(temporary) / f"{number}-{name}")), flush=True)
         finally:
             if slurm.exists():
                 subprocess.run([*script, "down", slurm], check=True)

@@ -7,6 +7,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod command;
+mod connection;
 mod control;
 mod exception;
 mod experiment;
@@ -25,6 +26,8 @@ use pyo3::pymodule;
 mod _lowtide {
     #[pymodule_export]
     use crate::command::main;
+    #[pymodule_export]
+    use crate::connection::{Connection, ConnectionInfo, Segment};
     #[pymodule_export]
     use crate::control::{
         AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo, check_control, default_value,

@@ -26,7 +26,18 @@ from ._analysis import Analysis, analyze
 from ._catalogue import scenarios, schemes
 from ._control import CongestionControl, check_control, register
 from ._figure import Figure
-from ._lowtide import AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo
+from ._lowtide import (
+    AckSample,
+    CcSetup,
+    Connection,
+    ConnectionInfo,
+    IdleRestart,
+    Loss,
+    Recovered,
+    Rto,
+    Segment,
+    Undo,
+)
 from ._lowtide import version as _version
 from ._papers import Reproduction, reproduce
 from ._param import Param
@@ -45,6 +56,8 @@ __all__ = [
     "Check",
     "Comparison",
     "CongestionControl",
+    "Connection",
+    "ConnectionInfo",
     "ControlError",
     "Figure",
     "IdleRestart",
@@ -59,6 +72,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Segment",
     "Table",
     "Undo",
     "__version__",

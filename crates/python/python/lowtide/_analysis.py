@@ -12,6 +12,8 @@ from ._frame import frame
 if TYPE_CHECKING:
     import pandas
 
+_FINDING = ["flow", "severity", "kind", "from", "from_ns", "to_ns", "what", "means"]
+
 
 class Analysis:
     """What a capture shows of its connections."""
@@ -30,14 +32,14 @@ class Analysis:
     @property
     def findings(self) -> pandas.DataFrame | list[dict[str, Any]]:
         """Findings in plain words, a row each: `flow` (number of the connection), `severity`,
-        `kind`, `from_ns` and `to_ns` (time in the capture, ns), `what` and what it usually `means`.
-        Without pandas a list of mappings."""
+        `kind`, `from` (sender of the data), `from_ns` and `to_ns` (time in the capture, ns), `what`
+        and what it usually `means`. Without pandas a list of mappings."""
         rows = [
             {"flow": connection["flow"], **finding}
             for connection in self.connections
             for finding in connection["findings"]
         ]
-        return frame(rows, {"from_ns": "ns", "to_ns": "ns"})
+        return frame(rows, {"from_ns": "ns", "to_ns": "ns"}, _FINDING)
 
     def __repr__(self) -> str:
         count = sum(len(connection["findings"]) for connection in self.connections)

@@ -9,15 +9,17 @@ if TYPE_CHECKING:
 
 
 def frame(
-    rows: list[dict[str, Any]], units: dict[str, str] | None = None
+    rows: list[dict[str, Any]],
+    units: dict[str, str] | None = None,
+    columns: list[str] | None = None,
 ) -> pandas.DataFrame | list[dict[str, Any]]:
-    """Returns `rows` as a data frame with the units of its columns in `.attrs["units"]`. Without
-    pandas returns the rows."""
+    """Returns `rows` as a data frame with the units of its columns in `.attrs["units"]`, and
+    with `columns` if there are no rows. Without pandas returns the rows."""
     try:
         import pandas as pd
     except ImportError:
         return rows
-    out = pd.DataFrame(rows)
+    out = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
     out.attrs["units"] = units or {}
     return out
 

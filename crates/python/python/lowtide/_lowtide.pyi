@@ -1,6 +1,6 @@
 """Native part of the package. Use the package `lowtide`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -90,6 +90,286 @@ class Experiment:
     def figures(self) -> list[tuple[str, str, str]]: ...
     def figure_file(self, name: str, format: str, style: dict[str, Any]) -> bytes: ...
     def figure_csv(self, name: str) -> str: ...
+
+@final
+class Connection:
+    """One end of a connection, which the caller drives: it moves the clock, and carries segments
+    to the other end, or drops or marks them.
+
+        client = lt.Connection.client(scheme="dctcp", profile="linux")
+        server = lt.Connection.server(scheme="dctcp", profile="linux")
+        for segment in client.transmit():
+            server.receive(segment)
+
+    Times are picoseconds since the start. Each end has its own clock: advance both. A call that is
+    not possible raises `RequestError`."""
+
+    @staticmethod
+    def client(
+        scheme: str | None = None,
+        *,
+        profile: str | None = None,
+        settings: Mapping[str, str | bool | int] | None = None,
+        seed: int = 1,
+    ) -> Connection:
+        """Opens a connection; its SYN is in `transmit()`.
+
+        scheme: a name of `lt.schemes()`; without one, the congestion control of the profile
+        profile: the stack: "rfc" (the default), "linux", "freebsd", ...
+        settings: of `transport.sender` in scenario files: {"rto-min": "5 ms"}
+        seed: equal seeds and equal calls give equal segments
+
+        Raises `RequestError` for an unknown name, with the nearest ones, and an invalid value.
+        """
+    @staticmethod
+    def server(
+        scheme: str | None = None,
+        *,
+        profile: str | None = None,
+        settings: Mapping[str, str | bool | int] | None = None,
+        seed: int = 2,
+    ) -> Connection:
+        """Waits for the SYN of a client, which `receive` takes. Arguments are those of `client`."""
+    @property
+    def now(self) -> int:
+        """Virtual time of this end, ps."""
+    @property
+    def state(self) -> str:
+        """State as RFC 9293 names it: "LISTEN", "SYN-SENT", "ESTABLISHED", ..."""
+    @property
+    def info(self) -> ConnectionInfo:
+        """A snapshot: window, threshold, round-trip time, alpha, counters."""
+    @property
+    def next_timeout(self) -> int | None:
+        """Time of the next timer, ps; None if no timer is set."""
+    @property
+    def readable(self) -> int:
+        """Bytes that can be read."""
+    @property
+    def close_reason(self) -> str | None:
+        """Reason of the close: "closed", "reset by the peer", "timed out", ...; None while it is
+        open."""
+    def advance(self, duration: str | int | None = None) -> None:
+        """Moves the clock of this end. Timers on the way fire at their time.
+
+        duration: text with its unit ("10 us") or picoseconds; without it, until the next timer
+        """
+    def transmit(self) -> list[Segment]:
+        """Returns the segments that this end has sent since the last call, in their order."""
+    def receive(self, segment: Segment) -> str | None:
+        """Processes a segment that arrives now. One that is never given to it is lost.
+
+        Returns None, or the reason if TCP rejects the segment: then an ACK or a RST may be in
+        `transmit()`.
+        """
+    def write(self, n: int) -> None:
+        """The application writes `n` bytes. Raises `RequestError` after `close`."""
+    def read(self, n: int | None = None) -> int:
+        """The application reads `n` bytes, or all that can be read. Returns their number."""
+    def close(self) -> None:
+        """Closes this end: FIN follows the written bytes."""
+    def abort(self) -> None:
+        """Resets the connection."""
+    def events(self) -> list[str]:
+        """Returns what happened since the last call: "established", "readable", "writable",
+        "peer-closed", "closed"."""
+
+@final
+class Segment:
+    """A TCP segment with the ECN codepoint of its IP header. It does not change: `replace` and
+    `mark` return another one. The payload is a length. Without arguments every field is zero."""
+
+    def __new__(
+        cls,
+        *,
+        seq: int = 0,
+        ack: int = 0,
+        flags: str | Sequence[str] = "",
+        window: int = 0,
+        payload_len: int = 0,
+        ecn: str = "not-ect",
+        mss: int | None = None,
+        window_scale: int | None = None,
+        sack_permitted: bool = False,
+        sack: Sequence[tuple[int, int]] = (),
+        timestamps: tuple[int, int] | None = None,
+        src_port: int = 0,
+        dst_port: int = 0,
+    ) -> Segment: ...
+    @staticmethod
+    def from_bytes(packet: bytes) -> Segment:
+        """Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for other bytes."""
+    def replace(
+        self,
+        *,
+        seq: int = ...,
+        ack: int = ...,
+        flags: str | Sequence[str] = ...,
+        window: int = ...,
+        payload_len: int = ...,
+        ecn: str = ...,
+        mss: int | None = ...,
+        window_scale: int | None = ...,
+        sack_permitted: bool = ...,
+        sack: Sequence[tuple[int, int]] = ...,
+        timestamps: tuple[int, int] | None = ...,
+        src_port: int = ...,
+        dst_port: int = ...,
+    ) -> Segment:
+        """Returns the segment with other values of the given fields."""
+    def mark(self) -> Segment:
+        """Returns the segment with CE, as a switch marks it. Raises `RequestError` for a segment
+        without ECT, which a switch drops instead; `replace(ecn="ce")` marks any."""
+    def to_bytes(self) -> bytes:
+        """Returns the IPv4 packet between 10.0.0.1 (client) and 10.0.0.2 (server), with zeros as
+        payload."""
+    @property
+    def sent_at(self) -> int | None:
+        """When its sender sent it, ps; None for one made by hand."""
+    @property
+    def seq(self) -> int:
+        """Sequence number of the first byte, or of the SYN."""
+    @property
+    def ack(self) -> int:
+        """Next sequence number expected from the peer; valid with ACK only."""
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Names of the control bits that are set: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR, AE."""
+    @property
+    def window(self) -> int:
+        """The window field, before scaling."""
+    @property
+    def payload_len(self) -> int:
+        """Payload bytes."""
+    @property
+    def ecn(self) -> str:
+        """ECN codepoint: "not-ect", "ect0", "ect1" or "ce"."""
+    @property
+    def is_ect(self) -> bool:
+        """A switch may mark it: ECT(0), ECT(1) or CE."""
+    @property
+    def mss(self) -> int | None:
+        """Maximum segment size of a SYN, bytes."""
+    @property
+    def window_scale(self) -> int | None:
+        """Window scale of a SYN, a shift count."""
+    @property
+    def sack_permitted(self) -> bool:
+        """SACK permitted, on a SYN."""
+    @property
+    def sack(self) -> list[tuple[int, int]]:
+        """SACK blocks: pairs of first sequence number and the one after the last."""
+    @property
+    def timestamps(self) -> tuple[int, int] | None:
+        """Timestamps: value and echo, in ticks of their senders."""
+    @property
+    def src_port(self) -> int:
+        """Source port; 49152 of the client, 80 of the server."""
+    @property
+    def dst_port(self) -> int:
+        """Destination port."""
+
+@final
+class ConnectionInfo:
+    """State of a connection, with the names of Linux's `tcp_info` where they exist. Sizes are
+    bytes, times picoseconds, rates bit/s."""
+
+    @property
+    def state(self) -> str:
+        """State as RFC 9293 names it, as "ESTABLISHED"."""
+    @property
+    def cc(self) -> str:
+        """The active congestion control. A control that cannot work runs as NewReno."""
+    @property
+    def ecn(self) -> str:
+        """ECN as negotiated: "off", "rfc3168" or "accecn"."""
+    @property
+    def ect(self) -> bool:
+        """Data is sent with ECT."""
+    @property
+    def cwnd(self) -> int:
+        """Congestion window, bytes; zero before ESTABLISHED."""
+    @property
+    def ssthresh(self) -> int | None:
+        """Slow-start threshold, bytes; None before the first reaction."""
+    @property
+    def alpha(self) -> float | None:
+        """Share of marked data as the control estimates it, 0 to 1; None for one without alpha."""
+    @property
+    def srtt(self) -> int | None:
+        """Smoothed round-trip time, ps."""
+    @property
+    def rttvar(self) -> int:
+        """Mean deviation of the round-trip time, ps."""
+    @property
+    def min_rtt(self) -> int | None:
+        """Minimum round-trip time seen, ps."""
+    @property
+    def rto(self) -> int:
+        """Retransmission timeout with backoff, ps."""
+    @property
+    def queueing_delay(self) -> int | None:
+        """Queueing delay in the last echo of the delay option, ps."""
+    @property
+    def pacing_rate(self) -> int | None:
+        """Pacing rate, bit/s, if data is paced."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight (RFC 6675 pipe)."""
+    @property
+    def bytes_acked(self) -> int:
+        """Payload bytes acknowledged."""
+    @property
+    def bytes_received(self) -> int:
+        """Payload bytes received in order."""
+    @property
+    def received_ce_bytes(self) -> int:
+        """Payload bytes received with CE."""
+    @property
+    def snd_wnd(self) -> int:
+        """Window of the peer, bytes."""
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+    @property
+    def limited_by(self) -> str:
+        """The limit of the sender: application, cwnd, receive-window or send-buffer."""
+    @property
+    def in_recovery(self) -> bool:
+        """In loss recovery."""
+    @property
+    def after_rto(self) -> bool:
+        """A retransmission timeout fired, and the data outstanding then is not all acknowledged."""
+    @property
+    def data_segs_out(self) -> int:
+        """Data segments sent, retransmissions included."""
+    @property
+    def bytes_retrans(self) -> int:
+        """Payload bytes retransmitted."""
+    @property
+    def rto_count(self) -> int:
+        """Retransmission timeouts."""
+    @property
+    def fast_retransmits(self) -> int:
+        """Episodes of fast recovery."""
+    @property
+    def undos(self) -> int:
+        """Loss reactions undone as spurious."""
+    @property
+    def loss_probes(self) -> int:
+        """Tail loss probes sent."""
+    @property
+    def ecn_reductions(self) -> int:
+        """Reductions because of ECN."""
+    @property
+    def delay_reductions(self) -> int:
+        """Reductions because of queueing delay."""
+    @property
+    def delivered_ce_bytes(self) -> int:
+        """Payload bytes that the feedback decoder counted as CE."""
+    @property
+    def rejected(self) -> int:
+        """Segments rejected."""
 
 @final
 class CcSetup:

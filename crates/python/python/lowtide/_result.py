@@ -306,14 +306,20 @@ class Result:
     def figure(self, name: str) -> Figure:
         """Returns a figure.
 
+        name: of `figures`, or its first words: "slowdown" is the first figure of the report whose
+            name starts with `slowdown-`
+
         Raises `RequestError` for an unknown name, with the names.
         """
         figures = self.figures
-        if name not in figures:
-            raise RequestError(
-                f"no figure is named `{name}`", f"the figures are {', '.join(figures) or 'none'}"
-            )
-        return figures[name]
+        if name in figures:
+            return figures[name]
+        for full, figure in figures.items():
+            if full.startswith(f"{name}-"):
+                return figure
+        raise RequestError(
+            f"no figure is named `{name}`", f"the figures are {', '.join(figures) or 'none'}"
+        )
 
     def report(self) -> Path:
         """Returns the path of the report, a page that needs no server."""
