@@ -48,7 +48,7 @@ impl Mapping {
         }
         // SAFETY: the bytes are inside of the mapping, which lives as long as `self`. The mapping
         // starts at a page, so they are aligned. This crate and the kernel access them atomically
-        // only, or as plain bytes while the slot is ours and nobody writes to it.
+        // only, or read plain bytes while the slot is ours and no one writes to it.
         Some(unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(offset).cast()) })
     }
 
@@ -61,7 +61,7 @@ impl Mapping {
             return None;
         }
         // SAFETY: the bytes are inside of the mapping, which lives as long as `self`, and its pages
-        // are initialised by the kernel. The caller guarantees that nobody writes to them.
+        // are initialised by the kernel. The caller guarantees that no one writes to them.
         Some(unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(range.start), range.len())
         })

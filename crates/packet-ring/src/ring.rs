@@ -66,7 +66,7 @@ impl RxRing {
         setsockopt(&socket, options::CopyThreshold, &1)?;
         setsockopt(&socket, options::RxRing, &request)?;
         let mapping = Mapping::new(socket.as_fd(), layout.memory()).inspect_err(|_| {
-            // Without the mapping nobody would read the ring.
+            // Without the mapping no one would read the ring.
             let none = libc::tpacket_req {
                 tp_block_size: 0,
                 tp_block_nr: 0,
@@ -137,7 +137,7 @@ impl RxFrame<'_> {
         let header = FrameHeader { len: word(LEN)?, captured: word(CAPTURED)?, mac };
         let range = header.range(*prefix, layout.slot())?;
         // SAFETY: the status says that the slot is ours, and the kernel does not write to it before
-        // we reset the status in `drop`. The ring is borrowed exclusively, so nobody else does.
+        // we reset the status in `drop`. The ring is borrowed exclusively, so no other thread does.
         unsafe { mapping.bytes(self.start + range.start..self.start + range.end) }
     }
 }
