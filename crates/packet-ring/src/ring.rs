@@ -51,8 +51,8 @@ impl RxRing {
     /// the virtio-net header, if the socket has one.
     ///
     /// # Errors
-    /// The socket is no packet socket, has a ring already, or no memory is left. The socket is then
-    /// as before.
+    /// The socket is no packet socket, has a ring already, or no memory is left. Frames then still
+    /// arrive at the socket.
     pub fn new(socket: impl AsFd, layout: RingLayout, prefix: usize) -> io::Result<Self> {
         let too_large = |_| io::Error::from(io::ErrorKind::InvalidInput);
         let number = |n: usize| u32::try_from(n).map_err(too_large);
