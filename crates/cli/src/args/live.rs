@@ -101,7 +101,8 @@ fn memory(text: &str) -> Result<u64, String> {
 
 /// Parses the memory of a receive ring.
 fn ring_memory(text: &str) -> Result<u64, String> {
-    size(text).and_then(|n| match n {
+    let bytes = if text == "0" { Ok(0) } else { size(text) };
+    bytes.and_then(|n| match n {
         0..=0x4000_0000 => Ok(n),
         _ => Err("expected 0 to 1G".to_owned()),
     })
@@ -280,4 +281,17 @@ pub(crate) struct LiveServerArgs {
     pub(crate) host: LiveHostArgs,
     #[command(flatten)]
     pub(crate) through: ThroughArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_may_be_absent_and_has_a_limit() {
+        assert_eq!(ring_memory("0"), Ok(0));
+        assert_eq!(ring_memory("4M"), Ok(4 << 20));
+        assert!(ring_memory("2G").unwrap_err().contains("0 to 1G"));
+        assert!(ring_memory("x").is_err());
+    }
 }
