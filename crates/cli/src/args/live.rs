@@ -99,6 +99,15 @@ fn memory(text: &str) -> Result<u64, String> {
     })
 }
 
+/// Parses the memory of a receive ring.
+fn ring_memory(text: &str) -> Result<u64, String> {
+    let bytes = if text == "0" { Ok(0) } else { size(text) };
+    bytes.and_then(|n| match n {
+        0..=0x4000_0000 => Ok(n),
+        _ => Err("expected 0 to 1G".to_owned()),
+    })
+}
+
 /// TCP at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum PeerArg {
@@ -194,6 +203,9 @@ pub(crate) struct LiveStackArgs {
     /// Most memory of all connections together; above half of it each is limited to a fair share
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = memory)]
     pub(crate) memory: u64,
+    /// Most memory of the receive ring of `packet:NAME`; 0 for none. There is none with `--offload`
+    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = ring_memory)]
+    pub(crate) rx_ring: u64,
     /// Most orphans: connections closed here that wait for their peer; beyond, the oldest is reset
     #[arg(long, value_name = "N", default_value_t = 1024,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -269,4 +281,17 @@ pub(crate) struct LiveServerArgs {
     pub(crate) host: LiveHostArgs,
     #[command(flatten)]
     pub(crate) through: ThroughArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_may_be_absent_and_has_a_limit() {
+        assert_eq!(ring_memory("0"), Ok(0));
+        assert_eq!(ring_memory("4M"), Ok(4 << 20));
+        assert!(ring_memory("2G").unwrap_err().contains("0 to 1G"));
+        assert!(ring_memory("x").is_err());
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 35] = [
+const ORDER: [&str; 36] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -32,6 +32,7 @@ const ORDER: [&str; 35] = [
     "lowtide-bundle",
     "lowtide-papers",
     "lowtide-deployment",
+    "lowtide-packet-ring",
     "lowtide-live",
     "lowtide-bottleneck",
     "lowtide-kernel",

@@ -8,7 +8,7 @@ use lowtide_tcp::Config;
 
 use super::usage::pin;
 use super::{BenchRun, LinkKind, TcpStack};
-use crate::device::{DeviceKind, DeviceNetwork, DevicePlan};
+use crate::device::{DeviceNetwork, DevicePlan};
 use crate::error::LiveError;
 use crate::links::{Links, VethEnd};
 use crate::load::{Accept, ByteStream};
@@ -73,10 +73,10 @@ fn veth(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
         ends.push(match run.stacks[i] {
             TcpStack::Kernel => BenchHost::Kernel { namespace, address: network.local },
             TcpStack::Lowtide => {
-                let name = NAMES[i].to_owned();
+                let device = format!("packet:{}", NAMES[i]);
                 let offload = run.link == LinkKind::VethOffloads;
-                let (kind, networks) = (DeviceKind::Packet, vec![network]);
-                let plan = DevicePlan { kind, name, mtu: MTU, networks, offload };
+                let plan = DevicePlan::parse(&device, MTU, vec![network])?;
+                let plan = DevicePlan { offload, ..plan };
                 namespace.run(|| start(run, i, &plan))??
             }
         });
@@ -89,10 +89,9 @@ fn tun(run: &BenchRun<'_>) -> Result<[BenchHost; 2], LiveError> {
     let mut ends = Vec::new();
     let ours = run.stacks.iter().position(|w| *w == TcpStack::Lowtide).unwrap_or(0);
     let network = networks()?[ours];
-    let name = NAMES[ours].to_owned();
     let offload = run.link == LinkKind::TunOffload;
-    let plan =
-        DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, networks: vec![network], offload };
+    let plan = DevicePlan::parse(&format!("tun:{}", NAMES[ours]), MTU, vec![network])?;
+    let plan = DevicePlan { offload, ..plan };
     let lowtide = namespace.run(|| {
         netns::set_sysctl("ipv4.tcp_congestion_control", run.kernel_cc)?;
         start(run, ours, &plan)

@@ -161,6 +161,15 @@ impl Device {
         }
     }
 
+    /// Why the device has no receive ring although its plan has one. Its packets are then read with
+    /// system calls, which is slower.
+    pub fn rx_ring_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Packet(packet) => packet.rx_ring_error(),
+            Self::Tun(_) | Self::MemoryLink(_) => None,
+        }
+    }
+
     /// The descriptor to wait on.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         match self {

@@ -100,7 +100,14 @@ pub struct DevicePlan {
     /// Whether several segments may be one packet between the kernel and us. If not, every segment
     /// has its own ECN mark, stamp and acknowledgement.
     pub offload: bool,
+    /// Most bytes of the receive ring of an existing interface; zero for none. There is none with
+    /// `offload`.
+    pub rx_ring: usize,
 }
+
+/// Default of [`DevicePlan::rx_ring`]: 2048 packets of 1500 bytes. Larger rings are slower, because
+/// the kernel uses all slots in turn and they leave the cache.
+const RX_RING: usize = 4 << 20;
 
 impl DevicePlan {
     /// Parses a device (`tun:lt0`, `packet:eth0`) with these networks.
@@ -120,7 +127,7 @@ impl DevicePlan {
         if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
             return Err(bad());
         }
-        Ok(Self { kind, name: name.to_owned(), mtu, networks, offload: false })
+        Ok(Self { kind, name: name.to_owned(), mtu, networks, offload: false, rx_ring: RX_RING })
     }
 
     /// Our address of the same family as `peer`.

@@ -9,7 +9,7 @@ use nix::sys::socket::MultiHeaders;
 use super::offload::VirtioNetHeader;
 
 /// Most packets per batch.
-const MAX_PACKETS: usize = 64;
+pub(super) const MAX_PACKETS: usize = 64;
 /// Distance of slots, bytes: the largest frame with its virtio-net header. It is not a multiple of
 /// the cache way size, so that the first bytes of slots do not share one cache set.
 const SLOT_STRIDE: usize = 65_536 + 2 * 64;
@@ -101,7 +101,7 @@ impl RxBatch {
         self.packets.is_empty()
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.packets.clear();
         self.bytes.truncate(MAX_PACKETS * SLOT_STRIDE);
     }
@@ -136,6 +136,12 @@ impl RxBatch {
         self.clear();
         let slots = self.bytes.chunks_mut(SLOT_STRIDE).map(|slot| [IoSliceMut::new(slot)]);
         (slots.collect(), &mut self.headers)
+    }
+
+    /// A slot.
+    pub(super) fn slot(&mut self, number: usize) -> &mut [u8] {
+        let start = Self::slot_start(number);
+        self.bytes.get_mut(start..start + SLOT_STRIDE).unwrap_or_default()
     }
 
     /// Offset of a slot.

@@ -13,7 +13,7 @@ use std::io;
 
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    LinkAttribute, LinkFlags, LinkHeader, LinkLayerType, LinkMessage,
+    InfoKind, LinkAttribute, LinkFlags, LinkHeader, LinkInfo, LinkLayerType, LinkMessage,
 };
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 
@@ -47,6 +47,8 @@ pub struct Link {
     pub mtu: u32,
     /// Whether it is up.
     pub up: bool,
+    /// Whether it is one end of a veth pair.
+    pub veth: bool,
 }
 
 impl Link {
@@ -62,12 +64,16 @@ impl Link {
             mac: None,
             mtu: 0,
             up: message.header.flags.contains(LinkFlags::Up),
+            veth: false,
         };
         for attribute in &message.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => link.name.clone_from(name),
                 LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
                 LinkAttribute::Address(bytes) => link.mac = bytes.as_slice().try_into().ok(),
+                LinkAttribute::LinkInfo(info) => {
+                    link.veth = info.contains(&LinkInfo::Kind(InfoKind::Veth));
+                }
                 _ => {}
             }
         }

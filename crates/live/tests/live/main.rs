@@ -36,6 +36,8 @@ fn main() -> ExitCode {
             many::many_short_connections_leave_nothing_behind,
             many::one_thread_serves_many_with_a_poller,
             packet::a_veth_pair_carries_every_byte,
+            packet::every_byte_arrives_without_a_ring_or_with_a_small_one,
+            packet::a_ring_that_cannot_be_made_is_reported,
             packet::checksum_partial_packets_are_completed_and_counted,
             packet::gso_packets_are_taken_whole_with_offload,
             packet::an_existing_tun_interface_carries_every_byte,

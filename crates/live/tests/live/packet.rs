@@ -6,10 +6,10 @@ use std::net::{SocketAddr, TcpListener};
 use lowtide_live::links::Links;
 use lowtide_live::load::TransferDirection;
 use lowtide_live::netns::set_sysctl;
-use lowtide_live::{Live, LiveSettings};
+use lowtide_live::{Device, DevicePlan, Live, LiveSettings};
 use lowtide_tcp::EcnMode;
 
-use crate::world::{PORT, V4, World, assert_good, bytes, in_namespace, plan, settings};
+use crate::world::{PORT, V4, V6, World, assert_good, bytes, in_namespace, plan, settings};
 
 const N: u64 = 6_000_000;
 
@@ -37,6 +37,36 @@ pub(crate) fn a_veth_pair_carries_every_byte() {
         // The kernel segments our GSO packets as it does its own.
         all_directions(&world, "veth, 64 segments at once", "64");
         assert_eq!(world.live.stats().packets.checksum_partial, 0);
+    });
+}
+
+pub(crate) fn every_byte_arrives_without_a_ring_or_with_a_small_one() {
+    // The smallest ring loses packets, which TCP repairs. Frames with several segments do not fit
+    // into its slots.
+    for (rx_ring, offloads) in [(0, false), (1, false), (1, true)] {
+        in_namespace(move || {
+            let plan = DevicePlan { rx_ring, ..plan("packet:lt0", &[V4, V6]) };
+            let world = World::veth_with(offloads, &plan);
+            all_directions(&world, &format!("ring of {rx_ring} B, offloads {offloads}"), "44");
+        });
+    }
+}
+
+pub(crate) fn a_ring_that_cannot_be_made_is_reported() {
+    // More slots than the kernel can count.
+    const TOO_LARGE: usize = 1 << 50;
+    in_namespace(|| {
+        let world = World::veth(false, false);
+        let plan = plan("packet:lt0", &[V4]);
+        let open = |rx_ring| Device::open(&DevicePlan { rx_ring, ..plan.clone() }).unwrap();
+        assert!(open(plan.rx_ring).rx_ring_error().is_none());
+        assert!(open(0).rx_ring_error().is_none(), "none was asked for");
+        assert!(open(TOO_LARGE).rx_ring_error().is_some());
+        drop(world);
+    });
+    in_namespace(|| {
+        let plan = DevicePlan { rx_ring: TOO_LARGE, ..plan("packet:lt0", &[V4, V6]) };
+        all_directions(&World::veth_with(false, &plan), "without its ring", "1");
     });
 }
 

@@ -131,6 +131,11 @@ impl World {
     /// A setup over a veth pair `lt0` and `k0`, with the kernel in another namespace. `offloads`:
     /// whether the kernel's end has its offloads. `offload`: whether we accept GSO packets.
     pub(crate) fn veth(offloads: bool, offload: bool) -> Self {
+        Self::veth_with(offloads, &DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) })
+    }
+
+    /// As [`Self::veth`], with this plan of our end.
+    pub(crate) fn veth_with(offloads: bool, plan: &DevicePlan) -> Self {
         let kernel_namespace = other_namespace();
         let ours = VethEnd { name: "lt0", namespace: None };
         let theirs = VethEnd { name: "k0", namespace: Some(&kernel_namespace) };
@@ -153,8 +158,7 @@ impl World {
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
         };
         kernel_namespace.run(set_up).unwrap();
-        let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
-        let live = Live::start(&plan, LiveSettings::default()).unwrap();
+        let live = Live::start(plan, LiveSettings::default()).unwrap();
         Self { live, kernel_namespace: Some(kernel_namespace), _forwarder: None }
     }
 

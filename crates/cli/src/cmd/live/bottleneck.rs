@@ -45,6 +45,9 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Comma
     let user = setup::user(args.user.as_deref())?;
     let ports =
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
+    for port in &ports {
+        setup::note_missing_ring(&port.device, out);
+    }
     let prepared =
         Bottleneck::prepare(&network, ports, &settings).map_err(link::bottleneck_error)?;
     let later: Vec<RetainedCapability> =

@@ -70,7 +70,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), CommandError> {
     let address = args.server.unwrap_or(host.plan.networks[0].peer);
     let to = SocketAddr::new(address, args.host.port);
     let (live, bottleneck) =
-        through::start(&host, args.host.peer, &args.through, &[RetainedCapability::LowPorts])?;
+        through::start(&host, args.host.peer, &args.through, &[RetainedCapability::LowPorts], out)?;
     let listener = match args.host.peer {
         PeerArg::Any => None,
         PeerArg::Kernel => Some(TcpListener::bind(to).map_err(failed("the kernel's server"))?),
@@ -90,7 +90,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     let host = LiveHost::make(&args.host)?;
     let load = setup::load(&args.load);
-    let (live, bottleneck) = through::start(&host, args.host.peer, &args.through, &[])?;
+    let (live, bottleneck) = through::start(&host, args.host.peer, &args.through, &[], out)?;
     setup::drop_privileges()?;
     watch_for_interrupt()?;
     let port = args.host.port;

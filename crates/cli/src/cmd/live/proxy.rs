@@ -59,7 +59,7 @@ fn line(stats: &RelayStats) -> String {
 pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     let out = Output { json: out.json || args.own.as_json, ..out };
     let host = LiveHost::in_current_netns(&args.own)?;
-    let live = host.start(&[RetainedCapability::LowPorts])?;
+    let live = host.start(&[RetainedCapability::LowPorts], out)?;
     let plan = RelayPlan {
         max_connections: args.max_connections as usize,
         buffer_size: usize::try_from(args.buffer).unwrap_or(usize::MAX),

@@ -12,6 +12,7 @@ use crate::args::{
     FlowArg, KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveStackArgs, NetnsArg, PeerArg,
 };
 use crate::error::CommandError;
+use crate::output::Output;
 
 /// A host, ready to start.
 pub(super) struct LiveHost {
@@ -84,6 +85,7 @@ impl LiveHost {
         let mut plan =
             DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| live_error(&e))?;
         plan.offload = args.offload;
+        plan.rx_ring = usize::try_from(args.rx_ring).unwrap_or(usize::MAX);
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
         if args.offload {
@@ -120,8 +122,13 @@ impl LiveHost {
     }
 
     /// Opens the device, drops all privileges except those in `later`, and starts.
-    pub(super) fn start(&self, later: &[RetainedCapability]) -> Result<Live, CommandError> {
+    pub(super) fn start(
+        &self,
+        later: &[RetainedCapability],
+        out: Output,
+    ) -> Result<Live, CommandError> {
         let device = Device::open(&self.plan).map_err(|e| live_error(&e))?;
+        note_missing_ring(&device, out);
         let prepared = self.prepare(device)?;
         self.reduce_privileges(later)?;
         prepared.start().map_err(|e| live_error(&e))
@@ -141,6 +148,16 @@ impl LiveHost {
         let networks = self.plan.networks.iter().map(|s| (s.local, s.prefix)).collect();
         Live::prepare(device, locals, LiveSettings { networks, ..self.settings.clone() })
             .map_err(|e| live_error(&e))
+    }
+}
+
+/// Prints why a device has no receive ring, if it should have one.
+pub(super) fn note_missing_ring(device: &Device, out: Output) {
+    if let Some(error) = device.rx_ring_error() {
+        out.note(&format!(
+            "no receive ring ({error}): packets are read with system calls, which is slower; \
+             `--rx-ring` sets its size"
+        ));
     }
 }
 

@@ -7,9 +7,10 @@ use lowtide_net::HostId;
 
 use super::bottleneck::full_prefix_len;
 use super::link;
-use super::setup::{LiveHost, live_error};
+use super::setup::{LiveHost, live_error, note_missing_ring};
 use crate::args::{PeerArg, ThroughArgs};
 use crate::error::CommandError;
+use crate::output::Output;
 
 /// Starts our host, and the network between it and the kernel if there is one. Drops all privileges
 /// except those in `later`.
@@ -18,13 +19,14 @@ pub(super) fn start(
     peer: PeerArg,
     args: &ThroughArgs,
     later: &[RetainedCapability],
+    out: Output,
 ) -> Result<(Live, Option<Bottleneck>), CommandError> {
     let Some(scenario) = &args.through else {
         if args.link.is_given() || args.capture.is_some() {
             let message = "options of the network need a network between the two".to_owned();
             return Err(CommandError::Usage(message, Some("add `--through`".to_owned())));
         }
-        return Ok((host.start(later)?, None));
+        return Ok((host.start(later, out)?, None));
     };
     if peer != PeerArg::Kernel {
         let message = "`--through` puts a network between us and the kernel".to_owned();
@@ -40,6 +42,7 @@ pub(super) fn start(
     settings.captures.extend(args.capture.clone().map(|path| (ours, path)));
     let (end, port) = Device::memory_link().map_err(link::device_error)?;
     let interface = Device::open(&host.plan).map_err(link::device_error)?;
+    note_missing_ring(&interface, out);
     let sides = &host.plan.networks;
     let ports = vec![
         HostPort {

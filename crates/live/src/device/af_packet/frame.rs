@@ -22,6 +22,22 @@ pub(super) const BROADCAST: Mac = [0xff; 6];
 /// Hop limit of neighbour discovery, so that off-link hosts cannot send any (RFC 4861 §7.1).
 const HOP_LIMIT: u8 = 255;
 
+/// A second MAC address for the interface with the address `first`. It is always the same, so that
+/// neighbours may keep it in their caches while lowtide restarts.
+///
+/// The kernel discards frames to another address than the interface's as soon as it sees them. For
+/// frames to its own address it looks up a route and allocates an error first.
+pub(super) fn second_mac(first: Mac) -> Mac {
+    // FNV-1a: neighbours on one link mostly differ in their last byte.
+    let hash = first.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let [_, _, mut second @ ..] = hash.to_be_bytes();
+    // Unicast, locally administered (IEEE 802).
+    second[0] = second[0] & 0xfc | 0x02;
+    second
+}
+
 /// Builds the Ethernet header of an IP packet.
 pub(super) fn header(to: Mac, from: Mac, v6: bool) -> [u8; HEADER] {
     let ethertype = if v6 { EthernetProtocol::Ipv6 } else { EthernetProtocol::Ipv4 };
@@ -230,6 +246,22 @@ mod tests {
 
     const A: Mac = [2, 0, 0, 0, 0, 1];
     const B: Mac = [2, 0, 0, 0, 0, 2];
+
+    #[test]
+    fn second_addresses_are_local_unicast_and_distinct() {
+        let mut seen = std::collections::BTreeSet::new();
+        for n in 0..=u8::MAX {
+            for first in [[2, 0, 0, 0, 0, n], [n, 0, 0, 0, 0, 1], [2, 1, n, 0, 0, 0]] {
+                let second = second_mac(first);
+                assert_eq!(second[0] & 3, 2, "{second:x?}");
+                assert_ne!(second, first);
+                seen.insert(second);
+            }
+        }
+        // `[2, 0, 0, 0, 0, 1]` is in the first two groups.
+        assert_eq!(seen.len(), 3 * 256 - 1);
+        assert_eq!(second_mac(A), second_mac(A));
+    }
 
     #[test]
     fn solicitations_and_advertisements_round_trip() {

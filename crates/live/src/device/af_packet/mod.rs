@@ -9,6 +9,7 @@
 
 mod frame;
 mod neighbours;
+mod reader;
 mod socket;
 
 use std::fmt;
@@ -18,19 +19,21 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lowtide_packet_ring::{RingLayout, RxRing};
 use lowtide_units::{HostStamp, Instant};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
 use super::offload::{self, VirtioNetHeader};
 use super::plan::DevicePlan;
-use super::rx_batch::{PacketSlot, RxBatch, TxPacket};
+use super::rx_batch::{MAX_PACKETS, PacketSlot, RxBatch, TxPacket};
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::links::{LinkLayer, Links};
 use crate::netns;
 use frame::HEADER;
 use neighbours::{NeighbourTable, Resolution};
+use reader::{FrameReader, ReadOutcome};
 use socket::Socket;
 
 /// Bytes of the virtio-net header and an Ethernet header.
@@ -39,6 +42,8 @@ const HEADERS_LEN: usize = VirtioNetHeader::LEN + HEADER;
 /// An existing interface.
 pub struct AfPacket {
     socket: Socket,
+    /// The receive ring, or why there is none; `None` if none was wanted.
+    ring: Option<io::Result<Mutex<RxRing>>>,
     name: String,
     clock: Clock,
     /// `None` without Ethernet.
@@ -68,6 +73,7 @@ impl AfPacket {
         }
         let neighbours = match (link.layer, link.mac) {
             (LinkLayer::Ethernet, Some(mac)) => {
+                let mac = if link.veth { frame::second_mac(mac) } else { mac };
                 Some(Mutex::new(NeighbourTable::new(mac, plan.networks.clone())))
             }
             (LinkLayer::Ip, _) => None,
@@ -82,11 +88,14 @@ impl AfPacket {
         }
         check_kernel_ignores_addresses(plan)?;
         let what = || format!("open the interface `{name}`");
-        let socket = Socket::open(name, link.index, neighbours.is_some())
+        let layout =
+            (plan.rx_ring > 0 && !plan.offload).then(|| RingLayout::new(plan.mtu, plan.rx_ring));
+        let (socket, ring) = Socket::open(name, link.index, neighbours.is_some(), layout)
             .map_err(|e| LiveError::system(what(), e))?;
+        let ring = ring.map(|ring| ring.map(Mutex::new));
         let (clock, name) = (Clock::start(), name.to_owned());
         let (checksum_partial, offload) = (AtomicU64::new(0), plan.offload);
-        Ok(Self { socket, name, clock, neighbours, checksum_partial, gso: offload })
+        Ok(Self { socket, ring, name, clock, neighbours, checksum_partial, gso: offload })
     }
 
     fn lock_neighbours(&self) -> Option<MutexGuard<'_, NeighbourTable>> {
@@ -105,28 +114,27 @@ impl AfPacket {
     }
 
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            let Some(len) = self.socket.recv(buffer)? else { return Ok(None) };
-            let bytes = buffer.get(..len).unwrap_or(&[]);
-            let Some((offload, start)) = self.parse_frame(bytes)? else { continue };
-            if !offload.is_plain() {
-                self.checksum_partial.fetch_add(1, Ordering::Relaxed);
-                offload.fill_checksum(&mut buffer[start..len], start - VirtioNetHeader::LEN);
+        let mut reader = FrameReader::new(self);
+        for _ in 0..MAX_PACKETS {
+            match reader.read(buffer)? {
+                ReadOutcome::Empty => break,
+                ReadOutcome::Handled => {}
+                ReadOutcome::Packet { start, len, offload, before } => {
+                    let packet = buffer.get_mut(start..start + len).unwrap_or_default();
+                    if !offload.is_plain() {
+                        self.checksum_partial.fetch_add(1, Ordering::Relaxed);
+                        offload.fill_checksum(packet, before);
+                    }
+                    buffer.copy_within(start..start + len, 0);
+                    return Ok(Some(len));
+                }
             }
-            buffer.copy_within(start..len, 0);
-            return Ok(Some(len - start));
         }
-    }
-
-    /// Handles a frame. Returns the offset of its IP packet, if there is one for us.
-    fn parse_frame(&self, bytes: &[u8]) -> io::Result<Option<(VirtioNetHeader, usize)>> {
-        let Some((offload, frame)) = socket::split_vnet_header(bytes) else { return Ok(None) };
-        let Some(mut neighbours) = self.lock_neighbours() else {
-            return Ok(Some((offload, VirtioNetHeader::LEN)));
-        };
-        let ip = neighbours.receive(self.clock.now(), frame);
-        self.send_queued_frames(&mut neighbours)?;
-        Ok(ip.then_some((offload, HEADERS_LEN)))
+        // The ring does not report errors of the interface.
+        if reader.has_ring() {
+            self.socket.take_error()?;
+        }
+        Ok(None)
     }
 
     pub(super) fn recv_many(
@@ -134,29 +142,53 @@ impl AfPacket {
         batch: &mut RxBatch,
         stamp: impl Fn() -> HostStamp,
     ) -> io::Result<()> {
+        let mut reader = FrameReader::new(self);
+        if reader.has_ring() {
+            batch.clear();
+            let stamp = stamp();
+            for number in 0..MAX_PACKETS {
+                match reader.read(batch.slot(number))? {
+                    ReadOutcome::Empty => break,
+                    ReadOutcome::Handled => {}
+                    ReadOutcome::Packet { start, len, offload, before } => {
+                        let start = RxBatch::slot_start(number) + start;
+                        self.push_packet(batch, PacketSlot { start, len, stamp, offload }, before);
+                    }
+                }
+            }
+            // The ring does not report errors of the interface.
+            return if batch.is_empty() { self.socket.take_error() } else { Ok(()) };
+        }
         let mut lengths = Vec::new();
         self.socket.recv_many(batch, &mut lengths)?;
         let stamp = stamp();
         for (number, len) in lengths.into_iter().enumerate() {
             let at = RxBatch::slot_start(number);
             let bytes = batch.bytes.get(at..at + len).unwrap_or(&[]);
-            let Some((offload, start)) = self.parse_frame(bytes)? else { continue };
+            let Some((offload, start)) = reader.parse(bytes)? else { continue };
             let slot = PacketSlot { start: at + start, len: len - start, stamp, offload };
-            if offload.is_plain() || self.gso {
-                batch.packets.push(slot);
-                continue;
-            }
-            self.checksum_partial.fetch_add(1, Ordering::Relaxed);
-            let slot = PacketSlot { offload: VirtioNetHeader::default(), ..slot };
-            if offload.is_gso() {
-                push_gso_segments(batch, slot, offload);
-            } else {
-                let packet = batch.bytes.get_mut(slot.start..slot.start + slot.len);
-                offload.fill_checksum(packet.unwrap_or_default(), start - VirtioNetHeader::LEN);
-                batch.packets.push(slot);
-            }
+            self.push_packet(batch, slot, start - VirtioNetHeader::LEN);
         }
         Ok(())
+    }
+
+    /// Adds the packet of `slot`, which `before` bytes precede in its frame, and completes what its
+    /// sender left undone.
+    fn push_packet(&self, batch: &mut RxBatch, slot: PacketSlot, before: usize) {
+        let offload = slot.offload;
+        if offload.is_plain() || self.gso {
+            batch.packets.push(slot);
+            return;
+        }
+        self.checksum_partial.fetch_add(1, Ordering::Relaxed);
+        let slot = PacketSlot { offload: VirtioNetHeader::default(), ..slot };
+        if offload.is_gso() {
+            push_gso_segments(batch, slot, offload);
+        } else {
+            let packet = batch.bytes.get_mut(slot.start..slot.start + slot.len);
+            offload.fill_checksum(packet.unwrap_or_default(), before);
+            batch.packets.push(slot);
+        }
     }
 
     /// Sends packets in order. Returns the number lost.
@@ -200,6 +232,10 @@ impl AfPacket {
 
     pub(super) fn checksum_partial(&self) -> u64 {
         self.checksum_partial.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn rx_ring_error(&self) -> Option<&io::Error> {
+        self.ring.as_ref().and_then(|ring| ring.as_ref().err())
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {

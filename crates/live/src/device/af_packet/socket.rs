@@ -6,6 +6,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use lowtide_packet_ring::{RingLayout, RxRing};
 use nix::errno::Errno;
 use nix::sys::socket::{
     self, AddressFamily, ControlMessage, MsgFlags, MultiHeaders, SockFlag, SockType,
@@ -47,7 +48,13 @@ pub(super) struct Socket(OwnedFd);
 
 impl Socket {
     /// Opens a socket on the interface `name` with index `index`, optionally receiving multicast.
-    pub(super) fn open(name: &str, index: u32, multicast: bool) -> io::Result<Self> {
+    /// Also returns the receive ring of this `layout`, or the reason why there is none.
+    pub(super) fn open(
+        name: &str,
+        index: u32,
+        multicast: bool,
+        layout: Option<RingLayout>,
+    ) -> io::Result<(Self, Option<io::Result<RxRing>>)> {
         // Binding needs the link-layer address, which nix cannot construct. Take it from a
         // temporary socket.
         let address: SockaddrStorage = {
@@ -70,8 +77,9 @@ impl Socket {
             };
             setsockopt(&fd, options::Join, &all)?;
         }
+        let ring = layout.map(|layout| RxRing::new(&fd, layout, VirtioNetHeader::LEN));
         socket::bind(fd.as_raw_fd(), &address)?;
-        Ok(Self(fd))
+        Ok((Self(fd), ring))
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -89,6 +97,15 @@ impl Socket {
                 Err(Errno::EINTR | Errno::ENETDOWN) => {}
                 Err(e) => return Err(e.into()),
             }
+        }
+    }
+
+    /// Takes the pending error of the socket. Reads without a ring return it by themselves.
+    pub(super) fn take_error(&self) -> io::Result<()> {
+        match socket::getsockopt(&self.0, sockopt::SocketError)? {
+            // The interface is down; it may come up again.
+            0 | libc::ENETDOWN => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
         }
     }
 
