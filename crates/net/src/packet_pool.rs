@@ -24,7 +24,7 @@ impl PacketId {
     }
 }
 
-/// What the ports on the path of a packet know of it.
+/// The data of a packet that the ports on its path use.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {

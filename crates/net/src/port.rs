@@ -98,7 +98,7 @@ pub(crate) struct Port {
     special: Option<Box<Special>>,
 }
 
-/// What a port needs besides the fast path.
+/// Properties that require more than the fast path.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties")]
 struct Flags {
@@ -117,8 +117,8 @@ struct Flags {
     complete_arrivals: bool,
 }
 
-/// The longest system (queue plus packet on the line) at which a packet is surely enqueued without a
-/// mark.
+/// The longest system (queue plus packet on the line) at which a packet is surely enqueued without
+/// a mark.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 struct CalmLimit {
@@ -130,8 +130,8 @@ struct CalmLimit {
 
 impl CalmLimit {
     /// Returns the limit for a buffer of this size and a marker that marks above this length; no
-    /// limit where there is none. Both lengths include the packet on the line if `with_line`. `None`
-    /// if no packet ever fits.
+    /// limit where there is none. Both lengths include the packet on the line if `with_line`.
+    /// Returns `None` if no packet ever fits.
     fn new(
         room: Option<QueueLength>,
         unmarked: Option<QueueLength>,

@@ -36,10 +36,10 @@ const READY_LIMIT: usize = 256;
 ///
 /// The next few microseconds are in a timer wheel ([`crate::wheel`]), later events in a radix heap
 /// ([`crate::radix_heap`]). The first event of a tick with few events is taken directly from the
-/// wheel. Many events of one tick, or those of a world that prefetches, become a sorted list; events
-/// that are then scheduled for this tick or before are inserted into it. The tick length follows the
-/// number of events per tick and affects no result. If the list gets long, further events go to an
-/// overflow heap beside it, which is empty if the list is.
+/// wheel. Many events of one tick, or those of a world that prefetches, become a sorted list.
+/// Events that are then scheduled for this tick or before are inserted into it. The tick length
+/// follows the number of events per tick and affects no result. If the list gets long, further
+/// events go to an overflow heap beside it, which is empty if the list is.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Events of the reached tick or before; the next is at the end.

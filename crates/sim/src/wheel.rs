@@ -2,8 +2,8 @@
 //!
 //! A ring of buckets, one per tick. Each bucket is the head of a list in a common pool; a bitmap
 //! finds the next non-empty bucket. [`crate::Scheduler`] chooses the tick length so that about a
-//! tenth of the buckets hold an event, or several for prefetching, so one or two words of the bitmap
-//! are read.
+//! tenth of the buckets hold an event, or several for prefetching. So one or two words of the
+//! bitmap are read.
 
 use std::hint::cold_path;
 
@@ -56,7 +56,7 @@ impl Default for Wheel {
     }
 }
 
-/// What [`Wheel::take_first`] found at a tick.
+/// The events that [`Wheel::take_first`] found at a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FirstEvent {
     /// The first event, removed; it was the only one.

@@ -75,7 +75,7 @@ impl Network {
         }
     }
 
-    /// Handles a port event as [`Network::on_arrival`] does, given the number and index of the port.
+    /// Handles a port event as [`Network::on_arrival`] does, given number and index of the port.
     #[inline(never)]
     fn on_arrival_slow(
         &mut self,

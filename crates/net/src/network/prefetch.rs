@@ -1,7 +1,7 @@
 //! Prefetching for several events at once.
 //!
-//! With a thousand hosts most of a hop is cache misses: the port, its packet, the routing table, the
-//! next port. Each address depends on the previous load, so the misses of one event are serial.
+//! With a thousand hosts most of a hop is cache misses: the port, its packet, the routing table,
+//! the next port. Each address depends on the previous load, so the misses of one event are serial.
 //! Here each step is done for all ready events before the next step, so that their misses overlap.
 //! No step has a branch that depends on a missing cache line.
 

@@ -52,7 +52,7 @@ struct Rare {
     rejections: Rejections,
     counting: bool,
     warmup: Instant,
-    /// What had departed when the statistics started.
+    /// Packets that had departed when the statistics started.
     before: Admitted,
     /// Packets admitted until then.
     admitted_before: u64,
