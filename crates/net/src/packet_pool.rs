@@ -101,7 +101,6 @@ impl PacketPool {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
     #[cold]
-    #[inline(never)]
     fn grow(&mut self) -> PacketId {
         let id = PacketId(self.descriptors.len() as u32);
         let host = HostId::default();

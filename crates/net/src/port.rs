@@ -484,7 +484,6 @@ impl Port {
     }
     /// Loses a packet before it enters the queue.
     #[cold]
-    #[inline(never)]
     fn lose(&mut self, now: Instant, packet: &Descriptor, pool: &PacketPool) -> EnqueueOutcome {
         self.retire(now, pool);
         self.note_lost(now, packet);

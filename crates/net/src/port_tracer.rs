@@ -122,7 +122,6 @@ impl PortTracer {
     /// Records a packet of `size` bytes at `port`; `service` is its serialisation time. Its
     /// departure, unless it is dropped, follows from that.
     #[cold]
-    #[inline(never)]
     pub(crate) fn on_enqueue(
         &mut self,
         (at, port): (Instant, u32),

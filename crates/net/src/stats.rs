@@ -83,7 +83,6 @@ fn report(
 
 /// Makes a histogram longer, so that it has that bin.
 #[cold]
-#[inline(never)]
 fn grow(bins: &mut Box<[Bin]>, index: usize) {
     let mut larger = vec![Bin::default(); (index + 1).next_power_of_two()];
     larger[..bins.len()].copy_from_slice(bins);

@@ -91,7 +91,6 @@ impl Wheel {
 
     /// Adds an event to a bucket when no node is free.
     #[cold]
-    #[inline(never)]
     fn grow(&mut self, bucket: usize, event: Pending) {
         let Pending { time, entity } = event;
         let next = std::mem::replace(&mut self.heads[bucket], self.nodes.len() as u32);

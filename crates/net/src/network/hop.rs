@@ -241,7 +241,6 @@ impl Network {
 
     /// Traces a packet: outcome and departure time.
     #[cold]
-    #[inline(never)]
     pub(super) fn trace_hop(
         &mut self,
         at: (Instant, u32),

@@ -145,7 +145,6 @@ impl FifoCounters {
     }
     /// Accounts for a length above all earlier ones.
     #[cold]
-    #[inline(never)]
     fn advance_longer(&mut self, at: Instant, in_system: u32, arrivals: u64) {
         grow(&mut self.bins, in_system as usize - 2);
         self.advance(at, in_system, arrivals);
