@@ -56,6 +56,8 @@ impl Port {
         let arrival = departure + self.delay();
         let next = self.fifo.push(id, departure, arrival, pool);
         self.fifo.depart(pool.descriptor(id));
+        // The transmission is counted at the other end.
+        self.fifo.free_at = Instant::ZERO;
         next.then_some(arrival)
     }
     /// Sets its far end in local numbers.
