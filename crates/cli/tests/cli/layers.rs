@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 35] = [
+const ORDER: [&str; 36] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
@@ -17,6 +17,7 @@ const ORDER: [&str; 35] = [
     "lowtide-charts",
     "lowtide-typeset",
     "lowtide-analysis",
+    "lowtide-congestion",
     "lowtide-tcp",
     "lowtide-conformance",
     "lowtide-sockets",
