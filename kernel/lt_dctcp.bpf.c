@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* DCTCP at both ends (RFC 8257). Twin of crates/tcp/src/cc/dctcp.rs and ack/dctcp.rs.
+/* DCTCP at both ends (RFC 8257). Twin of crates/congestion/src/cc/dctcp.rs and ack/dctcp.rs.
  *
  * TCP_CONG_NEEDS_ECN makes SYN and ACKs ECN-capable and reports the ECN field of arriving data. A
  * connection whose peer refused ECN would go on sending ECN-capable packets that nobody echoes, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* One-sided DCTCP, the receiving half, for senders of classic ECN (ODCTCP section 5.2). Twin of
- * crates/tcp/src/ack/odctcp.rs; what this end sends is NewReno with classic ECN.
+ * crates/congestion/src/ack/odctcp.rs; what this end sends is NewReno with classic ECN.
  *
  * For the listener: TCP_CONG_NEEDS_ECN there accepts ECN and reports the ECN field of arriving
  * data. At a connecting end it would make the SYN ECN-capable, which a plain listener refuses. */

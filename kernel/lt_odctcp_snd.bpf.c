@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* One-sided DCTCP, the sending half, for receivers of classic ECN (ODCTCP section 5.1). Twin of
- * crates/tcp/src/cc/dctcp.rs with the decoder feedback/one_sided.rs.
+ * crates/congestion/src/cc/dctcp.rs with the decoder feedback/one_sided.rs.
  *
  * It does not set TCP_CONG_NEEDS_ECN: a SYN with ECT(0) in the IP header makes a Linux listener
  * without such a control refuse ECN. The connecting end requests classic ECN

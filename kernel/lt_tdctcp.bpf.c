@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* TDCTCP (Das and Sivalingam). Twin of crates/tcp/src/cc/tdctcp.rs; the receiving half is DCTCP's.
+/* TDCTCP (Das and Sivalingam). Twin of crates/congestion/src/cc/tdctcp.rs; the receiving half is DCTCP's.
  *
  * The receiver's adaptive delayed-ACK timer (section IV-C) is not here: a congestion control may
  * not set that timer. TCP_BPF_DELACK_MAX of a sock_ops program bounds it per connection. */

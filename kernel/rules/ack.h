@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What a control learns: facts about one ACK, and events. As AckSample and CongestionEvent in
- * crates/tcp/src/cc/api.rs. */
+ * crates/congestion/src/cc/api.rs. */
 #ifndef LOWTIDE_ACK_H
 #define LOWTIDE_ACK_H
 

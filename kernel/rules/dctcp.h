@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* DCTCP: alpha, the smoothed share of marked bytes, and a cut by alpha / 2 (RFC 8257 section 3.3).
- * The same integer rules as crates/tcp/src/cc/dctcp.rs with its default parameters
+ * The same integer rules as crates/congestion/src/cc/dctcp.rs with its default parameters
  * (arithmetic q20, estimate first, loss from the flight); a test compares both. */
 #ifndef LOWTIDE_DCTCP_H
 #define LOWTIDE_DCTCP_H

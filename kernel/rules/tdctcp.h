@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* TDCTCP: DCTCP that grows by up to two segments per round trip and resets alpha after a
  * delayed-ACK timeout (TDCTCP section IV-A and IV-B). The same integer rules as
- * crates/tcp/src/cc/tdctcp.rs; a test compares both. */
+ * crates/congestion/src/cc/tdctcp.rs; a test compares both. */
 #ifndef LOWTIDE_TDCTCP_H
 #define LOWTIDE_TDCTCP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The window that the controls share: slow start, additive increase, loss, timeout, idle, undo.
- * The same integer rules as crates/tcp/src/cc/window.rs, in bytes; a test compares both. */
+ * The same integer rules as crates/congestion/src/cc/window.rs, in bytes; a test compares both. */
 #ifndef LOWTIDE_WINDOW_H
 #define LOWTIDE_WINDOW_H
 

@@ -232,15 +232,15 @@ pub fn find() {}
     fn the_registries_of_this_repository_are_current() {
         let root = crate::root();
         let found = registries(&root.join("crates")).unwrap();
-        for folder in ["cc", "ack", "feedback", "scheme", "profile"] {
-            assert!(found.contains(&root.join(format!("crates/tcp/src/{folder}/mod.rs"))));
+        for folder in ["congestion/src/cc", "tcp/src/scheme", "tcp/src/profile"] {
+            assert!(found.contains(&root.join(format!("crates/{folder}/mod.rs"))));
         }
         assert_eq!(run(root, true).unwrap(), Vec::<PathBuf>::new(), "run `cargo xtask registry`");
     }
 
     #[test]
     fn every_registered_file_of_the_transport_has_the_four_headings() {
-        let transport = crate::root().join("crates/tcp/src");
+        let transport = crate::root().join("crates/congestion/src");
         let mut checked = 0;
         for path in registries(&crate::root().join("crates")).unwrap() {
             // Schemes and profiles are data.

@@ -183,6 +183,8 @@ const SUITES: &[Suite] = &[
                     "-p",
                     "lowtide-wire",
                     "-p",
+                    "lowtide-congestion",
+                    "-p",
                     "lowtide-tcp",
                 ],
             },

@@ -8,8 +8,8 @@
 use std::hint::cold_path;
 
 use lowtide_rows::EcnCounters;
-use lowtide_tcp::{CloseReason, ConnId, Info};
-use lowtide_units::{Bytes, Instant};
+use lowtide_tcp::{CloseReason, ConnId, EcnMode, Info};
+use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::datapath::tsq::Tsq;
 use crate::tables::Row;
@@ -66,7 +66,7 @@ pub(crate) struct ConnHandle {
     pub(crate) conn: OpenConn,
     /// Time of its pending timer event; far future without one.
     pub(crate) armed: Instant,
-    /// Its state when it was released.
+    /// Its state when it was released, unless it received a flow ([`ConnProgress::received`]).
     pub(crate) last: Option<Box<Info>>,
     /// Its data in the host's queue, if that is limited.
     pub(crate) tsq: Option<Box<Tsq>>,
@@ -138,7 +138,34 @@ pub(crate) struct ConnProgress {
     pub(crate) start: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) delivered_at: Option<Instant>,
+    /// The counters of a flow's receiver when it was released.
+    pub(crate) received: Option<ReceiverCounters>,
 }
+
+/// Counters of the receiving end of a connection that result rows need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverCounters {
+    pub(crate) received_ce_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) delack_time: Duration,
+    pub(crate) delack_timeouts: u32,
+    pub(crate) ecn: EcnMode,
+}
+
+impl From<&Info> for ReceiverCounters {
+    fn from(info: &Info) -> Self {
+        Self {
+            received_ce_bytes: info.received_ce_bytes,
+            received_bytes: info.received_bytes,
+            delack_time: info.delack_time,
+            delack_timeouts: info.delack_timeouts,
+            ecn: info.ecn,
+        }
+    }
+}
+
+// A finished flow needs no other memory for its receiver.
+const _: () = assert!(size_of::<ConnProgress>() == 192 && size_of::<ConnHandle>() == 32);
 
 impl Row for ConnProgress {
     const TABLE: &'static str = "connections";
@@ -167,6 +194,7 @@ impl ConnProgress {
             delivered: 0,
             delivered_in_warmup: 0,
             delivered_at: None,
+            received: None,
             ports: (0, SERVER_PORT),
             failed: None,
             ecn_counters: EcnCounters::default(),

@@ -8,7 +8,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
-use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, SERVER_PORT};
+use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, ReceiverCounters, SERVER_PORT};
 use crate::applications::query_clients::QueryClients;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
@@ -233,13 +233,21 @@ impl<'a> World<'a> {
         Some((id, self.nodes.row_mut(handle.host).endpoint.conn(id)?))
     }
 
-    /// Returns the current state of a connection side, or its state at release.
+    /// Returns the current state of a connection side, or its state at release; `None` for a
+    /// released receiver of a flow.
     pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
         let handle = self.handles.row(side);
         if handle.conn == OpenConn::NONE {
             return handle.last.as_deref().copied();
         }
         self.open_conn(side).map(|(_, conn)| conn.info())
+    }
+
+    /// As [`Self::info`], but frees the state that a release has kept.
+    pub(crate) fn take_info(&mut self, side: ConnSide) -> Option<Info> {
+        let info = self.info(side);
+        self.handles.row_mut(side).last = None;
+        info
     }
 
     #[inline(never)]
@@ -296,7 +304,13 @@ impl<'a> World<'a> {
     pub(crate) fn release(&mut self, now: Instant, side: ConnSide, id: ConnId) {
         let handle = self.handles.row_mut(side);
         let node = self.nodes.row_mut(handle.host);
-        handle.last = Some(Box::new(connection(&mut node.endpoint, id).info()));
+        let progress = self.flows.row_mut(side.flow());
+        let info = connection(&mut node.endpoint, id).info();
+        if side.is_client() || progress.server_sends {
+            handle.last = Some(Box::new(info));
+        } else {
+            progress.received = Some(ReceiverCounters::from(&info));
+        }
         node.endpoint.release(now, id);
         handle.conn = OpenConn::NONE;
         handle.tsq = None;

@@ -127,10 +127,7 @@ extern crate self as lowtide_tcp;
 #[cfg(test)]
 extern crate std;
 
-pub mod ack;
-pub mod cc;
 pub mod delay;
-pub mod feedback;
 pub mod profile;
 pub mod scheme;
 pub mod switches;
@@ -171,6 +168,7 @@ pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError}
 pub use event::{CloseReason, Event, SegmentError};
 pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
+pub use lowtide_congestion::{ack, cc, feedback};
 pub use lowtide_schema::{
     DefaultValue, Param, ParamError, RegisteredTwice, UnknownName, Value, ValueError, ValueKind,
     Values,

@@ -64,7 +64,7 @@ impl SocketInfo {
             unacknowledged: None,
             received: Some(tcp.bytes_received),
             segments_in: None,
-            tcp: tcp_counters(Some(tcp), Some(tcp)),
+            tcp: tcp_counters(Some(tcp), Some((tcp.delack_timeouts, tcp.delack_time))),
             delivered_ce_segs: Some(tcp.counters.delivered_ce_segs),
             received_ce_bytes: Some(tcp.received_ce_bytes),
             received_bytes: Some(tcp.received_bytes),

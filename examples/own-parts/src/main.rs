@@ -6,7 +6,7 @@ extern crate alloc;
 use std::error::Error;
 use std::process::ExitCode;
 
-#[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]
+#[expect(unreachable_pub, reason = "it would be public in `crates/congestion/src/cc/`")]
 mod abe;
 mod abe_scheme;
 #[cfg(test)]

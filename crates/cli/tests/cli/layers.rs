@@ -17,6 +17,7 @@ const ORDER: [&str; 36] = [
     "lowtide-charts",
     "lowtide-typeset",
     "lowtide-analysis",
+    "lowtide-congestion",
     "lowtide-tcp",
     "lowtide-conformance",
     "lowtide-sockets",

@@ -10,23 +10,27 @@ use lowtide_units::{Bytes, Duration, Instant};
 use super::outcome::{MemoryCounts, Outcome};
 use super::stall_reason;
 use super::tcp_counters::tcp_counters;
-use crate::app::ConnProgress;
+use crate::app::{ConnProgress, ReceiverCounters};
 use crate::node::Node;
 use crate::tables::Table;
 use crate::world::World;
 
 /// Returns the rows of a run after [`lowtide_net::Network::finish`].
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
+    let queries = world.query_rows(ended);
+    let mut memory = memory_of_flows(&mut world);
+    // The rows of many finished flows take the place of their states.
+    for node in &mut world.nodes {
+        node.endpoint.clear_time_waits();
+    }
     let flows =
         (0..world.flows.len() as u32).filter_map(|i| flow_row(&mut world, i, ended)).collect();
-    let queries = world.query_rows(ended);
     let queues: Vec<Queue> = world.net.ports().collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
     world.counts.link_down_drops = queues.iter().map(|q| q.losses.link_down_drops).sum();
     world.counts.no_route_drops = world.net.no_route_drops();
-    let mut memory = memory_of_flows(&mut world);
     memory.ports = queues.len() as u64;
     memory.port_bytes = world.net.port_memory() as u64;
     let trace = world.tracer.take().map(|t| t.into_trace(&mut world.net));
@@ -85,14 +89,16 @@ fn memory_of_flows(world: &mut World<'_>) -> MemoryCounts {
     memory
 }
 
-/// Returns the row of a flow; `None` for a query connection that was never used.
+/// Returns the row of a flow, and frees the states of its ends; `None` for a query connection that
+/// was never used.
 fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
     let progress: ConnProgress = *world.flows.row(id as usize);
     if progress.start == Instant::FAR_FUTURE {
         return None;
     }
     let (side, src) = progress.sender(id);
-    let (sender, receiver) = (world.info(side), world.info(side.peer()));
+    let (sender, receiver) = (world.take_info(side), world.take_info(side.peer()));
+    let receiver = progress.received.or_else(|| receiver.as_ref().map(ReceiverCounters::from));
     let dst = if progress.server_sends { progress.client } else { progress.server };
     let opener = &world.nodes.row(progress.client).config;
     let sending = &world.nodes.row(src).config;
@@ -129,7 +135,7 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         ideal_ps: None,
         delivered_bytes: progress.delivered,
         delivered_after_warmup_bytes: progress.delivered - progress.delivered_in_warmup,
-        tcp: tcp_counters(sender.as_ref(), receiver.as_ref()),
+        tcp: tcp_counters(sender.as_ref(), receiver.map(|r| (r.delack_timeouts, r.delack_time))),
         ecn_counters: Some(progress.ecn_counters),
         received_ce_bytes: Some(receiver.map_or(0, |s| s.received_ce_bytes)),
         received_bytes: Some(receiver.map_or(0, |s| s.received_bytes)),

@@ -2,10 +2,11 @@
 
 use lowtide_rows::TcpCounters;
 use lowtide_tcp::Info;
+use lowtide_units::Duration;
 
 /// Returns the counters of a flow from those of its ends. An end that never opened has counted
-/// nothing.
-pub fn tcp_counters(sender: Option<&Info>, receiver: Option<&Info>) -> TcpCounters {
+/// nothing. `delack` is the receiver's number of delayed-ACK timeouts, and their total delay.
+pub fn tcp_counters(sender: Option<&Info>, delack: Option<(u32, Duration)>) -> TcpCounters {
     let counters = sender.map(|s| s.counters).unwrap_or_default();
     let detection = sender.map(|s| s.delack_detection).unwrap_or_default();
     TcpCounters {
@@ -14,8 +15,8 @@ pub fn tcp_counters(sender: Option<&Info>, receiver: Option<&Info>) -> TcpCounte
         rto_count: Some(counters.rto_count),
         fast_retransmits: Some(counters.fast_retransmits),
         ecn_reductions: Some(counters.ecn_reductions),
-        delack_timeouts: Some(receiver.map_or(0, |r| u64::from(r.delack_timeouts))),
-        delack_time_ps: Some(receiver.map_or(0, |r| r.delack_time.as_ps())),
+        delack_timeouts: Some(delack.map_or(0, |(timeouts, _)| u64::from(timeouts))),
+        delack_time_ps: Some(delack.map_or(0, |(_, time)| time.as_ps())),
         delack_detected: Some(u64::from(detection.true_positives)),
         delack_missed: Some(u64::from(detection.false_negatives)),
         delack_false_positives: Some(u64::from(detection.false_positives)),

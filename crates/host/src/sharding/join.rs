@@ -100,6 +100,7 @@ fn join_ends(client: &ConnProgress, server: &ConnProgress, log: &CrossShardLog) 
     ConnProgress {
         delivered: receiver.delivered,
         delivered_at: receiver.delivered_at,
+        received: receiver.received,
         delivered_in_warmup: receiver.delivered_in_warmup,
         ecn_counters: client.ecn_counters.plus(&server.ecn_counters),
         failed: log.failure(client, server),

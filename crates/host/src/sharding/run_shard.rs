@@ -17,10 +17,6 @@ pub(super) struct RunShard<'a> {
 }
 
 /// A message from another shard.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are packets, which must not be allocated"
-)]
 pub(super) enum ShardMessage {
     Packet(CrossShardPacket),
     /// The query of a request that a packet carries. It arrives before the packet.

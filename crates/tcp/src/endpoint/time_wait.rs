@@ -187,6 +187,13 @@ impl Endpoint {
         self.time_waits.set_limit(n);
     }
 
+    /// Ends all TIME-WAITs, at the end of a simulation.
+    #[doc(hidden)]
+    pub fn clear_time_waits(&mut self) {
+        self.time_waits.entries.clear();
+        self.time_waits.queue.clear();
+    }
+
     /// Entries in the TIME-WAIT table at `now`.
     pub fn time_waits(&mut self, now: Instant) -> usize {
         self.time_waits.len(now)

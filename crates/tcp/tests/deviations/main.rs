@@ -114,13 +114,15 @@ fn deviating(dir: &Path, out: &mut Vec<PathBuf>) {
 #[test]
 fn every_file_that_deviates_is_named_on_the_page() {
     let (_, text) = page();
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    deviating(&src, &mut files);
-    assert!(files.len() > 5, "{files:?}");
-    for file in files {
-        let name = file.strip_prefix(&src).unwrap().to_str().unwrap();
-        assert!(text.contains(&format!("`{name}`")), "{name} deviates and is not on the page");
+    for folder in ["src", "../congestion/src"] {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut files = Vec::new();
+        deviating(&src, &mut files);
+        assert!(files.len() > 5, "{files:?}");
+        for file in files {
+            let name = file.strip_prefix(&src).unwrap().to_str().unwrap();
+            assert!(text.contains(&format!("`{name}`")), "{name} deviates and is not on the page");
+        }
     }
 }
 

@@ -13,10 +13,10 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// The documentation of the entry `name` in `crates/tcp/src/<room>/`.
+    /// The documentation of the entry `name` in `crates/congestion/src/<room>/`.
     pub(crate) fn of(room: &str, name: &str) -> Self {
         let file = name.replace('-', "_");
-        let path = format!("crates/tcp/src/{room}/{file}.rs");
+        let path = format!("crates/congestion/src/{room}/{file}.rs");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let text = fs::read_to_string(root.join(&path))
             .unwrap_or_else(|e| panic!("the file of `{name}` should be {path}: {e}"));

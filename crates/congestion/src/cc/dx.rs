@@ -1,7 +1,7 @@
 //! DX: adjusts the window once per round trip to the mean queueing delay.
 //!
 //! ## Algorithm
-//! Takes the mean `Q` of the one-way queueing delays of a round trip ([`crate::delay`]). Without a
+//! Takes the mean `Q` of the one-way queueing delays of a round trip (`delay` in `tcp`). Without a
 //! queue the window grows by one segment. With a queue it is reduced by `Q / V`, which drains the
 //! queue if all flows do so. `V` depends on the minimum round trip `R` and the window alone: a flow
 //! with a small share of the link infers that there are many.
@@ -33,7 +33,7 @@
 //! bottleneck, the window grows until the peer's window or the send buffer limits it.
 //!
 //! If the peer has no delay option, the connection uses `newreno` instead and reports it
-//! ([`Info::cc`](crate::Info)).
+//! (`Info::cc`).
 //!
 //! ## Kernel twin
 //! None; the paper's is for Linux 3.13 and reads delays computed by a DPDK driver.

@@ -22,7 +22,6 @@ pub struct AckSetup {
 /// One arriving segment with payload (or FIN): in order, out of order, or a duplicate.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one segment")]
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct RxSample {
     /// Time of arrival.
     pub now: Instant,

@@ -7,7 +7,6 @@ use lowtide_schema::{Param, Part, Values};
 
 /// The part of one ACK that carries ECN feedback.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
 pub struct AckView {
     /// The ECE flag.
     pub ece: bool,
