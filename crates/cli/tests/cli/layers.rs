@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 36] = [
+const ORDER: [&str; 37] = [
     "lowtide-units",
     "lowtide-schema",
     "lowtide-switch-config",
