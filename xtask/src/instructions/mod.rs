@@ -11,7 +11,7 @@ mod record;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use serde::Deserialize;
 
@@ -135,11 +135,13 @@ fn count(root: &Path, program: &Path, name: &str) -> Result<BenchmarkCounts, Str
         .arg(out_file)
         .arg(program)
         .args(["--json", "--quiet", "bench", name, "-n", "1", "--threads", "1"])
-        .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("cannot run valgrind ({e}): `apt-get install valgrind`"))?;
     if !done.status.success() {
-        return Err(format!("`lowtide bench {name}` under valgrind ended with {}", done.status));
+        // Valgrind's warnings about the caches of this machine are of no use otherwise.
+        let said = String::from_utf8_lossy(&done.stderr);
+        let status = done.status;
+        return Err(format!("`lowtide bench {name}` under valgrind ended with {status}:\n{said}"));
     }
     let printed: BenchOutput = serde_json::from_slice(&done.stdout)
         .map_err(|e| format!("`lowtide bench {name}` printed no valid result: {e}"))?;
