@@ -191,7 +191,7 @@ impl FifoCounters {
         self.bins.get((in_system as usize).wrapping_sub(2)).map_or(0, |bin| bin.ps)
     }
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
-    /// packet on the line if `with_line`.
+    /// packet on the line if `with_line`. Without that call they are of no one instant.
     pub(crate) fn report(&self, state: FifoState, with_line: bool) -> Queue {
         let Rare { rejections, counting, warmup, before, admitted_before, removed } = *self.rare;
         if !counting {
@@ -205,8 +205,11 @@ impl FifoCounters {
         let admitted = self.admitted.packets + removed - admitted_before;
         let at_busy = self.arrivals_at_one + longer;
         let total_ps = self.since.saturating_since(warmup).as_ps();
-        let idle = Bin { ps: total_ps - busy_ps, arrivals: admitted + drops + aqm_drops - at_busy };
-        let one = Bin { ps: busy_ps - longer_ps, arrivals: self.arrivals_at_one };
+        let idle = Bin {
+            ps: total_ps.saturating_sub(busy_ps),
+            arrivals: admitted + drops + aqm_drops - at_busy,
+        };
+        let one = Bin { ps: busy_ps.saturating_sub(longer_ps), arrivals: self.arrivals_at_one };
         let bins = [idle, one].into_iter().chain(self.bins.iter().copied());
         report(bins, (packets, bytes, self.max_bytes), rejections, with_line)
     }
@@ -218,14 +221,14 @@ impl Admitted {
         Self {
             packets: self.packets - u64::from(state.in_system.packets),
             bytes: self.bytes - state.in_system.bytes,
-            busy_ps: self.busy_ps - state.free_at.saturating_since(at).as_ps(),
+            busy_ps: self.busy_ps.saturating_sub(state.free_at.saturating_since(at).as_ps()),
         }
     }
     fn less(self, other: Self) -> Self {
         Self {
             packets: self.packets - other.packets,
             bytes: self.bytes - other.bytes,
-            busy_ps: self.busy_ps - other.busy_ps,
+            busy_ps: self.busy_ps.saturating_sub(other.busy_ps),
         }
     }
 }
