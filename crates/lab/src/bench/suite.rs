@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_file_is_read_and_every_scenario_takes_its_keys() {
-        assert_eq!(all().len(), 11 * 4 + 2);
+        assert_eq!(all().len(), 11 * 4 + 3);
         for benchmark in all() {
             let (_, setup) =
                 super::super::specification(benchmark).unwrap_or_else(|e| panic!("{e}"));
