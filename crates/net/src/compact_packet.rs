@@ -25,7 +25,8 @@ pub(crate) struct CompactPacket {
     src_port: u16,
     dst_port: u16,
     window: u16,
-    /// The nine control bits, then [`Self::TIMESTAMPS`] and the following.
+    /// The nine control bits, then [`Self::TIMESTAMPS`], [`Self::DELACK_KNOWN`] and
+    /// [`Self::DELACK_TIMEOUT`].
     bits: u16,
     ecn: Ecn,
     class: u8,

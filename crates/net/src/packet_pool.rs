@@ -1,8 +1,9 @@
 //! The packets in flight.
 //!
 //! A packet has a [`Descriptor`] of one cache line, all that a hop reads and writes, and its
-//! segment apart, which only its two hosts touch. The descriptors of a port form a linked list from
-//! enqueue to the far end ([`crate::scheduler::Fifo`]), so that a port needs no ring.
+//! segment apart, which only its two hosts, marks and drops touch. The descriptors of a port form a
+//! linked list from enqueue to the far end ([`crate::scheduler::Fifo`]), so that a port needs no
+//! ring.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Segment};
@@ -35,6 +36,7 @@ pub(crate) struct Descriptor {
     /// Arrival time at the far end of the line.
     pub(crate) arrival: Instant,
     /// Arrival time of the packet behind it, here so that the next event needs no other cache line.
+    /// Valid only if there is one.
     pub(crate) next_arrival: Instant,
     /// The packet behind it at its port.
     pub(crate) next: PacketId,
@@ -144,9 +146,9 @@ impl PacketPool {
     #[inline]
     pub(crate) fn add_queueing(&mut self, id: PacketId, span: Duration) {
         let total = &mut self.descriptor_mut(id).queueing_ns;
-        *total = total.saturating_add(span.as_ns() as u32);
+        *total = total.saturating_add(u32::try_from(span.as_ns()).unwrap_or(u32::MAX));
     }
-    /// Reads one word of each cache line of the packet.
+    /// Reads a word at each end of the packet.
     #[inline]
     pub(crate) fn prefetch(&self, id: PacketId) -> u64 {
         let word = |p: &Packet| u64::from(p.src_conn) ^ u64::from(p.segment.seq.raw());
@@ -197,7 +199,7 @@ impl PacketPool {
     pub(crate) fn record_drops(&mut self) {
         self.dropped.get_or_insert_default();
     }
-    /// Returns a recorded dropped packet.
+    /// Removes a recorded dropped packet and returns its [`Packet::src_conn`].
     pub(crate) fn pop_dropped(&mut self) -> Option<u32> {
         self.dropped.as_mut()?.pop()
     }

@@ -72,8 +72,9 @@ const MARKED_LEAVING: u64 = 5;
 const DROPPED_LEAVING: u64 = 6;
 const LINK_DOWN: u64 = 15;
 
-/// Fields in order of use. An arrival at the far end touches the first cache line, an enqueue at an
-/// empty queue the second too, and at another queue the third.
+/// Fields in order of use. An arrival at the far end touches the first cache line (and the third,
+/// if it processes a departure from a queue), an enqueue at an empty queue the second too, and at
+/// another queue the third.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
@@ -82,13 +83,13 @@ pub(crate) struct Port {
     far_end: PackedFarEnd,
     /// [`Port::arrive_fast`] does all that an arrival at the far end needs.
     fast_arrival: bool,
-    /// [`Port::enqueue_fast`] does all that an enqueue needs if the queue is calm.
+    /// [`Port::enqueue_fast`] does all that an enqueue needs within the [`ForwardLimit`].
     fast_enqueue: bool,
     count_in_service: bool,
     /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
     slow_retire: bool,
     digest: Digest,
-    calm: CalmLimit,
+    forward_limit: ForwardLimit,
     /// The port number.
     number: u32,
     flags: Flags,
@@ -105,9 +106,9 @@ struct Flags {
     /// All state for an enqueue is in this struct.
     plain: bool,
     /// A packet that arrives at the far end needs no further processing.
-    plain_far: bool,
-    /// The line loses packets or may fail, or [`CalmLimit`] and the shared memory do not decide on
-    /// a packet.
+    simple_arrival: bool,
+    /// The line loses packets or may fail, or [`ForwardLimit`] and the shared memory do not decide
+    /// on a packet.
     slow_admission: bool,
     /// The far end is in another shard: packets are exported.
     cross_shard: bool,
@@ -121,14 +122,14 @@ struct Flags {
 /// a mark.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
-struct CalmLimit {
+struct ForwardLimit {
     /// With the packet.
     bytes: u64,
     /// Without the packet.
     packets: u32,
 }
 
-impl CalmLimit {
+impl ForwardLimit {
     /// Returns the limit for a buffer of this size and a marker that marks above this length; no
     /// limit where there is none. Both lengths include the packet on the line if `with_line`.
     /// Returns `None` if no packet ever fits.
@@ -235,7 +236,7 @@ impl Port {
         let buffer = Admission::new(&spec.buffer);
         let (room, unmarked) = (buffer.static_limit().map(Limit::length), aqm.unmarked_limit());
         let decided = unmarked.is_some() && (room.is_some() || special.pool_share.is_some());
-        let calm = CalmLimit::new(room, unmarked, spec.count_in_service);
+        let forward_limit = ForwardLimit::new(room, unmarked, spec.count_in_service);
         Self {
             fifo,
             line,
@@ -245,12 +246,12 @@ impl Port {
             count_in_service: spec.count_in_service,
             slow_retire: true,
             digest: Digest::new(),
-            calm: calm.unwrap_or(CalmLimit { bytes: 0, packets: 0 }),
+            forward_limit: forward_limit.unwrap_or(ForwardLimit { bytes: 0, packets: 0 }),
             number: config.number as u32,
             flags: Flags {
                 plain,
-                plain_far: plain,
-                slow_admission: loss.is_some() || !decided || calm.is_none(),
+                simple_arrival: plain,
+                slow_admission: loss.is_some() || !decided || forward_limit.is_none(),
                 cross_shard: false,
                 traced: false,
                 complete_arrivals: false,
@@ -262,9 +263,9 @@ impl Port {
     }
     /// Updates the conditions of the fast paths.
     fn select_paths(&mut self) {
-        let Flags { plain, plain_far, slow_admission, cross_shard, traced, complete_arrivals } =
+        let Flags { plain, simple_arrival, slow_admission, cross_shard, traced, complete_arrivals } =
             self.flags;
-        self.fast_arrival = plain_far && !self.slow_retire && !complete_arrivals;
+        self.fast_arrival = simple_arrival && !self.slow_retire && !complete_arrivals;
         self.fast_enqueue = plain
             && !self.slow_retire
             && !slow_admission
@@ -279,8 +280,8 @@ impl Port {
     }
     /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
-    pub(crate) const fn is_plain_far(&self) -> bool {
-        self.flags.plain_far
+    pub(crate) const fn has_simple_arrival(&self) -> bool {
+        self.flags.simple_arrival
     }
     /// Returns true if it is special at most by its shared memory.
     pub(crate) fn is_only_shared(&self) -> bool {
@@ -289,7 +290,7 @@ impl Port {
     /// The statistics of its shared memory have started, so arrivals at the far end no longer touch
     /// it.
     pub(crate) fn on_pool_started(&mut self) {
-        self.flags.plain_far = self.is_only_shared();
+        self.flags.simple_arrival = self.is_only_shared();
         self.select_paths();
     }
     /// Makes arrivals take the complete path.
@@ -426,10 +427,10 @@ impl Port {
         self.retire(now, pool);
         let in_system = self.fifo.in_system();
         let found = self.occupancy(pool);
-        let calm = !self.flags.slow_admission
+        let forwards = !self.flags.slow_admission
             && shared.fits
-            && self.calm.holds(self.state().in_system, packet.size);
-        let entered = if calm {
+            && self.forward_limit.holds(self.state().in_system, packet.size);
+        let entered = if forwards {
             EnqueueOutcome::Queued
         } else {
             self.decide(now, packet, found, shared.free)
@@ -613,15 +614,15 @@ mod tests {
         assert!(enqueue <= 128, "{enqueue}");
     }
 
-    /// The calm limit never contradicts the buffer and the marker, and is exact in packets.
+    /// It is exact in packets.
     #[test]
-    fn a_calm_queue_fits_and_is_not_marked() {
+    fn the_forward_limit_contradicts_neither_buffer_nor_marker() {
         let packets = |n| Some(QueueLength::Packets(n));
         let bytes = |n| Some(QueueLength::Bytes(Bytes::new(n)));
-        assert!(CalmLimit::new(packets(0), None, true).is_none());
+        assert!(ForwardLimit::new(packets(0), None, true).is_none());
         let system = |packets, bytes| Occupancy { packets, bytes };
         for with_line in [false, true] {
-            let limit = |room, unmarked| CalmLimit::new(room, unmarked, with_line).unwrap();
+            let limit = |room, unmarked| ForwardLimit::new(room, unmarked, with_line).unwrap();
             let line = u32::from(!with_line);
             assert!(limit(packets(3), None).holds(system(2 + line, 1 << 40), 1_500));
             assert!(!limit(packets(3), None).holds(system(3 + line, 0), 40));

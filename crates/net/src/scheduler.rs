@@ -240,6 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn a_link_failure_behind_an_exported_packet_leaves_none_to_arrive() {
+        let (mut fifo, mut pool, ids) = filled();
+        assert_eq!(arrive(&mut fifo, &pool), Some((ids[0], at(0))));
+        let lost = fifo.link_down(at(0).min(at(1)), &mut pool);
+        assert!(lost.on_line.is_empty());
+        assert_eq!(lost.waiting.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids[1..]);
+        assert_eq!((arrive(&mut fifo, &pool), fifo.in_system()), (None, 1));
+        // Later packets queue behind the one in service.
+        assert!(fifo.push(ids[5], at(200), at(207), &mut pool));
+        depart(&mut fifo, &pool);
+        assert_eq!(fifo.leaves_at(&pool), Some(at(200)));
+        assert_eq!(arrive(&mut fifo, &pool), Some((ids[5], at(200))));
+    }
+
+    #[test]
     fn an_exported_packet_stays_on_the_line() {
         let (mut fifo, mut pool, ids) = filled();
         for &id in &ids {

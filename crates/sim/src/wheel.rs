@@ -1,4 +1,4 @@
-//! A timer wheel for the events of the next few microseconds.
+//! A timer wheel for the next events: [`BUCKETS`] ticks, some microseconds.
 //!
 //! A ring of buckets, one per tick. Each bucket is the head of a list in a common pool; a bitmap
 //! finds the next non-empty bucket. [`crate::Scheduler`] chooses the tick length so that about a
@@ -63,7 +63,7 @@ pub(crate) enum FirstEvent {
     Only(Pending),
     /// The first event, removed; others remain at the tick.
     OneOfSeveral(Pending),
-    /// Nothing is due before the limit.
+    /// There is none before the limit.
     NotDue,
     /// More than [`MOST_SCANNED`] events.
     Crowded,
@@ -120,7 +120,7 @@ impl Wheel {
         })
     }
 
-    /// Removes the first event at `tick`, which has one, if it is before `limit`.
+    /// Removes the first event at `tick` if it is before `limit`.
     #[inline]
     pub(crate) fn take_first(&mut self, tick: u64, limit: Instant, salt: u64) -> FirstEvent {
         let bucket = (tick % BUCKETS) as usize;

@@ -80,7 +80,7 @@ impl Network {
         let done = Instant::from_ps(until.as_ps().saturating_sub(shard.lookahead.as_ps()));
         let mut first: Option<Instant> = None;
         let (ports, pool) = (&mut self.ports, &mut self.pool);
-        shard.on_line.retain(|&(port, id)| {
+        shard.exported_in_service.retain(|&(port, id)| {
             let left = ports[port as usize].has_left(id, done, pool);
             if left {
                 release_exported(pool, id);
@@ -102,7 +102,7 @@ impl Network {
                 let crossing = CrossShardPacket { departure, content };
                 post(shard.far_shards[port as usize].into(), crossing);
                 if this.on_line() == id {
-                    shard.on_line.push((port, id));
+                    shard.exported_in_service.push((port, id));
                 } else {
                     release_exported(pool, id);
                 }

@@ -118,7 +118,7 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<PacketId> {
         let this = &mut self.ports[port as usize];
-        if !this.is_plain_far() {
+        if !this.has_simple_arrival() {
             return self.arrive_special(now, (number, port), sched);
         }
         let id = this.arrive(&self.pool)?;

@@ -30,8 +30,8 @@ pub(super) struct NetworkShard {
     pub(super) far_shards: Vec<u16>,
     /// Ports with packets to export.
     pub(super) export_ports: Vec<u32>,
-    /// Exported packets that are still on the line, each with its port.
-    pub(super) on_line: Vec<(u32, PacketId)>,
+    /// Exported packets that are still in service, each with its port.
+    pub(super) exported_in_service: Vec<(u32, PacketId)>,
     pub(super) lookahead: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Network {
                 inlets: Vec::with_capacity(2 * links.len()),
                 far_shards: Vec::with_capacity(2 * links.len()),
                 export_ports: Vec::new(),
-                on_line: Vec::new(),
+                exported_in_service: Vec::new(),
                 lookahead: partition.lookahead(),
                 links,
             };

@@ -20,7 +20,7 @@ pub(crate) struct Enqueued {
 
 impl Port {
     /// Takes the next packet at the far end, which is `arrived` and whose departure is processed
-    /// first. Returns false if that takes more than this does ([`Port::arrive`]).
+    /// first. Returns false if the port needs the complete path ([`Port::arrive`]).
     #[inline]
     pub(crate) fn arrive_fast(&mut self, id: PacketId, arrived: &Descriptor) -> bool {
         if !self.fast_arrival {
@@ -34,7 +34,7 @@ impl Port {
         true
     }
     /// Enqueues packet `id`. Its arrival time at the far end follows from the departure by
-    /// `arrival`. Returns `None` if that takes more than this does ([`Port::enqueue`]); the port is
+    /// `arrival`. Returns `None` if the port needs the complete path ([`Port::enqueue`]); it is
     /// then unchanged but for departures up to `now`.
     #[expect(clippy::inline_always, reason = "every hop, and two callers")]
     #[inline(always)]
@@ -56,7 +56,7 @@ impl Port {
             self.fifo.depart(sending);
         }
         let (packets, bytes) = (self.fifo.in_system(), self.fifo.bytes());
-        if !self.calm.holds(Occupancy { packets, bytes }, size) {
+        if !self.forward_limit.holds(Occupancy { packets, bytes }, size) {
             return None;
         }
         self.digest.update(now.as_ps());

@@ -22,8 +22,9 @@ impl Fifo {
     /// events, so later packets cannot arrive earlier.
     pub(crate) fn link_down(&mut self, now: Instant, pool: &mut PacketPool) -> LostPackets {
         let mut lost = LostPackets::default();
-        // The one on the line may be exported already; then all others are behind it.
-        let mut on_line = self.line == PacketId::NONE || self.ids(pool).any(|id| id == self.line);
+        // The packet in service may be exported already; then all others are behind it.
+        let exported = self.line != PacketId::NONE && self.ids(pool).all(|id| id != self.line);
+        let mut on_line = !exported;
         let mut at = self.head;
         while let Some(packet) = pool.get(at) {
             if !on_line {
@@ -35,6 +36,9 @@ impl Fifo {
             }
             on_line &= at != self.line;
             at = packet.next;
+        }
+        if exported {
+            self.head = PacketId::NONE;
         }
         if let Some(sending) = pool.get(self.line) {
             self.tail = self.line;

@@ -37,7 +37,7 @@ pub(crate) struct FifoCounters {
     admitted: Admitted,
     max_bytes: u64,
     // Packets that find an empty queue do not touch the following.
-    /// Time with two or more packets is accounted for up to here.
+    /// Time up to which the bins are integrated.
     since: Instant,
     /// Packets that found one in the system.
     arrivals_at_one: u64,
@@ -191,7 +191,7 @@ impl FifoCounters {
         self.bins.get((in_system as usize).wrapping_sub(2)).map_or(0, |bin| bin.ps)
     }
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
-    /// packet on the line if `with_line`. Without that call they are of no one instant.
+    /// packet on the line if `with_line`. Without that call, counters refer to different instants.
     pub(crate) fn report(&self, state: FifoState, with_line: bool) -> Queue {
         let Rare { rejections, counting, warmup, before, admitted_before, removed } = *self.rare;
         if !counting {
