@@ -19,12 +19,16 @@ use lowtide_test_needs::{Need, run_tests, tests};
 /// The suite downloads kernels, so `cargo test` does not run it.
 const SUITE: Need = Need {
     name: "LOWTIDE_DEBIAN_KERNEL=1",
-    probe: || match std::env::var("LOWTIDE_DEBIAN_KERNEL").as_deref() {
-        Ok("1") => Ok(()),
-        _ => Err("not set; `cargo xtask suite debian-kernel` sets it".to_owned()),
+    probe: || {
+        let set = is_selected().then_some(());
+        set.ok_or_else(|| "not set; `cargo xtask suite debian-kernel` sets it".to_owned())
     },
     enforceable: false,
 };
+
+fn is_selected() -> bool {
+    std::env::var("LOWTIDE_DEBIAN_KERNEL").is_ok_and(|value| value == "1")
+}
 
 /// A binary with BPF programs.
 const PROGRAMS: Need = Need {
@@ -36,10 +40,10 @@ const PROGRAMS: Need = Need {
     enforceable: false,
 };
 
-/// Programs of Debian packages that the machine is made and run with.
+/// Programs of Debian packages that the machine is made and run with; only the suite needs them.
 const TOOLS: Need = Need {
     name: "apt-get install qemu-system-x86 busybox-static kmod xz-utils binutils iproute2",
-    probe: machine::tools,
+    probe: || if is_selected() { machine::tools() } else { Ok(()) },
     enforceable: true,
 };
 
