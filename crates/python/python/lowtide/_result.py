@@ -338,9 +338,11 @@ class Result:
     def __repr__(self) -> str:
         manifest = self.manifest
         schemes = ", ".join(self.labels.values())
+        # A temporary name would differ in each execution of a notebook.
+        place = self.dir if self._owned is None else "a temporary directory"
         return (
             f"<lowtide.Result {manifest['scenario']}: {len(manifest['runs'])} runs of {schemes}, "
-            f"digest {self.digest}, in {self.dir}>"
+            f"digest {self.digest}, in {place}>"
         )
 
 
