@@ -13,10 +13,10 @@
 //! - **At equal times a departure precedes an arrival**: a packet does not find packets whose
 //!   transmission ends at that instant. The line selects its next packet before the arrivals of
 //!   that instant. Memory is freed at the end of transmission.
-//! - **The queue** used by markers, static admission and statistics includes the packet on the line
+//! - **The queue** used by markers, static admission and statistics includes the packet in service
 //!   only if [`PortSpec::count_in_service`] is set. Sizes are IP bytes without framing. With
 //!   classes it is the queue of the packet's class.
-//! - **Shared memory** ([`buffer::dynamic`]) always includes the packet on the line. All departures
+//! - **Shared memory** ([`buffer::dynamic`]) always includes the packet in service. All departures
 //!   from any of its ports up to and including an instant free memory before admission at that
 //!   instant.
 //! - A packet takes a shortest path in hops; [`Routing`] chooses among several.
@@ -37,10 +37,12 @@ mod blueprint;
 pub mod buffer;
 mod buffer_pool;
 mod check;
+mod class_scheduler;
 mod compact_packet;
 mod enqueue_outcome;
 mod error;
 mod failure;
+mod fifo;
 mod limit;
 mod line;
 mod loss;
@@ -54,7 +56,6 @@ mod port_tracer;
 pub mod profiles;
 mod route;
 mod routing;
-pub mod scheduler;
 mod shortest_paths;
 mod stats;
 pub mod topology;
@@ -62,6 +63,7 @@ pub mod topology;
 pub use aqm::MarkSpec;
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
+pub use fifo::Occupancy;
 pub use lowtide_units::{QueueLength, Ratio};
 pub use network::{ArrivedPacket, CrossShardPacket, Delivery, Network};
 pub use packet::{Envelope, Packet};
@@ -69,5 +71,4 @@ pub use partition::{Partition, PartitionError};
 pub use port_spec::{BufferSpec, ClassSet, ClassSpec, PortSpec, Service};
 pub use port_tracer::{HopOutcome, HopRecord};
 pub use routing::{Failure, Routing};
-pub use scheduler::Occupancy;
 pub use shortest_paths::ShortestPaths;

@@ -35,7 +35,7 @@ use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Routing};
 /// Each direction of a link has one output port: port `2 i` is at end `a` of link `i` of the
 /// blueprint, port `2 i + 1` at end `b`. A port has at most one pending event: the arrival of its
 /// first packet at the far end of the line. A port with classes or drops at dequeue has a second
-/// one: the departure of the packet on the line.
+/// one: the departure of the packet in service.
 #[derive(Clone, Debug)]
 pub struct Network {
     ports: Vec<Port>,

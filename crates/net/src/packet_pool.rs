@@ -2,7 +2,7 @@
 //!
 //! A packet has a [`Descriptor`] of one cache line, all that a hop reads and writes, and its
 //! segment apart, which only its two hosts, marks and drops touch. The descriptors of a port form a
-//! linked list from enqueue to the far end ([`crate::scheduler::Fifo`]), so that a port needs no
+//! linked list from enqueue to the far end ([`crate::fifo::Fifo`]), so that a port needs no
 //! ring.
 
 use lowtide_units::{Duration, Instant};

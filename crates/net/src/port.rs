@@ -25,11 +25,11 @@ use crate::aqm::{Aqm, AqmVerdict, DecisionPoint, EnqueueInfo, Marker, MarkerSetu
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
 use crate::buffer_pool::{BufferPool, PoolShare, PoolView};
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
+use crate::fifo::{Fifo, Occupancy};
 use crate::limit::Limit;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::packet_pool::{Descriptor, PacketId, PacketPool};
-use crate::scheduler::{Fifo, Occupancy};
 use crate::stats::{FifoCounters, FifoState, Rejections};
 use crate::{ClassSpec, Framing, HostId, LineSpec, QueueLength};
 
@@ -87,7 +87,7 @@ pub(crate) struct Port {
     fast_enqueue: bool,
     count_in_service: bool,
     /// A departure needs more than counting: the warm-up is not over, or CE is set at dequeue.
-    slow_retire: bool,
+    slow_departures: bool,
     digest: Digest,
     forward_limit: ForwardLimit,
     /// The port number.
@@ -103,8 +103,8 @@ pub(crate) struct Port {
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties")]
 struct Flags {
-    /// All state for an enqueue is in this struct.
-    plain: bool,
+    /// There is [`Special`] state.
+    special: bool,
     /// A packet that arrives at the far end needs no further processing.
     simple_arrival: bool,
     /// The line loses packets or may fail, or [`ForwardLimit`] and the shared memory do not decide
@@ -118,7 +118,7 @@ struct Flags {
     complete_arrivals: bool,
 }
 
-/// The longest system (queue plus packet on the line) at which a packet is surely enqueued without
+/// The longest system (queue plus packet in service) at which a packet is surely enqueued without
 /// a mark.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
@@ -131,12 +131,12 @@ struct ForwardLimit {
 
 impl ForwardLimit {
     /// Returns the limit for a buffer of this size and a marker that marks above this length; no
-    /// limit where there is none. Both lengths include the packet on the line if `with_line`.
+    /// limit where there is none. Both lengths include the packet in service if `with_in_service`.
     /// Returns `None` if no packet ever fits.
     fn new(
         room: Option<QueueLength>,
         unmarked: Option<QueueLength>,
-        with_line: bool,
+        with_in_service: bool,
     ) -> Option<Self> {
         let mut limit = Self { bytes: u64::MAX, packets: u32::MAX };
         match room {
@@ -150,7 +150,7 @@ impl ForwardLimit {
             // A queue that does not exceed it with the packet does not exceed it without.
             Some(QueueLength::Bytes(k)) => limit.bytes = limit.bytes.min(k.as_u64()),
         }
-        limit.packets = limit.packets.saturating_add(u32::from(!with_line));
+        limit.packets = limit.packets.saturating_add(u32::from(!with_in_service));
         Some(limit)
     }
     fn least_packets(&mut self, packets: u64) {
@@ -231,7 +231,7 @@ impl Port {
         let late_mark = late.then(LateMark::default);
         let pool_share = config.pool.and_then(|m| PoolShare::new(m, spec, config.classes));
         let special = Special { late_mark, event_port, pool_share };
-        let plain = special.is_none();
+        let is_special = !special.is_none();
         let aqm = marker.start(&MarkerSetup::of_line(line, config.seed(0)));
         let buffer = Admission::new(&spec.buffer);
         let (room, unmarked) = (buffer.static_limit().map(Limit::length), aqm.unmarked_limit());
@@ -244,13 +244,13 @@ impl Port {
             fast_arrival: false,
             fast_enqueue: false,
             count_in_service: spec.count_in_service,
-            slow_retire: true,
+            slow_departures: true,
             digest: Digest::new(),
             forward_limit: forward_limit.unwrap_or(ForwardLimit { bytes: 0, packets: 0 }),
             number: config.number as u32,
             flags: Flags {
-                plain,
-                simple_arrival: plain,
+                special: is_special,
+                simple_arrival: !is_special,
                 slow_admission: loss.is_some() || !decided || forward_limit.is_none(),
                 cross_shard: false,
                 traced: false,
@@ -258,25 +258,31 @@ impl Port {
             },
             counters: FifoCounters::new(config.warmup),
             rules: Box::new(Rules { aqm, buffer, loss }),
-            special: (!plain).then(|| Box::new(special)),
+            special: is_special.then(|| Box::new(special)),
         }
     }
     /// Updates the conditions of the fast paths.
     fn select_paths(&mut self) {
-        let Flags { plain, simple_arrival, slow_admission, cross_shard, traced, complete_arrivals } =
-            self.flags;
-        self.fast_arrival = simple_arrival && !self.slow_retire && !complete_arrivals;
-        self.fast_enqueue = plain
-            && !self.slow_retire
+        let Flags {
+            special,
+            simple_arrival,
+            slow_admission,
+            cross_shard,
+            traced,
+            complete_arrivals,
+        } = self.flags;
+        self.fast_arrival = simple_arrival && !self.slow_departures && !complete_arrivals;
+        self.fast_enqueue = !special
+            && !self.slow_departures
             && !slow_admission
             && !cross_shard
             && !traced
             && self.line.has_fast_serialization();
     }
-    /// Returns true if all state for an enqueue is in this struct, and nothing is traced.
+    /// Returns true if an enqueue needs [`Special`] state or is traced.
     #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.flags.plain && !self.flags.traced
+    pub(crate) const fn is_special(&self) -> bool {
+        self.flags.special || self.flags.traced
     }
     /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
@@ -349,10 +355,10 @@ impl Port {
     }
     /// Returns the queue without its name.
     pub(crate) fn stats(&self) -> Queue {
-        let with_line = self.count_in_service;
+        let with_in_service = self.count_in_service;
         let mut queue = match self.special.as_deref() {
-            Some(Special { event_port: Some(event_port), .. }) => event_port.stats(with_line),
-            _ => self.counters.report(self.state(), with_line),
+            Some(Special { event_port: Some(event_port), .. }) => event_port.stats(with_in_service),
+            _ => self.counters.report(self.state(), with_in_service),
         };
         queue.rate_bps = self.line().rate().as_bps();
         queue
@@ -366,10 +372,10 @@ impl Port {
     }
     /// Processes all departures up to and including `now`.
     #[inline]
-    pub(crate) fn retire(&mut self, now: Instant, pool: &PacketPool) {
-        if self.slow_retire {
+    pub(crate) fn process_departures(&mut self, now: Instant, pool: &PacketPool) {
+        if self.slow_departures {
             cold_path();
-            return self.retire_slow(now, pool);
+            return self.process_departures_slow(now, pool);
         }
         while let Some(sending) = self.fifo.next_departure(now, pool) {
             self.counters.departure(sending.departure, self.fifo.in_system());
@@ -379,7 +385,7 @@ impl Port {
     /// Processes departures before the statistics start, starts them if due, and runs a marker at
     /// dequeue.
     #[inline(never)]
-    fn retire_slow(&mut self, now: Instant, pool: &PacketPool) {
+    fn process_departures_slow(&mut self, now: Instant, pool: &PacketPool) {
         while let Some(sending) = self.fifo.next_departure(now, pool) {
             let at = sending.departure;
             self.start_stats(at, false, pool);
@@ -396,17 +402,17 @@ impl Port {
             return;
         }
         self.counters.start(self.state(), self.occupancy(pool));
-        self.slow_retire = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
+        self.slow_departures = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
         self.select_paths();
     }
     /// Returns the queue at `now`, as the port counts it.
     pub(crate) fn queue(&mut self, now: Instant, pool: &PacketPool) -> Occupancy {
-        self.retire(now, pool);
+        self.process_departures(now, pool);
         self.occupancy(pool)
     }
     /// Accounts for everything up to `at`.
     pub(crate) fn finish(&mut self, at: Instant, pool: &PacketPool) {
-        self.retire(at, pool);
+        self.process_departures(at, pool);
         self.counters.finish(at, self.fifo.in_system());
     }
     /// Decides on an arriving packet: admission (own and shared memory), then marker.
@@ -424,7 +430,7 @@ impl Port {
                 return self.lose(now, packet, pool);
             }
         }
-        self.retire(now, pool);
+        self.process_departures(now, pool);
         let in_system = self.fifo.in_system();
         let found = self.occupancy(pool);
         let forwards = !self.flags.slow_admission
@@ -472,9 +478,8 @@ impl Port {
             return EnqueueOutcome::Dropped(DropReason::BufferFull);
         }
         let idle_since = self.fifo.free_at;
-        let on_line = now.max(idle_since);
-        let arriving =
-            EnqueueInfo { backlog: found, size, ecn: packet.ecn, tx_start: on_line, idle_since };
+        let tx_start = now.max(idle_since);
+        let arriving = EnqueueInfo { backlog: found, size, ecn: packet.ecn, tx_start, idle_since };
         let verdict = self.rules.aqm.on_enqueue(now, &arriving);
         self.counters.rejections().judged(verdict);
         match verdict {
@@ -486,7 +491,7 @@ impl Port {
     /// Loses a packet before it enters the queue.
     #[cold]
     fn lose(&mut self, now: Instant, packet: &Descriptor, pool: &PacketPool) -> EnqueueOutcome {
-        self.retire(now, pool);
+        self.process_departures(now, pool);
         self.note_lost(now, packet);
         EnqueueOutcome::Dropped(DropReason::Lost)
     }
@@ -535,8 +540,8 @@ impl Port {
     pub(crate) fn arrive(&mut self, pool: &PacketPool) -> Option<PacketId> {
         let id = self.fifo.next_to_arrive();
         let arrived = pool.get(id)?;
-        if self.fifo.on_line() == id {
-            self.retire(arrived.departure, pool);
+        if self.fifo.in_service() == id {
+            self.process_departures(arrived.departure, pool);
         }
         self.fifo.arrive(arrived);
         Some(id)
@@ -564,8 +569,8 @@ impl Port {
     }
     /// Returns the packet that departs next.
     #[inline]
-    pub(crate) const fn on_line(&self) -> PacketId {
-        self.fifo.on_line()
+    pub(crate) const fn in_service(&self) -> PacketId {
+        self.fifo.in_service()
     }
     /// Reads one word of the second cache line.
     #[inline]
@@ -577,7 +582,7 @@ impl Port {
     pub(crate) fn prefetch_bin(&self) -> u64 {
         self.counters.prefetch_bin(self.fifo.in_system())
     }
-    /// Returns the departure time of the packet on the line.
+    /// Returns the departure time of the packet in service.
     pub(crate) fn leaves_at(&self, pool: &PacketPool) -> Option<Instant> {
         self.fifo.leaves_at(pool)
     }
@@ -621,9 +626,10 @@ mod tests {
         let bytes = |n| Some(QueueLength::Bytes(Bytes::new(n)));
         assert!(ForwardLimit::new(packets(0), None, true).is_none());
         let system = |packets, bytes| Occupancy { packets, bytes };
-        for with_line in [false, true] {
-            let limit = |room, unmarked| ForwardLimit::new(room, unmarked, with_line).unwrap();
-            let line = u32::from(!with_line);
+        for with_in_service in [false, true] {
+            let limit =
+                |room, unmarked| ForwardLimit::new(room, unmarked, with_in_service).unwrap();
+            let line = u32::from(!with_in_service);
             assert!(limit(packets(3), None).holds(system(2 + line, 1 << 40), 1_500));
             assert!(!limit(packets(3), None).holds(system(3 + line, 0), 40));
             assert!(limit(packets(3), packets(1)).holds(system(1 + line, 0), 1_500));

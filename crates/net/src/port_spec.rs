@@ -55,7 +55,7 @@ pub struct PortSpec {
     pub buffer: BufferSpec,
     /// Marking. [`MarkSpec::NONE`] with classes.
     pub mark: MarkSpec,
-    /// True if the queue, for K and static admission, includes the packet on the line.
+    /// True if the queue, for K and static admission, includes the packet in service.
     pub count_in_service: bool,
     /// Several queues, chosen by [`crate::Packet::class`]. Only at switches.
     pub classes: Option<ClassSet>,

@@ -13,7 +13,7 @@ use lowtide_rows::{Level, LossCounters, Queue, ServedCounters};
 
 use crate::aqm::AqmVerdict;
 
-/// One length of the system (queue plus packet on the line).
+/// One length of the system (queue plus packet in service).
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     ps: u64,
@@ -45,12 +45,12 @@ impl Rejections {
 }
 
 /// Returns the statistics of a queue without its name and line. `bins` are by packets in the
-/// system; reported lengths include the packet on the line if `with_line`.
+/// system; reported lengths include the packet in service if `with_in_service`.
 fn report(
     bins: impl Iterator<Item = Bin>,
     (packets, bytes, max_bytes): (u64, u64, u64),
     rejections: Rejections,
-    with_line: bool,
+    with_in_service: bool,
 ) -> Queue {
     let mut levels: Vec<Level> = Vec::new();
     let mut busy_ps = 0;
@@ -61,7 +61,7 @@ fn report(
         if bin.ps == 0 && bin.arrivals == 0 {
             continue;
         }
-        let packets = if with_line { in_system } else { in_system.saturating_sub(1) };
+        let packets = if with_in_service { in_system } else { in_system.saturating_sub(1) };
         match levels.last_mut() {
             Some(last) if last.packets == packets => {
                 last.time_ps += bin.ps;

@@ -14,7 +14,7 @@
 //!
 //! ## Accounting
 //! IP bytes of packets, without framing or rounding to cells. A packet takes its memory at
-//! admission and frees it at the end of its transmission. So the packet on the line counts here,
+//! admission and frees it at the end of its transmission. So the packet in service counts here,
 //! whatever `count-in-service` says about K. Memory of packets that left any port of the same
 //! memory, up to and including that instant, is freed before the decision. `alpha` is an exact
 //! ratio; nothing is rounded.

@@ -40,7 +40,7 @@ pub struct AdmissionRequest {
     pub backlog: Occupancy,
     /// Its IP bytes.
     pub size: u32,
-    /// Bytes held by its queue in memory, including the packet on the line.
+    /// Bytes held by its queue in memory, including the packet in service.
     pub held: u64,
     /// Free bytes of the shared memory; zero without shared memory.
     pub free: u64,

@@ -101,7 +101,7 @@ impl Network {
                 let content = Content::of(id, number, pool);
                 let crossing = CrossShardPacket { departure, content };
                 post(shard.far_shards[port as usize].into(), crossing);
-                if this.on_line() == id {
+                if this.in_service() == id {
                     shard.exported_in_service.push((port, id));
                 } else {
                     release_exported(pool, id);

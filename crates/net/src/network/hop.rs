@@ -155,8 +155,8 @@ impl Network {
     #[cold]
     fn note_queueing_delay(&mut self, now: Instant, port: u32, id: PacketId, departure: Instant) {
         let size = self.pool.descriptor(id).size;
-        let on_line = self.ports[port as usize].line().serialization(size);
-        self.pool.add_queueing(id, departure.saturating_since(now + on_line));
+        let service = self.ports[port as usize].line().serialization(size);
+        self.pool.add_queueing(id, departure.saturating_since(now + service));
     }
 
     /// Enqueues a packet at `port`. Returns its departure time if known; `None` if it is dropped.
@@ -193,17 +193,18 @@ impl Network {
         id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        if !self.ports[port as usize].is_plain() {
+        if self.ports[port as usize].is_special() {
             return self.enqueue_special(now, port, id, sched);
         }
-        let (entered, departure) = self.enqueue_plain(now, port, id, PoolView::UNSHARED, sched);
+        let (entered, departure) =
+            self.enqueue_with_known_departure(now, port, id, PoolView::UNSHARED, sched);
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
 
     /// Enqueues a packet at a port with known departures, given the state of its shared memory.
     /// Returns the outcome and the departure time.
     #[inline]
-    pub(super) fn enqueue_plain(
+    pub(super) fn enqueue_with_known_departure(
         &mut self,
         now: Instant,
         port: u32,
@@ -257,7 +258,7 @@ impl Network {
 
     /// Returns the queue that a traced packet finds at a port with known departures.
     #[cold]
-    pub(super) fn plain_queue(&mut self, now: Instant, port: u32) -> Occupancy {
+    pub(super) fn queue_found(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now, &self.pool)
     }
 }

@@ -74,8 +74,8 @@ impl Network {
         for event in coming.iter() {
             if event.switch.is_some() {
                 seen ^= self.ports.get(event.next).map_or(0, |port| {
-                    let on_line = self.pool.get(port.on_line()).map_or(0, |p| p.identity);
-                    port.prefetch_bin() ^ on_line
+                    let in_service = self.pool.get(port.in_service()).map_or(0, |p| p.identity);
+                    port.prefetch_bin() ^ in_service
                 });
             }
         }

@@ -59,8 +59,9 @@ impl Network {
             None
         } else {
             let found =
-                if self.port_tracer.is_some() { Some(self.plain_queue(now, port)) } else { None };
-            let (entered, departure) = self.enqueue_plain(now, port, id, shared, sched);
+                if self.port_tracer.is_some() { Some(self.queue_found(now, port)) } else { None };
+            let (entered, departure) =
+                self.enqueue_with_known_departure(now, port, id, shared, sched);
             if let Some(found) = found {
                 self.trace_hop((now, port), id, found, (entered, departure));
             }
@@ -89,7 +90,7 @@ impl Network {
         self.start_pool_stats(now, pool);
         let size = self.pool.descriptor(id).size;
         let shared = self.pool_view(now, (port, pool), size, sched);
-        let (entered, departure) = self.enqueue_plain(now, port, id, shared, sched);
+        let (entered, departure) = self.enqueue_with_known_departure(now, port, id, shared, sched);
         self.charge(port, pool);
         (!matches!(entered, EnqueueOutcome::Dropped(_))).then_some(departure)
     }
@@ -105,7 +106,7 @@ impl Network {
         sched: &mut Scheduler,
     ) -> PoolView {
         let this = &mut self.ports[port as usize];
-        this.retire(now, &self.pool);
+        this.process_departures(now, &self.pool);
         let free = self.buffer_pools[pool].free();
         let fits = this.admits(size, free, &self.pool);
         if fits && !self.buffer_pools[pool].would_peak(size) {
@@ -172,7 +173,7 @@ impl Network {
                     self.arm(port, sched);
                 }
             } else {
-                self.ports[port as usize].retire(now, &self.pool);
+                self.ports[port as usize].process_departures(now, &self.pool);
             }
             let this = &mut self.ports[port as usize];
             this.charge(&mut self.buffer_pools[pool]);
@@ -245,7 +246,7 @@ impl Network {
         if this.pool().is_some_and(|pool| self.buffer_pools[pool].counting()) {
             this.on_pool_started();
         }
-        this.retire(now, &self.pool);
+        this.process_departures(now, &self.pool);
         let id = this.arrive(&self.pool)?;
         if let Some(next) = this.arrives_at(&self.pool) {
             sched.at(next, Entity::new(Self::PORT_KIND, number));
@@ -261,7 +262,7 @@ impl Network {
 
     /// Returns the queue of a port at `now`.
     pub(super) fn queue_at(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
-        if self.ports.get(port as usize)?.is_plain() {
+        if !self.ports.get(port as usize)?.is_special() {
             return Some(self.ports[port as usize].queue(now, &self.pool));
         }
         self.catch_up(now, port);

@@ -34,7 +34,7 @@ impl Port {
         let id = self.fifo.next_to_arrive();
         let exported = pool.get(id).filter(|next| next.arrival < until)?;
         // Events at `done` itself are not known yet.
-        self.retire(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
+        self.process_departures(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
         self.fifo.arrive(exported);
         let marked = self.pop_late_mark() && !exported.lost;
         Some((id, marked))
@@ -42,8 +42,8 @@ impl Port {
     /// Returns true if the departure of an exported packet is processed, so that its slot is free.
     /// All events before `done` are processed.
     pub(crate) fn has_left(&mut self, id: PacketId, done: Instant, pool: &PacketPool) -> bool {
-        self.retire(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
-        self.fifo.on_line() != id
+        self.process_departures(Instant::from_ps(done.as_ps().saturating_sub(1)), pool);
+        self.fifo.in_service() != id
     }
     /// Imports a packet that left the other end at `departure`. Returns its arrival time if it is
     /// the next one.

@@ -16,11 +16,12 @@ use super::{
 };
 use crate::aqm::{Aqm, AqmVerdict, DequeueInfo, EnqueueInfo, Marker, MarkerSetup};
 use crate::buffer::{Admission, AdmissionRequest, Buffer};
+use crate::class_scheduler::ClassScheduler;
+use crate::fifo::Occupancy;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 use crate::port_tracer::PortTracer;
-use crate::scheduler::{ClassScheduler, Occupancy};
 use crate::stats::{Counters, Rejections};
 use crate::{ClassSpec, PortSpec, Service};
 
@@ -30,10 +31,10 @@ pub(crate) struct EventPort {
     queues: Vec<Queue>,
     /// True if configured as classes.
     classes: bool,
-    /// The class of the packet on the line.
+    /// The class of the packet in service.
     sending: usize,
     class_scheduler: ClassScheduler,
-    /// Occupancy of all queues, without the packet on the line.
+    /// Occupancy of all queues, without the packet in service.
     waiting: Occupancy,
     /// Pending events of this port: the departure and the arrival at the far end.
     armed: [Option<Instant>; 2],
@@ -70,11 +71,11 @@ pub(crate) struct Transmission {
 }
 
 impl Queue {
-    /// Returns its length, including its packet on the line, of `on_line` IP bytes, if any.
-    fn occupancy(&self, on_line: Option<u64>) -> Occupancy {
+    /// Returns its length, including its packet in service, of `in_service` IP bytes, if any.
+    fn occupancy(&self, in_service: Option<u64>) -> Occupancy {
         Occupancy {
-            packets: self.ring.len() as u32 + u32::from(on_line.is_some()),
-            bytes: self.bytes + on_line.unwrap_or(0),
+            packets: self.ring.len() as u32 + u32::from(in_service.is_some()),
+            bytes: self.bytes + in_service.unwrap_or(0),
         }
     }
     /// Accounts for a queue of this length until `at`.
@@ -111,10 +112,10 @@ impl EventPort {
         }
     }
     /// Returns the statistics of the port, and of each class if it has classes.
-    pub(super) fn stats(&self, with_line: bool) -> lowtide_rows::Queue {
+    pub(super) fn stats(&self, with_in_service: bool) -> lowtide_rows::Queue {
         let queues = if self.classes { &self.queues[..] } else { &[] };
         let classes: Vec<ClassQueue> = queues.iter().map(|q| q.counters.report_class()).collect();
-        lowtide_rows::Queue { classes, ..self.counters.report(with_line) }
+        lowtide_rows::Queue { classes, ..self.counters.report(with_in_service) }
     }
     /// Returns the departures since time zero.
     pub(super) const fn departures(&self) -> u64 {
@@ -134,9 +135,9 @@ impl EventPort {
         }
         self.waiting = Occupancy::default();
     }
-    /// Returns the bytes that a queue holds in memory, with `on_line` bytes on the line.
-    pub(super) fn bytes_held(&self, queue: usize, on_line: u64) -> u64 {
-        let sending = if queue == self.sending { on_line } else { 0 };
+    /// Returns the bytes that a queue holds in memory, with `in_service` bytes in service.
+    pub(super) fn bytes_held(&self, queue: usize, in_service: u64) -> u64 {
+        let sending = if queue == self.sending { in_service } else { 0 };
         self.queues.get(queue).map_or(0, |q| q.bytes) + sending
     }
 }
@@ -150,12 +151,12 @@ impl Port {
         };
         let (at, size) = (sending.departure, sending.size);
         self.start_event_port_stats(at, false);
-        let on_line = self.count_in_service.then_some(u64::from(size));
+        let in_service = self.count_in_service.then_some(u64::from(size));
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return None;
         };
         let queue = &mut event_port.queues[event_port.sending];
-        queue.advance(at, queue.occupancy(on_line));
+        queue.advance(at, queue.occupancy(in_service));
         let in_system = event_port.waiting.packets + self.fifo.in_system();
         event_port.counters.departure(at, in_system as usize, size);
         event_port.departures += 1;
@@ -173,7 +174,7 @@ impl Port {
         pool: &mut PacketPool,
         mut tracer: Option<&mut PortTracer>,
     ) -> Option<Transmission> {
-        let with_line = self.count_in_service;
+        let with_in_service = self.count_in_service;
         let Special { event_port: Some(event_port), .. } = self.special.as_deref_mut()? else {
             return None;
         };
@@ -184,7 +185,7 @@ impl Port {
             queue.advance(at, queue.occupancy(None));
             let QueuedPacket { packet, size, enqueued_at: came } = queue.ring.pop_front()?;
             queue.bytes -= u64::from(size);
-            let left = queue.occupancy(with_line.then_some(u64::from(size)));
+            let left = queue.occupancy(with_in_service.then_some(u64::from(size)));
             let &Descriptor { ecn, identity, .. } = pool.descriptor(packet);
             let waited = at.saturating_since(came);
             let verdict = queue
@@ -238,17 +239,17 @@ impl Port {
             self.note_lost(now, packet);
             return (self.event_port_queue(), EnqueueOutcome::Dropped(DropReason::Lost));
         }
-        let (with_line, on_line) = (self.count_in_service, self.fifo.bytes());
+        let (with_in_service, in_service) = (self.count_in_service, self.fifo.bytes());
         let busy = self.fifo.in_system() > 0;
         let dropped = |why| EnqueueOutcome::Dropped(why);
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return (Occupancy::default(), dropped(DropReason::BufferFull));
         };
         let class = usize::from(packet.class).min(event_port.queues.len() - 1);
-        let held = event_port.bytes_held(class, on_line);
-        let own_on_line = busy && class == event_port.sending;
+        let held = event_port.bytes_held(class, in_service);
+        let own_in_service = busy && class == event_port.sending;
         let queue = &mut event_port.queues[class];
-        let found = queue.occupancy((with_line && own_on_line).then_some(on_line));
+        let found = queue.occupancy((with_in_service && own_in_service).then_some(in_service));
         // Departures of this instant are done; its arrivals follow.
         queue.marker.advance(now + Duration::from_ps(1), found);
         let counters = &mut event_port.counters;
@@ -262,7 +263,7 @@ impl Port {
             self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
             return (found, dropped(DropReason::BufferFull));
         }
-        let empty = queue.ring.is_empty() && !own_on_line;
+        let empty = queue.ring.is_empty() && !own_in_service;
         let idle_since = if empty { queue.idle_since } else { now };
         let arriving = EnqueueInfo {
             backlog: found,
@@ -283,9 +284,9 @@ impl Port {
         if verdict == AqmVerdict::Drop {
             return (found, dropped(DropReason::Marker));
         }
-        if with_line || busy {
+        if with_in_service || busy {
             let size = u64::from(packet.size);
-            let all = event_port.waiting.bytes + if with_line { on_line } else { 0 };
+            let all = event_port.waiting.bytes + if with_in_service { in_service } else { 0 };
             counters.update_max_bytes(all + size);
             queue.counters.update_max_bytes(found.bytes + size);
         }
@@ -312,7 +313,7 @@ impl Port {
         event_port.waiting.bytes += u64::from(size);
         self.fifo.in_system() == 0
     }
-    /// Puts a packet on the line.
+    /// Puts a packet in service.
     pub(crate) fn push(
         &mut self,
         id: PacketId,
@@ -340,8 +341,8 @@ impl Port {
             return None;
         };
         let busy = self.fifo.in_system() > 0 && class == event_port.sending;
-        let on_line = (self.count_in_service && busy).then_some(self.fifo.bytes());
-        Some(event_port.queues.get(class)?.occupancy(on_line))
+        let in_service = (self.count_in_service && busy).then_some(self.fifo.bytes());
+        Some(event_port.queues.get(class)?.occupancy(in_service))
     }
     /// Returns the length of the queue of a class, as the port counts it; `None` without classes.
     pub(crate) fn class_queue(&self, class: usize) -> Option<Occupancy> {

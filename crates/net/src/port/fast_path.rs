@@ -26,7 +26,7 @@ impl Port {
         if !self.fast_arrival {
             return false;
         }
-        if self.fifo.on_line() == id {
+        if self.fifo.in_service() == id {
             self.counters.departure(arrived.departure, self.fifo.in_system());
             self.fifo.depart(arrived);
         }
@@ -49,7 +49,7 @@ impl Port {
             return None;
         }
         let &Descriptor { identity, size, .. } = descriptors.get(id.index())?;
-        while let Some(sending) = descriptors.get(self.fifo.on_line().index())
+        while let Some(sending) = descriptors.get(self.fifo.in_service().index())
             && sending.departure <= now
         {
             self.counters.departure(sending.departure, self.fifo.in_system());
@@ -61,10 +61,10 @@ impl Port {
         }
         self.digest.update(now.as_ps());
         self.digest.update(identity.wrapping_add(ENQUEUED));
-        if let Some(sending) = descriptors.get(self.fifo.on_line().index()) {
-            let on_line = if self.count_in_service { 0 } else { sending.size };
+        if let Some(sending) = descriptors.get(self.fifo.in_service().index()) {
+            let in_service = if self.count_in_service { 0 } else { sending.size };
             self.counters.arrival_at_busy(now, packets);
-            self.counters.update_max_bytes(bytes + u64::from(size) - u64::from(on_line));
+            self.counters.update_max_bytes(bytes + u64::from(size) - u64::from(in_service));
         } else if self.count_in_service {
             self.counters.update_max_bytes(u64::from(size));
         }

@@ -4,8 +4,8 @@ use lowtide_units::Instant;
 
 use super::{LINK_DOWN, Port};
 use crate::Occupancy;
+use crate::fifo::LostPackets;
 use crate::packet_pool::{PacketId, PacketPool};
-use crate::scheduler::LostPackets;
 
 impl Port {
     /// Takes the line down at `now`: its packets and later arrivals are lost. Each lost packet and
@@ -25,7 +25,7 @@ impl Port {
             loss.set_down(true);
         }
         let free_at = self.fifo.free_at;
-        let LostPackets { on_line, mut waiting } = self.fifo.link_down(now, pool);
+        let LostPackets { transmitted, mut waiting } = self.fifo.link_down(now, pool);
         let bytes = waiting.iter().map(|(_, size)| u64::from(*size)).sum();
         let removed = Occupancy { packets: waiting.len() as u32, bytes };
         self.counters.remove(removed, free_at.saturating_since(self.fifo.free_at));
@@ -38,7 +38,7 @@ impl Port {
             }
         }
         for (&(id, size), waits) in
-            on_line.iter().map(|p| (p, false)).chain(waiting.iter().map(|p| (p, true)))
+            transmitted.iter().map(|p| (p, false)).chain(waiting.iter().map(|p| (p, true)))
         {
             self.rejections().link_down_drops += 1;
             self.digest.update(now.as_ps());

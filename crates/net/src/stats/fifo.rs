@@ -191,8 +191,8 @@ impl FifoCounters {
         self.bins.get((in_system as usize).wrapping_sub(2)).map_or(0, |bin| bin.ps)
     }
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
-    /// packet on the line if `with_line`. Without that call, counters refer to different instants.
-    pub(crate) fn report(&self, state: FifoState, with_line: bool) -> Queue {
+    /// packet in service if `with_in_service`. Without that call, counters refer to different instants.
+    pub(crate) fn report(&self, state: FifoState, with_in_service: bool) -> Queue {
         let Rare { rejections, counting, warmup, before, admitted_before, removed } = *self.rare;
         if !counting {
             return Queue::default();
@@ -211,7 +211,7 @@ impl FifoCounters {
         };
         let one = Bin { ps: busy_ps.saturating_sub(longer_ps), arrivals: self.arrivals_at_one };
         let bins = [idle, one].into_iter().chain(self.bins.iter().copied());
-        report(bins, (packets, bytes, self.max_bytes), rejections, with_line)
+        report(bins, (packets, bytes, self.max_bytes), rejections, with_in_service)
     }
 }
 

@@ -81,13 +81,13 @@ impl Counters {
         self.max_bytes = self.max_bytes.max(queue_bytes);
     }
     /// Returns the statistics of a queue without its name and line; lengths include the packet on
-    /// the line if `with_line`.
-    pub(crate) fn report(&self, with_line: bool) -> Queue {
+    /// the line if `with_in_service`.
+    pub(crate) fn report(&self, with_in_service: bool) -> Queue {
         if !self.counting() {
             return Queue::default();
         }
         let totals = (self.packets, self.bytes, self.max_bytes);
-        report(self.bins.iter().copied(), totals, self.rejections, with_line)
+        report(self.bins.iter().copied(), totals, self.rejections, with_in_service)
     }
     /// Returns the counters of a class, whose lengths are as the port counts them.
     pub(crate) fn report_class(&self) -> ClassQueue {

@@ -8,8 +8,8 @@ use crate::packet_pool::{PacketId, PacketPool};
 /// The packets of a queue that a link failure loses, each with its size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LostPackets {
-    /// In flight or on the line: their arrival events remain ([`PacketPool::lose`]).
-    pub(crate) on_line: Vec<(PacketId, u32)>,
+    /// In flight or in service: their arrival events remain ([`PacketPool::lose`]).
+    pub(crate) transmitted: Vec<(PacketId, u32)>,
     /// Behind them: they are no longer in the queue.
     pub(crate) waiting: Vec<(PacketId, u32)>,
 }
@@ -23,27 +23,28 @@ impl Fifo {
     pub(crate) fn link_down(&mut self, now: Instant, pool: &mut PacketPool) -> LostPackets {
         let mut lost = LostPackets::default();
         // The packet in service may be exported already; then all others are behind it.
-        let exported = self.line != PacketId::NONE && self.ids(pool).all(|id| id != self.line);
-        let mut on_line = !exported;
+        let exported =
+            self.in_service != PacketId::NONE && self.ids(pool).all(|id| id != self.in_service);
+        let mut up_to_in_service = !exported;
         let mut at = self.head;
         while let Some(packet) = pool.get(at) {
-            if !on_line {
+            if !up_to_in_service {
                 self.bytes -= u64::from(packet.size);
                 self.packets -= 1;
                 lost.waiting.push((at, packet.size));
             } else if packet.departure + self.delay > now && !packet.lost {
-                lost.on_line.push((at, packet.size));
+                lost.transmitted.push((at, packet.size));
             }
-            on_line &= at != self.line;
+            up_to_in_service &= at != self.in_service;
             at = packet.next;
         }
         if exported {
             self.head = PacketId::NONE;
         }
-        if let Some(sending) = pool.get(self.line) {
-            self.tail = self.line;
+        if let Some(sending) = pool.get(self.in_service) {
+            self.tail = self.in_service;
             self.free_at = sending.departure;
-            pool.descriptor_mut(self.line).next = PacketId::NONE;
+            pool.descriptor_mut(self.in_service).next = PacketId::NONE;
         }
         lost
     }

@@ -1,15 +1,13 @@
-//! The service order of a port. First in, first out here; `classes` chooses among several queues.
+//! A FIFO queue: the packets of a port with one class.
 //!
 //! With constant rate and without overtaking, the departure of a packet is known at enqueue:
 //! `max(now, free_at)` plus its serialisation time. So a port needs no event for the end of a
 //! transmission: it processes past departures when its next event happens.
 
-mod classes;
 mod link_failure;
 
 use lowtide_units::{Duration, Instant};
 
-pub(crate) use self::classes::ClassScheduler;
 pub(crate) use self::link_failure::LostPackets;
 
 use crate::packet_pool::{Descriptor, PacketId, PacketPool};
@@ -35,8 +33,8 @@ pub struct Occupancy {
 pub(crate) struct Fifo {
     /// The next packet to arrive at the far end.
     head: PacketId,
-    /// The packet on the line.
-    line: PacketId,
+    /// The packet in service.
+    in_service: PacketId,
     /// The last packet; valid unless both cursors are at the end.
     tail: PacketId,
     /// Packets that have not departed.
@@ -53,7 +51,7 @@ impl Fifo {
     pub(crate) const fn new(delay: Duration) -> Self {
         Self {
             head: PacketId::NONE,
-            line: PacketId::NONE,
+            in_service: PacketId::NONE,
             tail: PacketId::NONE,
             packets: 0,
             bytes: 0,
@@ -61,47 +59,47 @@ impl Fifo {
             delay,
         }
     }
-    /// Returns the packets that have not departed, including the one on the line.
+    /// Returns the packets that have not departed, including the one in service.
     #[inline]
     pub(crate) const fn in_system(&self) -> u32 {
         self.packets
     }
-    /// Returns the queue length, including the packet on the line if `with_line`.
+    /// Returns the queue length, including the packet in service if `with_in_service`.
     #[inline]
-    pub(crate) fn occupancy(&self, with_line: bool, pool: &PacketPool) -> Occupancy {
+    pub(crate) fn occupancy(&self, with_in_service: bool, pool: &PacketPool) -> Occupancy {
         let (packets, bytes) = (self.packets, self.bytes);
-        match pool.get(self.line) {
-            Some(sending) if !with_line => {
+        match pool.get(self.in_service) {
+            Some(sending) if !with_in_service => {
                 Occupancy { packets: packets - 1, bytes: bytes - u64::from(sending.size) }
             }
             _ => Occupancy { packets, bytes },
         }
     }
-    /// Returns the packet on the line if it leaves at or before `now`.
+    /// Returns the packet in service if it leaves at or before `now`.
     #[inline]
     pub(crate) fn next_departure<'a>(
         &self,
         now: Instant,
         pool: &'a PacketPool,
     ) -> Option<&'a Descriptor> {
-        pool.get(self.line).filter(|sending| sending.departure <= now)
+        pool.get(self.in_service).filter(|sending| sending.departure <= now)
     }
-    /// Records the departure of the packet on the line.
+    /// Records the departure of the packet in service.
     #[inline]
     pub(crate) fn depart(&mut self, sending: &Descriptor) {
         self.bytes -= u64::from(sending.size);
         self.packets -= 1;
-        self.line = sending.next;
+        self.in_service = sending.next;
     }
-    /// Returns the IP bytes that have not departed, including the packet on the line.
+    /// Returns the IP bytes that have not departed, including the packet in service.
     #[inline]
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// Returns the departure time of the packet on the line.
+    /// Returns the departure time of the packet in service.
     #[inline]
     pub(crate) fn leaves_at(&self, pool: &PacketPool) -> Option<Instant> {
-        Some(pool.get(self.line)?.departure)
+        Some(pool.get(self.in_service)?.departure)
     }
     /// Returns the next arrival time at the far end.
     #[inline]
@@ -142,14 +140,14 @@ impl Fifo {
         self.free_at = departure;
         let tail = std::mem::replace(&mut self.tail, id);
         let first = self.head == PacketId::NONE;
-        if self.line == PacketId::NONE {
-            self.line = id;
+        if self.in_service == PacketId::NONE {
+            self.in_service = id;
             if first {
                 self.head = id;
                 return true;
             }
         }
-        // The tail is on the way to the far end, or exported and still on the line.
+        // The tail is on the way to the far end, or exported and still in service.
         let tail = &mut descriptors[tail.index()];
         tail.next = id;
         tail.next_arrival = arrival;
@@ -163,10 +161,10 @@ impl Fifo {
     pub(crate) const fn next_to_arrive(&self) -> PacketId {
         self.head
     }
-    /// Returns the packet on the line.
+    /// Returns the packet in service.
     #[inline]
-    pub(crate) const fn on_line(&self) -> PacketId {
-        self.line
+    pub(crate) const fn in_service(&self) -> PacketId {
+        self.in_service
     }
     /// Removes the packet that arrives at the far end, `arrived`.
     #[inline]
@@ -203,7 +201,7 @@ mod tests {
     }
 
     fn depart(fifo: &mut Fifo, pool: &PacketPool) {
-        let sending = *pool.descriptor(fifo.on_line());
+        let sending = *pool.descriptor(fifo.in_service());
         fifo.depart(&sending);
     }
 
@@ -244,7 +242,7 @@ mod tests {
         let (mut fifo, mut pool, ids) = filled();
         assert_eq!(arrive(&mut fifo, &pool), Some((ids[0], at(0))));
         let lost = fifo.link_down(at(0).min(at(1)), &mut pool);
-        assert!(lost.on_line.is_empty());
+        assert!(lost.transmitted.is_empty());
         assert_eq!(lost.waiting.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids[1..]);
         assert_eq!((arrive(&mut fifo, &pool), fifo.in_system()), (None, 1));
         // Later packets queue behind the one in service.
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exported_packet_stays_on_the_line() {
+    fn an_exported_packet_stays_transmitted() {
         let (mut fifo, mut pool, ids) = filled();
         for &id in &ids {
             assert_eq!(arrive(&mut fifo, &pool).map(|(id, _)| id), Some(id));
