@@ -1,12 +1,12 @@
 //! A FIFO queue: the packets of a port with one class.
 //!
 //! With constant rate and without overtaking, the departure of a packet is known at enqueue:
-//! `max(now, free_at)` plus its serialisation time. So a port needs no event for the end of a
+//! that of the packet before it, or now, plus its serialisation time. So a port needs no event for the end of a
 //! transmission: it processes past departures when its next event happens.
 
 mod link_failure;
 
-use lowtide_units::{Duration, Instant};
+use lowtide_units::Instant;
 
 pub(crate) use self::link_failure::LostPackets;
 
@@ -41,28 +41,23 @@ pub(crate) struct Fifo {
     packets: u32,
     /// IP bytes that have not departed.
     bytes: u64,
-    /// The time when the line becomes free.
-    pub(crate) free_at: Instant,
-    delay: Duration,
 }
 
 impl Fifo {
-    /// Returns an empty queue with that propagation delay.
-    pub(crate) const fn new(delay: Duration) -> Self {
+    /// Returns an empty queue.
+    pub(crate) const fn new() -> Self {
         Self {
             head: PacketId::NONE,
             in_service: PacketId::NONE,
             tail: PacketId::NONE,
             packets: 0,
             bytes: 0,
-            free_at: Instant::ZERO,
-            delay,
         }
     }
-    /// Returns the packets that have not departed, including the one in service.
+    /// Returns the packets and IP bytes that have not departed, including the packet in service.
     #[inline]
-    pub(crate) const fn in_system(&self) -> u32 {
-        self.packets
+    pub(crate) const fn in_system(&self) -> Occupancy {
+        Occupancy { packets: self.packets, bytes: self.bytes }
     }
     /// Returns the queue length, including the packet in service if `with_in_service`.
     #[inline]
@@ -91,11 +86,6 @@ impl Fifo {
         self.packets -= 1;
         self.in_service = sending.next;
     }
-    /// Returns the IP bytes that have not departed, including the packet in service.
-    #[inline]
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes
-    }
     /// Returns the departure time of the packet in service.
     #[inline]
     pub(crate) fn leaves_at(&self, pool: &PacketPool) -> Option<Instant> {
@@ -106,10 +96,11 @@ impl Fifo {
     pub(crate) fn arrives_at(&self, pool: &PacketPool) -> Option<Instant> {
         Some(pool.get(self.head)?.arrival)
     }
-    /// Returns the propagation delay.
+    /// Returns the time when the line becomes free; `None` if it is free.
     #[inline]
-    pub(crate) const fn delay(&self) -> Duration {
-        self.delay
+    pub(crate) fn free_at(&self, descriptors: &[Descriptor]) -> Option<Instant> {
+        let busy = self.in_service != PacketId::NONE;
+        if busy { descriptors.get(self.tail.index()).map(|last| last.departure) } else { None }
     }
     /// Enqueues a packet. Returns true if it is the only one between here and the far end.
     pub(crate) fn push(
@@ -137,7 +128,6 @@ impl Fifo {
         descriptor.next = PacketId::NONE;
         self.bytes += u64::from(descriptor.size);
         self.packets += 1;
-        self.free_at = departure;
         let tail = std::mem::replace(&mut self.tail, id);
         let first = self.head == PacketId::NONE;
         if self.in_service == PacketId::NONE {
@@ -175,6 +165,8 @@ impl Fifo {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_units::Duration;
+
     use super::*;
     use crate::packet::Packet;
     use crate::packet::tests::{any, put};
@@ -188,7 +180,7 @@ mod tests {
         let mut pool = PacketPool::default();
         let ids: Vec<PacketId> =
             (0..100).map(|size| put(&mut pool, &Packet { size, ..any() }, 0)).collect();
-        let mut fifo = Fifo::new(Duration::from_ps(7));
+        let mut fifo = Fifo::new();
         for &id in &ids {
             assert!(fifo.push(id, at(0), at(7), &mut pool));
             depart(&mut fifo, &pool);
@@ -241,10 +233,10 @@ mod tests {
     fn a_link_failure_behind_an_exported_packet_leaves_none_to_arrive() {
         let (mut fifo, mut pool, ids) = filled();
         assert_eq!(arrive(&mut fifo, &pool), Some((ids[0], at(0))));
-        let lost = fifo.link_down(at(0).min(at(1)), &mut pool);
+        let lost = fifo.link_down(at(0), Duration::from_ps(7), &mut pool);
         assert!(lost.transmitted.is_empty());
         assert_eq!(lost.waiting.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids[1..]);
-        assert_eq!((arrive(&mut fifo, &pool), fifo.in_system()), (None, 1));
+        assert_eq!((arrive(&mut fifo, &pool), fifo.in_system().packets), (None, 1));
         // Later packets queue behind the one in service.
         assert!(fifo.push(ids[5], at(200), at(207), &mut pool));
         depart(&mut fifo, &pool);

@@ -8,8 +8,7 @@ use crate::Framing;
 const BYTE_PS_AT_1_BPS: u64 = 8_000_000_000_000;
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, packed(4))]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Line {
     /// Picoseconds per byte; if that is not an integer, the rate in bits per second and [`UNEVEN`].
     pace: u64,
@@ -43,6 +42,12 @@ impl Line {
     pub(crate) fn fast_serialization(&self, size: u32) -> Duration {
         debug_assert!(self.has_fast_serialization());
         Duration::from_ps((u64::from(size) + self.overhead()).wrapping_mul(self.pace))
+    }
+    /// Returns the serialisation time of all these packets and their IP bytes together, if
+    /// [`Line::fast_serialization`] is exact.
+    pub(crate) fn fast_serialization_of_all(&self, packets: u64, bytes: u64) -> Option<Duration> {
+        let bytes = bytes.wrapping_add(packets.wrapping_mul(self.overhead()));
+        self.has_fast_serialization().then(|| Duration::from_ps(bytes.wrapping_mul(self.pace)))
     }
     /// Bytes of framing per packet.
     pub(crate) const fn overhead(&self) -> u64 {

@@ -25,7 +25,7 @@ use crate::check::check;
 use crate::failure::Failures;
 use crate::packet::{Envelope, Packet};
 use crate::packet_pool::PacketPool;
-use crate::port::{FarEnd, Port, PortConfig};
+use crate::port::{FarEnd, Port, PortConfig, SharedConstants};
 use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
 use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Routing};
@@ -61,6 +61,8 @@ pub struct Network {
     /// Local index of each port of the whole network whose far end is in this shard; empty if there
     /// is one shard.
     local_ports: Arc<[u32]>,
+    /// By local index, the number of the port; empty if it is the index.
+    port_numbers: Box<[u32]>,
     shard: Option<Box<NetworkShard>>,
 }
 
@@ -138,8 +140,9 @@ impl Network {
         plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;
         let groups = pool_layout(plan);
+        let mut shared = SharedConstants::default();
         let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
-            let port = |spec: &LineSpec, to, number: u64| {
+            let mut port = |spec: &LineSpec, to, number: u64| {
                 let classes = spec.port.classes.and_then(|set| plan.class_sets.get(set.0 as usize));
                 let config = PortConfig {
                     framing: link.framing,
@@ -151,7 +154,7 @@ impl Network {
                     run_seed,
                     number,
                 };
-                Port::new(spec, &config)
+                Port::new(spec, &config, &mut shared)
             };
             [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
         });
@@ -179,6 +182,7 @@ impl Network {
             switches: plan.switches.iter().map(|s| s.name.clone()).collect(),
             warmup,
             local_ports: Arc::default(),
+            port_numbers: Box::default(),
             shard: None,
         })
     }
@@ -277,13 +281,13 @@ impl Network {
     /// port admits it. For timestamps in the packet itself.
     pub fn departure_time(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
-        Some(port.departure_of(now, size))
+        Some(port.departure_of(now, size, &self.pool))
     }
 
     /// Returns the time at which the port of `host`, as of `now`, will be empty.
     pub fn drained_at(&self, now: Instant, host: HostId) -> Option<Instant> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;
-        Some(port.drained_at(now))
+        Some(port.drained_at(now, &self.pool))
     }
 
     /// Returns the serialisation time of `size` IP bytes on the line of `host`.
@@ -302,6 +306,12 @@ impl Network {
         self.local_ports[number as usize]
     }
 
+    /// Returns the number of the port with that local index.
+    #[inline]
+    fn port_number(&self, port: u32) -> u32 {
+        self.port_numbers.get(port as usize).copied().unwrap_or(port)
+    }
+
     /// Brings hops and statistics up to `at`. Call it at the end of the run, before reading them.
     pub fn finish(&mut self, at: Instant) {
         for buffer_pool in 0..self.buffer_pools.len() {
@@ -317,7 +327,7 @@ impl Network {
         self.ports.iter().zip(&self.labels).map(|(port, label)| Queue {
             name: label.name.clone(),
             at_switch: label.at_switch,
-            ..port.stats()
+            ..port.stats(&self.pool)
         })
     }
 

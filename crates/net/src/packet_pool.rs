@@ -129,6 +129,11 @@ impl PacketPool {
     }
     /// Returns all descriptors, by [`PacketId::index`].
     #[inline]
+    pub(crate) fn descriptors(&self) -> &[Descriptor] {
+        &self.descriptors
+    }
+    /// Returns all descriptors, by [`PacketId::index`].
+    #[inline]
     pub(crate) fn descriptors_mut(&mut self) -> &mut [Descriptor] {
         &mut self.descriptors
     }

@@ -1,6 +1,6 @@
 //! A queue at a link failure.
 
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use super::Fifo;
 use crate::packet_pool::{PacketId, PacketPool};
@@ -16,11 +16,17 @@ pub(crate) struct LostPackets {
 
 impl Fifo {
     /// Removes all packets that have not left the line by `now`: packets in flight, the one on the
-    /// line and all behind it, in this order. Departures up to `now` must have been processed.
+    /// line and all behind it, in this order. Departures up to `now` must have been processed. `delay` is that of the
+    /// line.
     ///
     /// The line finishes the transmission in progress, and each packet on it or in flight keeps its
     /// events, so later packets cannot arrive earlier.
-    pub(crate) fn link_down(&mut self, now: Instant, pool: &mut PacketPool) -> LostPackets {
+    pub(crate) fn link_down(
+        &mut self,
+        now: Instant,
+        delay: Duration,
+        pool: &mut PacketPool,
+    ) -> LostPackets {
         let mut lost = LostPackets::default();
         // The packet in service may be exported already; then all others are behind it.
         let exported =
@@ -32,7 +38,7 @@ impl Fifo {
                 self.bytes -= u64::from(packet.size);
                 self.packets -= 1;
                 lost.waiting.push((at, packet.size));
-            } else if packet.departure + self.delay > now && !packet.lost {
+            } else if packet.departure + delay > now && !packet.lost {
                 lost.transmitted.push((at, packet.size));
             }
             up_to_in_service &= at != self.in_service;
@@ -41,9 +47,8 @@ impl Fifo {
         if exported {
             self.head = PacketId::NONE;
         }
-        if let Some(sending) = pool.get(self.in_service) {
+        if self.in_service != PacketId::NONE {
             self.tail = self.in_service;
-            self.free_at = sending.departure;
             pool.descriptor_mut(self.in_service).next = PacketId::NONE;
         }
         lost

@@ -179,7 +179,7 @@ impl Network {
             return self.enqueue_slow(now, port, id, sched);
         };
         if let Some(event) = event {
-            sched.at(event, Entity::new(Self::PORT_KIND, this.number()));
+            sched.at(event, Entity::new(Self::PORT_KIND, self.port_number(port)));
         }
         Some(departure)
     }
@@ -221,12 +221,12 @@ impl Network {
             EnqueueOutcome::Marked => self.pool.set_ce(id),
             EnqueueOutcome::Dropped(_) => {
                 cold_path();
-                let departure = this.drained_at(now) + serialization;
+                let departure = this.drained_at(now, &self.pool) + serialization;
                 self.pool.discard(id);
                 return (entered, departure);
             }
         }
-        let departure = this.drained_at(now) + serialization;
+        let departure = this.drained_at(now, &self.pool) + serialization;
         let arrival = departure + this.delay();
         let (lateness, jitter) = (&mut self.lateness, self.host_jitter);
         let arrival = late_arrival(lateness, jitter, this.far_end(), arrival);

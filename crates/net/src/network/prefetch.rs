@@ -68,15 +68,13 @@ impl Network {
         }
         for event in coming.iter() {
             if event.switch.is_some() {
-                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch_counters);
+                seen ^= self.ports.get(event.next).map_or(0, Port::prefetch);
             }
         }
         for event in coming.iter() {
             if event.switch.is_some() {
-                seen ^= self.ports.get(event.next).map_or(0, |port| {
-                    let in_service = self.pool.get(port.in_service()).map_or(0, |p| p.identity);
-                    port.prefetch_bin() ^ in_service
-                });
+                let next = self.ports.get(event.next);
+                seen ^= next.map_or(0, |port| port.prefetch_queue(&self.pool));
             }
         }
         black_box(seen);

@@ -12,7 +12,7 @@ use lowtide_units::Duration;
 
 use super::{Lateness, Network, far_end};
 use crate::packet_pool::{PacketId, PacketPool};
-use crate::port::{FarEnd, Port, PortConfig};
+use crate::port::{FarEnd, Port, PortConfig, SharedConstants};
 use crate::route::Routes;
 use crate::{Blueprint, LinkSpec, NodeId, Partition};
 
@@ -60,6 +60,7 @@ impl Network {
                 links,
             };
             let hosts: Vec<u32> = partition.hosts_of(shard).map(|h| h.0).collect();
+            let mut shared = SharedConstants::default();
             let mut here: Vec<Port> = Vec::with_capacity(2 * known.links.len());
             for &link in &known.links {
                 let spec = &plan.links[link as usize];
@@ -72,7 +73,8 @@ impl Network {
                         local_ports[number as usize] = here.len() as u32;
                     }
                     let port = if inlet { None } else { ports[number as usize].take() };
-                    let mut port = port.unwrap_or_else(|| self.inlet(spec, back, number));
+                    let mut port =
+                        port.unwrap_or_else(|| self.inlet(spec, back, number, &mut shared));
                     if self.failures.is_some() || self.measures_queueing {
                         port.take_complete_arrivals();
                     }
@@ -85,6 +87,7 @@ impl Network {
             }
             let late = |host: &u32| lateness.get_mut(*host as usize).and_then(Option::take);
             shards.push(Self {
+                port_numbers: here.iter().map(Port::number).collect(),
                 ports: here,
                 labels: Vec::new(),
                 routes: self.routes.for_shard(&known.switches, |port| known.local_port(port)),
@@ -107,7 +110,13 @@ impl Network {
     }
 
     /// Returns the far end of a line from another shard.
-    fn inlet(&self, link: &LinkSpec, back: bool, number: u32) -> Port {
+    fn inlet(
+        &self,
+        link: &LinkSpec,
+        back: bool,
+        number: u32,
+        shared: &mut SharedConstants,
+    ) -> Port {
         let config = PortConfig {
             framing: link.framing,
             far_end: far_end(if back { link.a } else { link.b }),
@@ -118,7 +127,7 @@ impl Network {
             run_seed: 0,
             number: u64::from(number),
         };
-        Port::inlet(link.line(back), &config)
+        Port::inlet(link.line(back), &config, shared)
     }
 
     /// Joins the shards for inspection: statistics of ports, switches and memories up to

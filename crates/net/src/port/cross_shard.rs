@@ -6,20 +6,24 @@
 
 use lowtide_units::Instant;
 
-use super::{FarEnd, PackedFarEnd, Port, PortConfig};
+use super::{FarEnd, PackedFarEnd, Port, PortConfig, SharedConstants};
 use crate::packet_pool::{PacketId, PacketPool};
 use crate::{BufferSpec, LineSpec, MarkSpec, PortSpec};
 
 impl Port {
     /// Returns the far end of a line in another shard.
-    pub(crate) fn inlet(spec: &LineSpec, config: &PortConfig<'_>) -> Self {
+    pub(crate) fn inlet(
+        spec: &LineSpec,
+        config: &PortConfig<'_>,
+        shared: &mut SharedConstants,
+    ) -> Self {
         let port =
             PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::NONE, ..PortSpec::NIC };
-        Self::new(&LineSpec { port, loss: lowtide_units::Fraction::ZERO, ..*spec }, config)
+        Self::new(&LineSpec { port, loss: lowtide_units::Fraction::ZERO, ..*spec }, config, shared)
     }
     /// Makes the port export its packets.
     pub(crate) fn set_cross_shard(&mut self) {
-        self.flags.cross_shard = true;
+        self.rules.flags.cross_shard = true;
         self.select_paths();
     }
     /// Takes the next packet that arrives before `until` for export, and whether it was marked at
@@ -55,9 +59,8 @@ impl Port {
     ) -> Option<Instant> {
         let arrival = departure + self.delay();
         let next = self.fifo.push(id, departure, arrival, pool);
-        self.fifo.depart(pool.descriptor(id));
         // The transmission is counted at the other end.
-        self.fifo.free_at = Instant::ZERO;
+        self.fifo.depart(pool.descriptor(id));
         next.then_some(arrival)
     }
     /// Sets its far end in local numbers.

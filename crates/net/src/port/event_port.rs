@@ -151,13 +151,13 @@ impl Port {
         };
         let (at, size) = (sending.departure, sending.size);
         self.start_event_port_stats(at, false);
-        let in_service = self.count_in_service.then_some(u64::from(size));
+        let in_service = self.constants.count_in_service.then_some(u64::from(size));
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return None;
         };
         let queue = &mut event_port.queues[event_port.sending];
         queue.advance(at, queue.occupancy(in_service));
-        let in_system = event_port.waiting.packets + self.fifo.in_system();
+        let in_system = event_port.waiting.packets + self.fifo.in_system().packets;
         event_port.counters.departure(at, in_system as usize, size);
         event_port.departures += 1;
         queue.counters.sent(size);
@@ -174,7 +174,7 @@ impl Port {
         pool: &mut PacketPool,
         mut tracer: Option<&mut PortTracer>,
     ) -> Option<Transmission> {
-        let with_in_service = self.count_in_service;
+        let with_in_service = self.constants.count_in_service;
         let Special { event_port: Some(event_port), .. } = self.special.as_deref_mut()? else {
             return None;
         };
@@ -202,7 +202,7 @@ impl Port {
                 self.digest.update(at.as_ps());
                 self.digest.update(identity.wrapping_add(code));
             }
-            let departure = at + self.line.serialization(size);
+            let departure = at + self.constants.line.serialization(size);
             if let Some(tracer) = &mut tracer {
                 tracer.on_dequeue(packet, at, departure, verdict);
             }
@@ -239,8 +239,9 @@ impl Port {
             self.note_lost(now, packet);
             return (self.event_port_queue(), EnqueueOutcome::Dropped(DropReason::Lost));
         }
-        let (with_in_service, in_service) = (self.count_in_service, self.fifo.bytes());
-        let busy = self.fifo.in_system() > 0;
+        let (with_in_service, in_service) =
+            (self.constants.count_in_service, self.fifo.in_system().bytes);
+        let busy = self.fifo.in_system().packets > 0;
         let dropped = |why| EnqueueOutcome::Dropped(why);
         let Some(Special { event_port: Some(event_port), .. }) = self.special.as_deref_mut() else {
             return (Occupancy::default(), dropped(DropReason::BufferFull));
@@ -311,7 +312,7 @@ impl Port {
         event_port.queues[class].bytes += u64::from(size);
         event_port.waiting.packets += 1;
         event_port.waiting.bytes += u64::from(size);
-        self.fifo.in_system() == 0
+        self.fifo.in_system().packets == 0
     }
     /// Puts a packet in service.
     pub(crate) fn push(
@@ -329,9 +330,9 @@ impl Port {
             return Occupancy::default();
         };
         let mut all = event_port.waiting;
-        if self.count_in_service {
-            all.packets += self.fifo.in_system();
-            all.bytes += self.fifo.bytes();
+        if self.constants.count_in_service {
+            all.packets += self.fifo.in_system().packets;
+            all.bytes += self.fifo.in_system().bytes;
         }
         all
     }
@@ -340,8 +341,9 @@ impl Port {
         let Special { event_port: Some(event_port), .. } = self.special.as_deref()? else {
             return None;
         };
-        let busy = self.fifo.in_system() > 0 && class == event_port.sending;
-        let in_service = (self.count_in_service && busy).then_some(self.fifo.bytes());
+        let busy = self.fifo.in_system().packets > 0 && class == event_port.sending;
+        let in_service =
+            (self.constants.count_in_service && busy).then_some(self.fifo.in_system().bytes);
         Some(event_port.queues.get(class)?.occupancy(in_service))
     }
     /// Returns the length of the queue of a class, as the port counts it; `None` without classes.
@@ -378,7 +380,7 @@ impl Port {
         for (queue, found) in event_port.queues.iter_mut().zip(found) {
             queue.advance(at, found);
         }
-        let in_system = event_port.waiting.packets + self.fifo.in_system();
+        let in_system = event_port.waiting.packets + self.fifo.in_system().packets;
         event_port.counters.advance(at, in_system as usize);
     }
     /// Returns true if a packet arrives at the far end at `now`; its event must then be

@@ -7,7 +7,6 @@
 use lowtide_units::Instant;
 
 use super::{ENQUEUED, FarEnd, Port};
-use crate::Occupancy;
 use crate::packet_pool::{Descriptor, PacketId};
 
 /// A packet that the fast path has enqueued.
@@ -27,7 +26,7 @@ impl Port {
             return false;
         }
         if self.fifo.in_service() == id {
-            self.counters.departure(arrived.departure, self.fifo.in_system());
+            self.counters.departure(arrived.departure, self.fifo.in_system().packets);
             self.fifo.depart(arrived);
         }
         self.fifo.arrive(arrived);
@@ -52,26 +51,31 @@ impl Port {
         while let Some(sending) = descriptors.get(self.fifo.in_service().index())
             && sending.departure <= now
         {
-            self.counters.departure(sending.departure, self.fifo.in_system());
+            self.counters.departure(sending.departure, self.fifo.in_system().packets);
             self.fifo.depart(sending);
         }
-        let (packets, bytes) = (self.fifo.in_system(), self.fifo.bytes());
-        if !self.forward_limit.holds(Occupancy { packets, bytes }, size) {
+        let found = self.fifo.in_system();
+        let constants = &*self.constants;
+        if !constants.forward_limit.holds(found, size) {
             return None;
         }
         self.digest.update(now.as_ps());
         self.digest.update(identity.wrapping_add(ENQUEUED));
+        let mut start = now;
         if let Some(sending) = descriptors.get(self.fifo.in_service().index()) {
-            let in_service = if self.count_in_service { 0 } else { sending.size };
-            self.counters.arrival_at_busy(now, packets);
-            self.counters.update_max_bytes(bytes + u64::from(size) - u64::from(in_service));
-        } else if self.count_in_service {
-            self.counters.update_max_bytes(u64::from(size));
+            let in_service = if constants.count_in_service { 0 } else { sending.size };
+            self.counters.arrival_at_busy(now, found.packets);
+            self.counters.update_max_bytes(found.bytes + u64::from(size) - u64::from(in_service));
+            start = self.fifo.free_at(descriptors).unwrap_or(now);
+        } else if constants.count_in_service {
+            match u16::try_from(size) {
+                Ok(size) => self.largest_alone = self.largest_alone.max(size),
+                Err(_) => self.counters.update_max_bytes(u64::from(size)),
+            }
         }
-        let serialization = self.line.fast_serialization(size);
-        self.counters.admit(size, serialization);
-        let departure = now.max(self.fifo.free_at) + serialization;
-        let arrival = arrival(self.far_end(), departure + self.fifo.delay());
+        self.counters.admit(size);
+        let departure = start + constants.line.fast_serialization(size);
+        let arrival = arrival(self.far_end.node(), departure + constants.delay);
         let first = self.fifo.push_in(id, departure, arrival, descriptors);
         Some(Enqueued { departure, event: first.then_some(arrival) })
     }

@@ -51,7 +51,7 @@ impl Port {
             ecn,
             marked: false,
         });
-        if self.fifo.in_system() == 1 {
+        if self.fifo.in_system().packets == 1 {
             self.decide_late_mark(now, pool);
         }
     }
@@ -60,12 +60,12 @@ impl Port {
         let Some(Special { late_mark: Some(late_mark), .. }) = self.special.as_deref_mut() else {
             return;
         };
-        if self.fifo.in_system() == 0 {
+        if self.fifo.in_system().packets == 0 {
             return;
         }
         let Some(pending) = late_mark.ring.get_mut(late_mark.begun) else { return };
         late_mark.begun += 1;
-        let left = self.fifo.occupancy(self.count_in_service, pool);
+        let left = self.fifo.occupancy(self.constants.count_in_service, pool);
         let &mut PendingMark { identity, enqueued_at: came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
         let verdict = self

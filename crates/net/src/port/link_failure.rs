@@ -1,6 +1,6 @@
 //! Link failure and repair at a port.
 
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use super::{LINK_DOWN, Port};
 use crate::Occupancy;
@@ -24,11 +24,14 @@ impl Port {
         if let Some(loss) = &mut self.rules.loss {
             loss.set_down(true);
         }
-        let free_at = self.fifo.free_at;
-        let LostPackets { transmitted, mut waiting } = self.fifo.link_down(now, pool);
+        let free_at = self.state(pool).free_at;
+        let delay = self.delay();
+        let LostPackets { transmitted, mut waiting } = self.fifo.link_down(now, delay, pool);
         let bytes = waiting.iter().map(|(_, size)| u64::from(*size)).sum();
         let removed = Occupancy { packets: waiting.len() as u32, bytes };
-        self.counters.remove(removed, free_at.saturating_since(self.fifo.free_at));
+        let sooner = free_at.saturating_since(self.state(pool).free_at);
+        let uneven = !self.line().has_fast_serialization();
+        self.counters.remove(removed, if uneven { sooner } else { Duration::ZERO });
         if let Some(special) = self.special.as_deref_mut() {
             if let Some(late_mark) = &mut special.late_mark {
                 late_mark.link_down(self.fifo.in_list(pool));

@@ -4,18 +4,27 @@
 //! the line is busy exactly while it serialises, so the time with one packet is the busy time less
 //! the time with more, and the idle time is the rest. Packets that found none are those that
 //! entered or were dropped, less those that found some. Packets, bytes and busy time are counted at
-//! enqueue; the state of the queue at the end says what has not departed yet.
+//! enqueue; the state of the queue at the end says what has not departed yet. The busy time follows
+//! from packets and bytes if a byte takes a whole number of picoseconds.
 
 use lowtide_rows::Queue;
 use lowtide_units::{Duration, Instant};
 
 use super::{Bin, Rejections, grow, report};
 use crate::Occupancy;
+use crate::line::Line;
 
-/// Admitted packets and the time that their transmission takes.
+/// Admitted packets.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Admitted {
+    packets: u64,
+    bytes: u64,
+}
+
+/// Packets that have departed and the time that their transmission has taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Departed {
     packets: u64,
     bytes: u64,
     busy_ps: u64,
@@ -28,6 +37,9 @@ pub(crate) struct FifoState {
     pub(crate) in_system: Occupancy,
     /// The time when the line becomes free.
     pub(crate) free_at: Instant,
+    pub(crate) line: Line,
+    /// IP bytes of the largest packet that found none, if the port keeps it.
+    pub(crate) largest_alone: u64,
 }
 
 /// The counters of a port without departure events. Fields in order of use.
@@ -35,8 +47,8 @@ pub(crate) struct FifoState {
 #[repr(C)]
 pub(crate) struct FifoCounters {
     admitted: Admitted,
-    max_bytes: u64,
     // Packets that find an empty queue do not touch the following.
+    max_bytes: u64,
     /// Time up to which the bins are integrated.
     since: Instant,
     /// Packets that found one in the system.
@@ -52,8 +64,10 @@ struct Rare {
     rejections: Rejections,
     counting: bool,
     warmup: Instant,
+    /// Serialisation time of admitted packets, if it does not follow from their bytes.
+    serialization_ps: u64,
     /// Packets that had departed when the statistics started.
-    before: Admitted,
+    before: Departed,
     /// Packets admitted until then.
     admitted_before: u64,
     /// Packets that link failures removed since then.
@@ -63,7 +77,7 @@ struct Rare {
 impl FifoCounters {
     /// Bytes that a packet touches that finds an empty queue.
     #[cfg(test)]
-    pub(crate) const FOR_EMPTY_QUEUE: usize = std::mem::offset_of!(Self, since);
+    pub(crate) const FOR_EMPTY_QUEUE: usize = std::mem::offset_of!(Self, max_bytes);
 
     pub(crate) fn new(warmup: Instant) -> Self {
         Self {
@@ -76,7 +90,8 @@ impl FifoCounters {
                 rejections: Rejections::default(),
                 counting: false,
                 warmup,
-                before: Admitted::default(),
+                serialization_ps: 0,
+                before: Departed::default(),
                 admitted_before: 0,
                 removed: 0,
             }),
@@ -110,7 +125,8 @@ impl FifoCounters {
             rejections: Rejections::default(),
             counting: true,
             warmup,
-            before: self.admitted.departed(state, warmup),
+            serialization_ps: self.rare.serialization_ps,
+            before: self.departed(state, warmup),
             admitted_before: self.admitted.packets,
             removed: 0,
         };
@@ -151,22 +167,26 @@ impl FifoCounters {
     }
     /// Counts an admitted packet.
     #[inline]
-    pub(crate) fn admit(&mut self, size: u32, serialization: Duration) {
+    pub(crate) fn admit(&mut self, size: u32) {
         self.admitted.packets += 1;
         self.admitted.bytes += u64::from(size);
-        self.admitted.busy_ps += serialization.as_ps();
+    }
+    /// Counts the serialisation time of an admitted packet, on a line without
+    /// [`Line::fast_serialization_of_all`].
+    pub(crate) fn add_serialization(&mut self, serialization: Duration) {
+        self.rare.serialization_ps += serialization.as_ps();
     }
     /// Updates the maximum; the queue will have `queue_bytes`.
     #[inline]
     pub(crate) fn update_max_bytes(&mut self, queue_bytes: u64) {
         self.max_bytes = self.max_bytes.max(queue_bytes);
     }
-    /// Takes back admitted packets that a link failure removes: their number and bytes, and how
-    /// much earlier the line becomes free.
-    pub(crate) fn remove(&mut self, removed: Occupancy, sooner: Duration) {
+    /// Takes back admitted packets that a link failure removes: their number and bytes, and their
+    /// part of [`FifoCounters::add_serialization`].
+    pub(crate) fn remove(&mut self, removed: Occupancy, serialization: Duration) {
         self.admitted.packets -= u64::from(removed.packets);
         self.admitted.bytes -= removed.bytes;
-        self.admitted.busy_ps -= sooner.as_ps();
+        self.rare.serialization_ps -= serialization.as_ps();
         self.rare.removed += u64::from(removed.packets);
     }
     /// Accounts for everything up to `at`.
@@ -180,11 +200,6 @@ impl FifoCounters {
     pub(crate) const fn departures(&self, in_system: u32) -> u64 {
         self.admitted.packets - in_system as u64
     }
-    /// Reads one word of the first counters.
-    #[inline]
-    pub(crate) const fn prefetch(&self) -> u64 {
-        self.max_bytes
-    }
     /// Reads one word of the bin that an arrival touches.
     #[inline]
     pub(crate) fn prefetch_bin(&self, in_system: u32) -> u64 {
@@ -193,12 +208,12 @@ impl FifoCounters {
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
     /// packet in service if `with_in_service`. Without that call, counters refer to different instants.
     pub(crate) fn report(&self, state: FifoState, with_in_service: bool) -> Queue {
-        let Rare { rejections, counting, warmup, before, admitted_before, removed } = *self.rare;
+        let Rare { rejections, counting, warmup, before, admitted_before, removed, .. } =
+            *self.rare;
         if !counting {
             return Queue::default();
         }
-        let Admitted { packets, bytes, busy_ps } =
-            self.admitted.departed(state, self.since).less(before);
+        let Departed { packets, bytes, busy_ps } = self.departed(state, self.since).less(before);
         let longer_ps: u64 = self.bins.iter().map(|bin| bin.ps).sum();
         let longer: u64 = self.bins.iter().map(|bin| bin.arrivals).sum();
         let Rejections { drops, aqm_drops, .. } = rejections;
@@ -211,19 +226,23 @@ impl FifoCounters {
         };
         let one = Bin { ps: busy_ps.saturating_sub(longer_ps), arrivals: self.arrivals_at_one };
         let bins = [idle, one].into_iter().chain(self.bins.iter().copied());
-        report(bins, (packets, bytes, self.max_bytes), rejections, with_in_service)
+        let max_bytes = self.max_bytes.max(state.largest_alone);
+        report(bins, (packets, bytes, max_bytes), rejections, with_in_service)
+    }
+    /// Returns the packets that have departed at `at`, when the queue has this state.
+    fn departed(&self, state: FifoState, at: Instant) -> Departed {
+        let Admitted { packets, bytes } = self.admitted;
+        let all = state.line.fast_serialization_of_all(packets, bytes);
+        let all_ps = all.map_or(self.rare.serialization_ps, Duration::as_ps);
+        Departed {
+            packets: packets - u64::from(state.in_system.packets),
+            bytes: bytes - state.in_system.bytes,
+            busy_ps: all_ps.saturating_sub(state.free_at.saturating_since(at).as_ps()),
+        }
     }
 }
 
-impl Admitted {
-    /// Returns the part that has departed at `at`, when the queue has this state.
-    fn departed(self, state: FifoState, at: Instant) -> Self {
-        Self {
-            packets: self.packets - u64::from(state.in_system.packets),
-            bytes: self.bytes - state.in_system.bytes,
-            busy_ps: self.busy_ps.saturating_sub(state.free_at.saturating_since(at).as_ps()),
-        }
-    }
+impl Departed {
     fn less(self, other: Self) -> Self {
         Self {
             packets: self.packets - other.packets,

@@ -6,7 +6,7 @@ use lowtide_net::{
     Blueprint, BufferSpec, ClassSet, ClassSpec, MarkSpec, Network, Packet, PortSpec, QueueLength,
     Ratio, Service,
 };
-use lowtide_units::{Bytes, Duration, Fraction, Instant};
+use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ fn mark() -> impl Strategy<Value = MarkSpec> {
 /// Gaps in ps, often a whole service time; receiver, size, codepoint.
 pub(crate) fn traffic() -> impl Strategy<Value = Vec<(Instant, Packet)>> {
     let gap = prop_oneof![3 => 0..200_000_u64, 2 => Just(100_000_u64), 3 => 0..3_000_u64];
-    let size = prop_oneof![Just(100_u32), 40..1_500_u32];
+    let size = prop_oneof![5 => Just(100_u32), 5 => 40..1_500_u32, 1 => Just(70_000_u32)];
     let one = (gap, size, 1..4_u32, 0..4_u8);
     proptest::collection::vec(one, 1..120).prop_map(|traffic| {
         let mut now = 0;
@@ -104,11 +104,16 @@ proptest! {
         jitter in prop_oneof![Just(0_u64), 0..200_u64],
         warmup in 0..4_000_000_u64,
         until in prop_oneof![Just(u64::MAX), 0..8_000_000_u64],
+        uneven in any::<bool>(),
     ) {
         let port = PortSpec { buffer, mark, count_in_service, classes: None };
         let mut plan = fan(3, port, Some(memory));
         for link in &mut plan.links {
             link.from_b.loss = loss;
+            if uneven {
+                // A byte takes no whole number of picoseconds.
+                link.from_b.rate = Rate::from_bps(7_777_777_777).expect("a rate");
+            }
         }
         let run = |plan: &Blueprint| {
             let (jitter, warmup) = (Duration::from_ns(jitter), Duration::from_ps(warmup));
