@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use toml::Table;
 
+use super::effect::{self, effect_band};
 use super::figure::PaperFigure;
 use super::measure::ClaimMeasure;
 use super::vary::VarySpec;
@@ -15,7 +16,8 @@ use super::{ClaimError, QuickConfig, renamed};
 pub enum ClaimKind {
     /// An order, or zero against many: within the bounds of the claim.
     Ordering,
-    /// A factor between two values: 25 % around the reported value.
+    /// A factor between two values: 25 % around the reported value. With `effect` also within 50 %
+    /// of the reported effect.
     Ratio,
     /// A value from a simulation: 15 % around the reported value.
     Simulation,
@@ -60,6 +62,10 @@ pub struct Claim {
     /// For a [`Kind::Difference`]: half the width of its band.
     #[serde(default)]
     pub band: Option<f64>,
+    /// For a [`ClaimKind::Ratio`]: the paper reports it as an effect, which is judged, not only the
+    /// ratio.
+    #[serde(default)]
+    pub effect: bool,
     /// Range in which at least the order is the paper's, for an absolute value outside its band.
     #[serde(default)]
     pub direction: Option<ClaimRange>,
@@ -220,24 +226,33 @@ impl Claim {
         {
             Some("it is recorded as not reproduced, and needs a `reason`")
         } else {
-            None
+            effect::inconsistency(self)
         }
+    }
+
+    /// Reported value plus and minus a share of it.
+    fn around(&self, share: f64) -> [f64; 2] {
+        let reported = self.reported.unwrap_or_default();
+        let width = (reported * share).abs();
+        [reported - width, reported + width]
+    }
+
+    /// Band of a ratio that is not judged on its effect.
+    pub(super) fn ratio_band(&self) -> [f64; 2] {
+        self.around(0.25)
     }
 
     /// The band of the claim; for a rate, the band without its interval.
     pub fn band(&self) -> [f64; 2] {
         let reported = self.reported.unwrap_or_default();
-        let around = |share: f64| {
-            let width = (reported * share).abs();
-            [reported - width, reported + width]
-        };
         match self.kind {
             ClaimKind::Ordering => {
                 [self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY)]
             }
-            ClaimKind::Ratio => around(0.25),
-            ClaimKind::Simulation => around(0.15),
-            ClaimKind::Testbed => around(0.30),
+            ClaimKind::Ratio if self.effect => effect_band(reported, self.ratio_band()),
+            ClaimKind::Ratio => self.ratio_band(),
+            ClaimKind::Simulation => self.around(0.15),
+            ClaimKind::Testbed => self.around(0.30),
             ClaimKind::Rate => [reported / 3.0, reported * 3.0],
             ClaimKind::Difference => {
                 let half = self.band.unwrap_or_default();
@@ -249,13 +264,16 @@ impl Claim {
     /// Range in which at least the direction is the paper's; `None` if the claim has no direction.
     pub fn direction(&self) -> Option<[f64; 2]> {
         let reported = self.reported?;
+        // A value of one is no effect, in either direction.
+        let (below, above) =
+            if self.effect { (1.0_f64.next_down(), 1.0_f64.next_up()) } else { (1.0, 1.0) };
         match (self.kind, self.direction) {
             (ClaimKind::Ordering, _) => None,
             (_, Some(b)) => {
                 Some([b.at_least.unwrap_or(f64::NEG_INFINITY), b.at_most.unwrap_or(f64::INFINITY)])
             }
-            (ClaimKind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
-            (ClaimKind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
+            (ClaimKind::Ratio, None) if reported > 1.0 => Some([above, f64::INFINITY]),
+            (ClaimKind::Ratio, None) if reported < 1.0 => Some([0.0, below]),
             (ClaimKind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
             (ClaimKind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
             _ => None,
@@ -279,6 +297,8 @@ mod tests {
     fn each_kind_has_its_band() {
         let band = |rest: &str| claim(rest).unwrap().claims[0].band().map(Some);
         assert_eq!(band("kind = \"ratio\"\nreported = 4.0"), [Some(3.0), Some(5.0)]);
+        let effect = band("kind = \"ratio\"\nreported = 1.5\neffect = true");
+        assert_eq!(effect, [Some(1.25), Some(1.75)]);
         assert_eq!(band("kind = \"simulation\"\nreported = 100.0"), [Some(85.0), Some(115.0)]);
         assert_eq!(band("kind = \"testbed\"\nreported = 100.0"), [Some(70.0), Some(130.0)]);
         assert_eq!(
@@ -310,6 +330,11 @@ mod tests {
             ("kind = \"ratio\"\nreported = 1.0\nat-most = 1.0", "are for orderings"),
             ("kind = \"rate\"\nreported = 1.0", "`trials`"),
             ("kind = \"difference\"\nreported = 1.0", "`band`"),
+            ("kind = \"testbed\"\nreported = 2.0\neffect = true", "belongs to a ratio"),
+            ("kind = \"ordering\"\nat-least = 1.0\neffect = true", "belongs to a ratio"),
+            ("kind = \"ratio\"\nreported = 1.0\neffect = true", "that is not one"),
+            ("kind = \"ratio\"\nreported = -2.0\neffect = true", "above zero"),
+            ("kind = \"ratio\"\nreported = 1.2", "needs `effect = true`"),
             ("kind = \"guess\"\nreported = 1.0", "unknown variant"),
             ("kind = \"ratio\"\nreported = 1.0\nverdict = \"reproduced\"", "unknown field"),
         ] {

@@ -33,6 +33,9 @@ pub struct ClaimResult {
     pub seeds: usize,
     /// The verdict.
     pub verdict: ClaimVerdict,
+    /// For a ratio that is judged on its effect: the verdict by the rule of the version before,
+    /// 25 % around the ratio. Null for others.
+    pub ratio_verdict: Option<ClaimVerdict>,
     /// Reason why it is not `reproduced`; null if it is, or if the reason is unknown.
     pub reason: Option<String>,
     /// Verdict of the last full run that was reviewed; null if there was none.
@@ -73,7 +76,14 @@ pub(crate) fn judge(
 /// A claim that the reduced form cannot decide.
 pub(crate) fn undecided(row: &str, claim: &Claim, seeds: usize, why: &str) -> ClaimResult {
     let verdict = ClaimVerdict::Undecided;
-    let found = Evaluation { measured: None, ci95: None, band: claim.band(), verdict, why: None };
+    let found = Evaluation {
+        measured: None,
+        ci95: None,
+        band: claim.band(),
+        verdict,
+        ratio_verdict: claim.effect.then_some(verdict),
+        why: None,
+    };
     ClaimResult { reason: Some(why.to_owned()), ..claim_result(row, claim, seeds, found, true) }
 }
 
@@ -84,7 +94,7 @@ fn claim_result(
     found: Evaluation,
     reduced: bool,
 ) -> ClaimResult {
-    let Evaluation { measured, ci95, band, mut verdict, why } = found;
+    let Evaluation { measured, ci95, band, mut verdict, ratio_verdict, why } = found;
     let mut reason = match verdict {
         ClaimVerdict::Reproduced => None,
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
@@ -114,6 +124,7 @@ fn claim_result(
         ci95,
         seeds,
         verdict,
+        ratio_verdict,
         reason,
         recorded,
         regressed,
@@ -128,6 +139,8 @@ struct Evaluation {
     ci95: Option<[f64; 2]>,
     band: [f64; 2],
     verdict: ClaimVerdict,
+    /// The verdict on the ratio, if the effect is judged.
+    ratio_verdict: Option<ClaimVerdict>,
     /// Reason why it cannot be judged.
     why: Option<&'static str>,
 }
@@ -140,12 +153,41 @@ fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
     }
     let interval =
         over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
-    let (verdict, why) = match interval {
-        Some(interval) => (interval_verdict(interval, band, claim.direction()), None),
-        None if over.mean.is_some() => (ClaimVerdict::Undecided, Some("one seed has no interval")),
-        None => (ClaimVerdict::Undecided, Some("not every seed has a value")),
+    let within = |band| {
+        interval.map_or(ClaimVerdict::Undecided, |i| interval_verdict(i, band, claim.direction()))
     };
-    Evaluation { measured: over.mean, ci95: over.ci95, band, verdict, why }
+    let why = match interval {
+        Some(_) => None,
+        None if over.mean.is_some() => Some("one seed has no interval"),
+        None => Some("not every seed has a value"),
+    };
+    Evaluation {
+        measured: over.mean,
+        ci95: over.ci95,
+        band,
+        verdict: within(band),
+        ratio_verdict: claim.effect.then(|| within(claim.ratio_band())),
+        why,
+    }
+}
+
+/// Verdicts on the recorded mean and interval of a claim: by its band, and for an effect also on
+/// the ratio. `None` without a record, and for a rate, whose counts are not recorded.
+pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
+    let recorded = claim.recorded.filter(|_| claim.kind != ClaimKind::Rate)?;
+    // A mean without an interval is that of seeds that agree, or of a single seed, which decides
+    // nothing.
+    let seed_independent = recorded.ci95.is_none() && recorded.verdict != ClaimVerdict::Undecided;
+    let found = evaluate_value(
+        claim,
+        &OverSeeds {
+            mean: recorded.measured,
+            ci95: recorded.ci95,
+            seed_independent,
+            ..OverSeeds::default()
+        },
+    );
+    Some((found.verdict, found.ratio_verdict))
 }
 
 /// Judges a share of events, over all seeds together.
@@ -156,13 +198,16 @@ fn evaluate_rate(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) 
         Some((k, n)) => {
             let interval = clopper_pearson(k, n);
             let verdict = rate_verdict(claim, k / n, interval);
-            Evaluation { measured: Some(k / n), ci95: Some(interval), band, verdict, why: None }
+            let measured = Some(k / n);
+            let ci95 = Some(interval);
+            Evaluation { measured, ci95, band, verdict, ratio_verdict: None, why: None }
         }
         None => Evaluation {
             measured: None,
             ci95: None,
             band,
             verdict: ClaimVerdict::Undecided,
+            ratio_verdict: None,
             why: Some("there were no trials"),
         },
     }
@@ -310,6 +355,25 @@ mod tests {
         assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
         let [low, high] = clopper_pearson(7.0, 100.0);
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn an_effect_is_judged_on_the_effect() {
+        use ClaimVerdict::{Direction, NotReproduced, Reproduced, Undecided};
+        let effect = claim("kind = \"ratio\"\nreported = 1.2\neffect = true");
+        let of = |values: &[f64]| {
+            let values: Vec<_> = values.iter().copied().map(Some).collect();
+            let judged = judge("p-fig1", &effect, &values, None, false);
+            (judged.verdict, judged.ratio_verdict.unwrap())
+        };
+        assert_eq!(of(&[1.18, 1.22, 1.2]), (Reproduced, Reproduced));
+        assert_eq!(of(&[1.01, 1.02, 1.015]), (Direction, Reproduced), "the order, without size");
+        assert_eq!(of(&[0.95, 0.96, 0.955]), (NotReproduced, Reproduced), "the other side of one");
+        assert_eq!(of(&[1.0; 3]), (NotReproduced, Reproduced), "no effect at all");
+        assert_eq!(of(&[1.05, 1.15, 1.2]), (Undecided, Reproduced), "straddles the edge");
+        assert_eq!(of(&[1.2]), (Undecided, Undecided), "one seed");
+        let ratio = claim("kind = \"ratio\"\nreported = 4.0");
+        assert_eq!(judge("p-fig1", &ratio, &[Some(4.0)], None, false).ratio_verdict, None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod catalogue;
 mod check;
 mod citation;
 mod columns;
+mod effect;
 mod error;
 mod expected;
 mod figure;

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use lowtide_charts::number;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
+use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::unstated::{UnstatedSetting, unstated_settings};
 use super::verdict::ClaimVerdict;
@@ -304,10 +305,13 @@ fn line(claim: &Claim) -> String {
         (Some(m), Some([a, b])) => format!("{} ({} to {})", number(m), number(a), number(b)),
     });
     let verdict = claim.recorded.map_or("open", |r| r.verdict.name());
+    let before = recorded_verdicts(claim).and_then(|(_, ratio)| ratio);
+    let before =
+        before.map_or_else(String::new, |ratio| format!(" (as a ratio, before: {})", ratio.name()));
     let apart = if claim.calibrated { ", not counted" } else { "" };
     let reason = failure_reason(claim).map_or_else(String::new, |why| format!(": {why}"));
     format!(
-        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{apart}{reason} |\n",
+        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{before}{apart}{reason} |\n",
         claim.id, claim.says, claim.source
     )
 }
@@ -339,6 +343,17 @@ mod tests {
             for claim in ExperimentClaims::parse(row.expected, "").unwrap().claims {
                 let key = format!("{} {}", row.id(), claim.id);
                 assert!(seen.contains(&key), "{key} is on no page");
+            }
+        }
+    }
+
+    #[test]
+    fn recorded_verdicts_are_those_of_the_recorded_values() {
+        for row in experiments() {
+            for claim in ExperimentClaims::parse(row.expected, "").unwrap().claims {
+                let computed = recorded_verdicts(&claim).map(|(verdict, _)| verdict);
+                let recorded = claim.recorded.map(|r| r.verdict).filter(|_| computed.is_some());
+                assert_eq!(computed, recorded, "{} {}: {:?}", row.id(), claim.id, claim.recorded);
             }
         }
     }

@@ -70,12 +70,13 @@ impl Rates {
     /// Standard deviation (n - 1) of each flow's rate over the intervals, as a mean over the flows,
     /// Mbit/s.
     pub(crate) fn rate_stddev(&self) -> Option<f64> {
-        self.mean_over_flows(|rates| {
-            let n = rates.len() as f64;
-            let mean = rates.iter().sum::<f64>() / n;
-            let squares: f64 = rates.iter().map(|r| (r - mean) * (r - mean)).sum();
-            (rates.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
-        })
+        self.mean_over_flows(|rates| variance(rates).map(f64::sqrt))
+    }
+
+    /// Variance (n - 1) of each flow's rate over the intervals, as a mean over the flows,
+    /// (Mbit/s)^2.
+    pub(crate) fn rate_variance(&self) -> Option<f64> {
+        self.mean_over_flows(variance)
     }
 
     /// Mean rate of a flow, Mbit/s.
@@ -103,6 +104,14 @@ impl Rates {
         let found = found.filter(|all| !all.is_empty())?;
         Some(found.iter().sum::<f64>() / found.len() as f64)
     }
+}
+
+/// Variance (n - 1); `None` for a single value.
+fn variance(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (values.len() > 1).then(|| squares / (n - 1.0))
 }
 
 #[cfg(test)]
@@ -149,6 +158,7 @@ mod tests {
         // 8 and 24 Mbit/s: s.d. 8 x sqrt(2); the other flow does not vary.
         let expected = 8.0 * 2.0_f64.sqrt() / 2.0;
         assert!((found.rate_stddev().unwrap() - expected).abs() < 1e-9);
+        assert!((found.rate_variance().unwrap() - 64.0).abs() < 1e-9, "128 and 0");
         assert_eq!(found.mean(), Some(16.0));
         let jain = f64::midpoint(9.0 / (2.0 * 5.0), 25.0 / (2.0 * 13.0));
         assert!((found.jain().unwrap() - jain).abs() < 1e-12);

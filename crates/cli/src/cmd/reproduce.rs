@@ -283,6 +283,9 @@ fn show(
             claim.band_text(),
             claim.source,
         ))?;
+        if let Some(ratio) = claim.ratio_verdict {
+            out.text(&format!("{:18}as a ratio, the rule before: {}", "", ratio.name()))?;
+        }
         if let Some(recorded) = claim.recorded.filter(|r| *r != claim.verdict) {
             out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
         }

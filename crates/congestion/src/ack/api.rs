@@ -70,6 +70,14 @@ pub enum AckAction {
         /// RCV.NXT before the segment, as a payload offset.
         prior_rcv_nxt: u64,
     },
+    /// Acknowledge up to `prior_rcv_nxt` with the echo before this segment, and delay the ACK of
+    /// this segment (DCTCP figure 10). With no ACK pending it equals [`Self::Now`].
+    OldEcho {
+        /// RCV.NXT before the segment, as a payload offset.
+        prior_rcv_nxt: u64,
+        /// Maximum delay of this segment's ACK.
+        wait: Duration,
+    },
 }
 
 /// One registered policy.

@@ -4,22 +4,24 @@ use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 
 use super::{AckAction, AckSetup, DelayedAck, RxSample};
 
-const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
+const RULES: &[&str] = &["split", "old-echo", "new-echo", "when-waiting"];
 
 /// Rule for acknowledging a change of the CE state. `split`: the old echo for waiting segments,
-/// then the new one, both at once. `new-echo`: one immediate ACK with the new echo. `when-waiting`:
-/// that only if an ACK is pending, else the usual delay.
+/// then the new one, both at once. `old-echo`: the first of these; the segment that changed the
+/// state is delayed as usual. `new-echo`: one immediate ACK with the new echo. `when-waiting`: that
+/// only if an ACK is pending, else the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
     kind: ValueKind::Choice(RULES),
     default: DefaultValue::Is("split"),
-    doc: "ACK of a flip: old echo, then new (split); new echo at once; or that only if an ACK waits.",
-    source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
+    doc: "ACK of a flip: old echo, then new (split); old echo for waiting data only; new echo at once; or that only if an ACK waits.",
+    source: "DCTCP paper, SIGCOMM 2010, figure 10 (old-echo); Linux (split); RFC 8257 §3.2 (new-echo); FreeBSD (when-waiting)",
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FlipRule {
     Split,
+    OldEcho,
     NewEcho,
     WhenWaiting,
 }
@@ -38,6 +40,7 @@ impl CeState {
     /// A clean state; `values` are those of a policy with the parameter [`FLIP`].
     pub fn new(values: &Values, setup: &AckSetup) -> Self {
         let rule = match values.name(FLIP.name) {
+            "old-echo" => FlipRule::OldEcho,
             "new-echo" => FlipRule::NewEcho,
             "when-waiting" => FlipRule::WhenWaiting,
             _ => FlipRule::Split,
@@ -61,8 +64,22 @@ impl CeState {
             FlipRule::Split if rx.ack_pending => {
                 AckAction::SplitAt { prior_rcv_nxt: rx.prior_rcv_nxt }
             }
+            FlipRule::OldEcho => self.old_echo(rx),
             FlipRule::WhenWaiting if !rx.ack_pending => self.delayed.on_data(rx),
             _ => AckAction::Now,
+        }
+    }
+
+    /// Acknowledges the waiting segments; this one starts a new count of delayed ACKs.
+    fn old_echo(&mut self, rx: &RxSample) -> AckAction {
+        let prior_rcv_nxt = rx.prior_rcv_nxt;
+        if rx.ack_pending {
+            self.delayed.on_ack_sent();
+        }
+        match self.delayed.on_data(rx) {
+            AckAction::Delay(wait) if rx.ack_pending => AckAction::OldEcho { prior_rcv_nxt, wait },
+            AckAction::Now if rx.ack_pending => AckAction::SplitAt { prior_rcv_nxt },
+            other => other,
         }
     }
 

@@ -24,6 +24,9 @@ pub fn acks_cwr_at_once(values: &Values) -> bool {
 pub const fn expedite(action: AckAction, rx: &RxSample, answers: bool) -> AckAction {
     match action {
         AckAction::Delay(_) if answers && rx.cwr && rx.payload > 0 => AckAction::Now,
+        AckAction::OldEcho { prior_rcv_nxt, .. } if answers && rx.cwr && rx.payload > 0 => {
+            AckAction::SplitAt { prior_rcv_nxt }
+        }
         other => other,
     }
 }

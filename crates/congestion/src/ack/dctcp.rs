@@ -7,14 +7,16 @@
 //! ACKs are delayed as usual, so a run of marks costs no additional ACKs.
 //!
 //! ## Spec
-//! RFC 8257 §3.2; the DCTCP paper (SIGCOMM 2010) figure 10 for the ACK with the old echo.
+//! RFC 8257 §3.2; the DCTCP paper (SIGCOMM 2010) §3.1 and figure 10 for the ACK with the old echo.
 //!
 //! ## Deviations
 //! RFC 8257 §3.2 requires one immediate ACK at a change and leaves the split open: with the split
-//! no segment is reported under the wrong bit. `flip = "new-echo"` sends one ACK, which covers a
-//! waiting segment under the wrong bit; the sender's decoder `freebsd` corrects for it.
-//! `flip = "when-waiting"` acknowledges at once only if a segment waits. Otherwise the ACK of the
-//! next change may cover this one, and a single mark is not reported. A segment that is not
+//! no segment is reported under the wrong bit. Figure 10 has one ACK with the old echo, after which
+//! the segment that changed the bit waits for its m-th: `flip = "old-echo"`. It is as exact, and a
+//! window of one segment waits for the timer at a change, too. `flip = "new-echo"` sends one ACK,
+//! which covers a waiting segment under the wrong bit; the sender's decoder `freebsd` corrects for
+//! it. `flip = "when-waiting"` acknowledges at once only if a segment waits. Otherwise the ACK of
+//! the next change may cover this one, and a single mark is not reported. A segment that is not
 //! ECN-capable says nothing about the queue and leaves the bit unchanged. So does a duplicate (RFC
 //! 3168 §6.1.5 ignores CE on packets outside the window). CWR does not affect the echo; `cwr-ack`
 //! decides whether it causes an immediate ACK.
@@ -120,6 +122,42 @@ mod tests {
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
         assert!(p.echo());
+    }
+
+    fn with_flip(flip: &str, segments: u32) -> Box<dyn AckPolicy> {
+        let values = Values::parse(ENTRY.params, &[("flip", flip)]).unwrap();
+        build(&values, &AckSetup { segments, timer: TIMER, mss: 1000, ecn: true })
+    }
+
+    #[test]
+    fn old_echo_acknowledges_waiting_data_only_and_the_change_waits_for_its_m() {
+        let mut p = with_flip("old-echo", 2);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        let old = AckAction::OldEcho { prior_rcv_nxt: 7000, wait: TIMER };
+        assert_eq!(p.on_data(&data(true, true)), old);
+        assert!(p.echo(), "the next ACK has the new echo");
+        assert_eq!(p.on_data(&data(true, true)), AckAction::Now, "the second of its state");
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "nothing waits");
+        assert_eq!(with_flip("old-echo", 1).on_data(&data(true, false)), AckAction::Now, "m = 1");
+        // A segment that is due at once, by receive aggregation or by CWR, takes its own ACK.
+        let mut p = with_flip("old-echo", 2);
+        let _ = p.on_data(&data(false, false));
+        let two = RxSample { segments: 2, ..data(true, true) };
+        assert_eq!(p.on_data(&two), AckAction::SplitAt { prior_rcv_nxt: 7000 });
+        let given = [("flip", "old-echo"), ("cwr-ack", "at-once")];
+        let values = Values::parse(ENTRY.params, &given).unwrap();
+        let mut p = build(&values, &AckSetup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
+        let _ = p.on_data(&data(false, false));
+        let cwr = RxSample { cwr: true, ..data(true, true) };
+        assert_eq!(p.on_data(&cwr), AckAction::SplitAt { prior_rcv_nxt: 7000 });
+    }
+
+    #[test]
+    fn an_unknown_rule_for_a_flip_is_rejected() {
+        let error = Values::parse(ENTRY.params, &[("flip", "new")]).unwrap_err();
+        let text = std::format!("{error:?} {error}");
+        assert!(text.contains("old-echo"), "{text}");
     }
 
     #[test]

@@ -116,6 +116,9 @@ impl AckPolicy for Tdctcp {
         };
         match action {
             AckAction::Delay(_) => AckAction::Delay(self.timer(rx.now)),
+            AckAction::OldEcho { prior_rcv_nxt, .. } => {
+                AckAction::OldEcho { prior_rcv_nxt, wait: self.timer(rx.now) }
+            }
             at_once => at_once,
         }
     }

@@ -22,7 +22,13 @@
 //! - A round ends at the first ACK of data sent after the last decision (`decide = "each-round"`,
 //!   as §V-B). Such an ACK and all earlier ones measure the time before that decision, so each
 //!   queue has two reactions. `decide = "fresh-round"` counts only data sent after the last
-//!   decision, as in eq. 2 to 6.
+//!   decision, as in eq. 2 to 6, and thus decides in every second round trip, where eq. 1 has one
+//!   decision in each. `decide = "after-cut"` has both: it decides in each round trip, but after a
+//!   cut it counts only data sent since, so a queue has one reaction.
+//! - `W*` of eq. 8 is "the previous window size", under which `Q` arose. Here it is the window at
+//!   the decision. Both are equal if all measured data was sent after the last decision. Otherwise
+//!   they differ by that decision: after growth by one segment, and any window not yet doubled, a
+//!   cut differs by less than `Q / R` of a segment.
 //! - Loss without congestion leaves the window (§IV-B). A loss is congestion if the last `Q`, or
 //!   that of the current round, is above the headroom, or if nothing was measured: then NewReno's
 //!   reaction applies. A second timeout without a measurement between them always is: no ACKs
@@ -48,7 +54,18 @@ use super::{
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
 
-const DECIDE: &[&str] = &["each-round", "fresh-round"];
+const DECIDE: &[&str] = &["each-round", "fresh-round", "after-cut"];
+
+/// Measurements that a decision counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DecideRule {
+    /// All since the last decision.
+    EachRound,
+    /// Those of data sent after the last decision.
+    FreshRound,
+    /// Those of data sent after the last decision if it was a cut, else all since it.
+    AfterCut,
+}
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
@@ -67,8 +84,8 @@ pub static ENTRY: CcEntry = CcEntry {
             name: "decide",
             kind: ValueKind::Choice(DECIDE),
             default: DefaultValue::Is("each-round"),
-            doc: "Measurements per decision: all since the last one, or only those of data sent since.",
-            source: "DX §V-B; fresh-round: DX eq. 2 to 6",
+            doc: "Measurements per decision: all since the last one, only those of data sent since, or that only after a cut.",
+            source: "DX §V-B; fresh-round: DX eq. 2 to 6; after-cut: eq. 1, \"once in a round-trip\", with eq. 4",
         },
     ],
     declared: DeclaredProperties {
@@ -91,7 +108,11 @@ fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Dx {
         window: CongestionWindow::new(setup, Factor::HALF),
         headroom: values.duration("headroom").as_ns(),
-        fresh: values.name("decide") == DECIDE[1],
+        rule: match values.name("decide") {
+            "fresh-round" => DecideRule::FreshRound,
+            "after-cut" => DecideRule::AfterCut,
+            _ => DecideRule::EachRound,
+        },
         round: Round::default(),
         queueing: None,
         base_rtt: 0,
@@ -130,7 +151,7 @@ enum DeferredLoss {
 struct Dx {
     window: CongestionWindow,
     headroom: u64,
-    fresh: bool,
+    rule: DecideRule,
     round: Round,
     /// `Q` of the last decision.
     queueing: Option<u64>,
@@ -209,10 +230,13 @@ impl CongestionControl for Dx {
         let over = self.observe(ack);
         let mean = self.round.mean();
         if over {
-            self.round = Round { end: ack.snd_nxt, stale: self.fresh, ..Round::default() };
+            let stale = self.rule == DecideRule::FreshRound;
+            self.round = Round { end: ack.snd_nxt, stale, ..Round::default() };
         }
         if let Some(queueing) = mean.filter(|_| over) {
-            return self.decide(ack, queueing);
+            let reaction = self.decide(ack, queueing);
+            self.round.stale |= self.rule == DecideRule::AfterCut && reaction == Reaction::Reduced;
+            return reaction;
         }
         if ack.may_grow {
             self.window.slow_start(ack);

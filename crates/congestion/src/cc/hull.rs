@@ -11,7 +11,8 @@
 //! ## Spec
 //! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16,
 //! association with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The
-//! switch marks by its phantom queue (a marker of the network), not this file.
+//! switch marks by its phantom queue (a marker of the network), not this file. These constants were
+//! written from memory of the paper and not compared with its text.
 //!
 //! ## Deviations
 //! The paper has one pacer per host, in the NIC; here each connection has its own, so flows of one

@@ -18,7 +18,10 @@
 //! before, so a change did not cause it. Nothing is outstanding after it, and its round-trip time
 //! is at least the minimum plus one tick of `rto-granularity`. In a simulator the other end can
 //! report the truth (`"oracle"`); without such a report the rule applies. The agreement of both is
-//! counted in either case. m is this end's own `delack-segments`, as the peer's is unknown.
+//! counted in either case. The ACK that the timer released belongs to the window before the reset:
+//! its mark is from before the pause, so the new measurement does not count it (§IV-B: "from
+//! scratch"), and it is no reason to cut. A cut by an alpha of zero would be none and is not
+//! reported, so no CWR follows. m is this end's own `delack-segments`, as the peer's is unknown.
 //! Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not cut. The switch `cut`
 //! selects whether each marked ACK cuts (algorithm 1), or one per window of data (§III on ECN). The
 //! one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at one as in `dctcp`; the
@@ -121,11 +124,11 @@ impl CongestionControl for Tdctcp {
         if !self.dctcp.window.ecn() {
             return self.dctcp.on_ack(ack);
         }
-        if self.delack_timeout(ack) {
-            self.dctcp.reset_alpha();
-        }
+        let timeout = self.delack_timeout(ack);
         self.dctcp.observe(ack);
-        if ack.ece && ack.may_reduce {
+        if timeout {
+            self.dctcp.reset_alpha();
+        } else if ack.ece && ack.may_reduce {
             return self.dctcp.cut(ack);
         }
         self.grow(ack);

@@ -92,7 +92,11 @@ pub static ENTRY: Profile = Profile {
         set("dctcp.loss-from", "flight", "RFC 5681 §3.1 eq. 4"),
         set("dctcp.loss-after-cut", "once", "RFC 3168 §6.1.2: once per window of data"),
         set("dctcp.slow-start-end", "exact", "RFC 5681 §3.1 leaves cwnd = ssthresh open"),
-        set("dctcp.flip", "split", "DCTCP figure 10; RFC 8257 §3.2 has one ACK"),
+        set(
+            "dctcp.flip",
+            "split",
+            "Linux; RFC 8257 §3.2 has one ACK, DCTCP figure 10 the old one only",
+        ),
         set("dctcp.cwr-ack", "as-usual", "RFC 8257 §3.2 is silent"),
         set("rfc3168.cwr-ack", "as-usual", "RFC 3168 §6.1.3 is silent"),
         set("rfc3168.quick-acks", "0", "RFC 3168 §6.1.3 is silent"),

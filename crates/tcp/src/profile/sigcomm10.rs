@@ -21,7 +21,7 @@ const SETTINGS: &[Assignment] = &[
     set("cut", "per-window", "DCTCP §3.1 (3): as TCP, once per window of data"),
     set("freeze-growth", "off", "DCTCP §3.1 (3): all else of TCP is left unchanged"),
     set("ack", "dctcp", "DCTCP §3.1 (2), figure 10"),
-    set("dctcp.flip", "split", "DCTCP figure 10: the ACK at a change has the previous echo"),
+    set("dctcp.flip", "old-echo", "DCTCP figure 10: one ACK at a change, with the previous echo"),
     set("dctcp.shift-g", "4", "DCTCP §4: g = 1/16"),
     set("dctcp.initial-alpha", "1024", "DCTCP §3 is silent; RFC 8257 §3.3"),
     set("dctcp.arithmetic", "q20", "DCTCP eq. 1 has real numbers"),

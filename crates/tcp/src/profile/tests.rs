@@ -59,7 +59,10 @@ fn the_linux_profile_has_the_known_values_of_linux() {
 #[test]
 fn the_dctcp_family_differs_in_the_known_switches() {
     for (profile, facts) in [
-        ("sigcomm10", ["never", "off", "split", "estimate-first", "q20", "1024", "keep", "data"]),
+        (
+            "sigcomm10",
+            ["never", "off", "old-echo", "estimate-first", "q20", "1024", "keep", "data"],
+        ),
         (
             "rfc8257",
             ["after-reduction", "off", "new-echo", "estimate-first", "q20", "1024", "keep", "all"],

@@ -75,6 +75,8 @@ pub(crate) struct Receiver {
     /// Offset of the peer's FIN once received, in order or not.
     fin_at: Option<u64>,
     split: Option<SplitAck>,
+    /// After the split ACK the rest is not due, but delayed.
+    split_only: bool,
     reassembly: Reassembly,
     /// Payload bytes received with CE.
     received_ce_bytes: u64,
@@ -109,6 +111,7 @@ impl Receiver {
             ack_since: Instant::ZERO,
             delack_time: Duration::ZERO,
             split: None,
+            split_only: false,
             received_ce_bytes: 0,
             received_bytes: 0,
             window_unchanged: None,
@@ -314,6 +317,16 @@ impl Receiver {
                 self.split = Some(SplitAck { upto: prior, echo: prior_echo });
                 self.schedule_ack_now();
             }
+            AckAction::OldEcho { prior_rcv_nxt: prior, wait } if self.ack_pending => {
+                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
+                let delayed = !placed.immediate && !self.ack_now;
+                self.schedule_ack_now();
+                if delayed {
+                    self.ack_deadline = now + wait;
+                    self.ack_since = now;
+                    self.split_only = true;
+                }
+            }
             _ => self.schedule_ack_now(),
         }
     }
@@ -392,6 +405,7 @@ impl Receiver {
         self.window_unchanged = None;
         self.ack_pending = true;
         self.ack_now = true;
+        self.split_only = false;
     }
 
     /// Clears the pending ACK.
@@ -464,8 +478,18 @@ impl Receiver {
         self.policy.as_ref().is_some_and(|p| p.echo())
     }
 
+    /// Takes the ACK that precedes the pending one, which is then due at once, or delayed after an
+    /// old echo.
     pub(crate) const fn take_split(&mut self) -> Option<SplitAck> {
-        self.split.take()
+        let split = self.split.take();
+        if let Some(split) = &split
+            && self.split_only
+        {
+            self.split_only = false;
+            self.ack_now = false;
+            self.last_ack_sent = split.upto;
+        }
+        split
     }
 
     pub(crate) const fn must_ack_now(&self) -> bool {

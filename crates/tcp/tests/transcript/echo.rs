@@ -1,6 +1,6 @@
 //! The echo of CE: the latch of RFC 3168 §6.1.3, and the two states of RFC 8257 §3.2.
 
-use lowtide_tcp::{Config, EcnNegotiation};
+use lowtide_tcp::{Config, EcnNegotiation, switches};
 
 use crate::common::{Origin, Script, at_every_origin, ms, plain};
 
@@ -120,6 +120,39 @@ fn rfc8257_3_2_a_flip_acknowledges_waiting_data_with_the_old_echo_first() {
              > E. 1:1(0) ack 3001
              > . 1:1(0) ack 4001
              is timer none",
+        );
+    });
+}
+
+#[test]
+fn dctcp_figure_10_an_old_echo_leaves_the_segment_of_the_flip_waiting() {
+    at_every_origin(|o| {
+        let mut config = Config {
+            ecn: EcnNegotiation::Passive,
+            ack: "dctcp",
+            delack_segments: 2,
+            delack_timer: ms(40),
+            ..plain()
+        };
+        switches::set_text(&mut config, "dctcp.flip", "old-echo").expect("a rule of it");
+        Script::accepted(o, &config).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             is timer 40ms
+             +10ms < [ce] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 1001
+             is timer 40ms
+             < [ce] . 2001:3001(1000) ack 1
+             > E. 1:1(0) ack 3001
+             is timer none
+             // With nothing waiting, the flip itself waits for the timer.
+             < [ect0] . 3001:4001(1000) ack 1
+             is timer 40ms
+             +40ms > . 1:1(0) ack 4001
+             // A gap is acknowledged at once.
+             < [ect0] . 4001:5001(1000) ack 1
+             < [ce] . 6001:7001(1000) ack 1
+             > . 1:1(0) ack 5001
+             > E. 1:1(0) ack 5001",
         );
     });
 }

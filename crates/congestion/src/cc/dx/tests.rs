@@ -208,6 +208,72 @@ fn a_fresh_round_counts_only_data_sent_after_the_last_decision() {
     assert!(cuts.windows(2).all(|w| w[1] - w[0] >= 20), "{cuts:?}");
 }
 
+/// Segments that were acknowledged at each decision in `acks` ACKs, ten segments in flight, with
+/// this delay until `change` segments and none later.
+fn decisions(rule: &str, change: u64, acks: u32) -> std::vec::Vec<(u64, i64)> {
+    let mut flow = Flow::with(&[("decide", rule)], 1);
+    flow.lose(20 * MSS);
+    let _ = flow.ack(None, 10 * MSS);
+    let mut found = std::vec::Vec::new();
+    for _ in 0..acks {
+        let (before, nxt) = (flow.cc.cwnd(), flow.una + 10 * MSS);
+        let delay = if flow.una < change * MSS { us(2) } else { Duration::ZERO };
+        let _ = flow.ack(Some(delay), nxt);
+        let moved = flow.cc.cwnd() as i64 - before as i64;
+        if moved != 0 {
+            found.push((flow.una / MSS, moved.signum()));
+        }
+    }
+    found
+}
+
+#[test]
+fn after_a_cut_only_data_sent_since_counts_and_growth_is_in_each_round_trip() {
+    // The queue that the cut at 11 answers is in the delays of all data sent before it, to 20.
+    let queue_once = |rule| decisions(rule, 20, 60);
+    assert_eq!(queue_once("each-round")[..3], [(11, -1), (21, -1), (31, 1)], "answered twice");
+    let after = queue_once("after-cut");
+    assert_eq!(after[..4], [(11, -1), (31, 1), (41, 1), (51, 1)], "growth in each round trip");
+    let fresh = queue_once("fresh-round");
+    assert_eq!(fresh, [(21, -1), (41, 1), (61, 1)], "every second round trip");
+}
+
+#[test]
+fn after_cut_equals_each_round_without_a_queue_and_fresh_round_with_one_always() {
+    assert_eq!(decisions("after-cut", 0, 200), decisions("each-round", 0, 200));
+    let gaps = |rule| {
+        let all = decisions(rule, 1 << 32, 200);
+        all.windows(2).map(|w| w[1].0 - w[0].0).collect::<std::vec::Vec<_>>()
+    };
+    assert_eq!(gaps("after-cut"), gaps("fresh-round"));
+}
+
+#[test]
+fn an_unknown_rule_for_decisions_is_rejected() {
+    let error = Values::parse(ENTRY.params, &[("decide", "twice")]).unwrap_err();
+    assert!(std::format!("{error}").contains("after-cut"), "{error}");
+}
+
+/// The module doc's bound on the two readings of `W*` in eq. 8.
+#[test]
+fn the_window_of_equation_8_matters_by_less_than_q_over_r_of_a_segment() {
+    let (rtt, mss) = (100_000_u64, MSS as f64);
+    for window in 2..200_u64 {
+        // Windows before the last decision: growth by one, or a cut to no less than half.
+        for previous in [window - 1, window + 1, 2 * window - 1] {
+            for queueing in [1_200, 12_000, 60_000] {
+                let share = queueing as f64 / rtt as f64;
+                let here = (window * MSS - target_window(window * MSS, MSS, queueing, rtt)) as f64;
+                // W Q / V with V = R W* / (W* - 1).
+                let previous = previous as f64;
+                let paper = window as f64 * mss * share * (previous - 1.0) / previous;
+                let bound = share * mss + 1.0;
+                assert!((here - paper).abs() <= bound, "{window} {previous}: {here} {paper}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_floor_holds_for_any_queue() {
     for floor in [1, 2] {

@@ -112,6 +112,31 @@ fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
 }
 
 #[test]
+fn the_ack_of_the_timeout_belongs_to_the_window_before_the_reset() {
+    let mut cc = control(1024, "inferred");
+    let before = cc.cwnd();
+    let released = AckSample {
+        ece: true,
+        ce_bytes: MSS,
+        delack_suspected: true,
+        snd_una: MSS,
+        snd_nxt: MSS,
+        ..ack()
+    };
+    assert_eq!(cc.on_ack(&released), Reaction::None, "nothing is cut");
+    assert_eq!((cc.cwnd(), alpha(cc.as_ref())), (before, 0));
+    // A window of clean ACKs: the mark before the pause is not counted.
+    for i in 2..=3 {
+        let _ = cc.on_ack(&AckSample { snd_una: i * MSS, snd_nxt: 2 * MSS, ..ack() });
+    }
+    assert_eq!(alpha(cc.as_ref()), 0);
+    // A marked ACK without a timeout is a reduction, even by a small alpha.
+    let marked =
+        AckSample { ece: true, ce_bytes: MSS, snd_una: 4 * MSS, snd_nxt: 5 * MSS, ..ack() };
+    assert_eq!(cc.on_ack(&marked), Reaction::Reduced);
+}
+
+#[test]
 fn detection_is_counted_only_if_the_truth_is_known() {
     let mut cc = control(1024, "inferred");
     for (suspected, timeout) in [
