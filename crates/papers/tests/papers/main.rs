@@ -4,4 +4,5 @@ mod claims;
 #[path = "../../../lab/tests/lab/common.rs"]
 #[expect(dead_code, reason = "the tests of `lab` use all of it")]
 mod common;
+mod coverage;
 mod scorecard;
