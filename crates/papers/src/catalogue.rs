@@ -166,6 +166,23 @@ mod tests {
     }
 
     #[test]
+    fn schemes_of_tdctcp_have_segments_of_1460_bytes_and_the_same_options() {
+        for row in find_experiments("td") {
+            let plan = row.scenario().unwrap().expand().unwrap();
+            assert_eq!(plan.schemes.len(), row.scenario.matches("timestamps = false").count());
+            for run in &plan.runs {
+                let resolved: toml::Table = run.resolved_toml().parse().unwrap();
+                for (name, host) in resolved["hosts"].as_table().unwrap() {
+                    for option in ["sack", "timestamps"] {
+                        let set = host["connection"][option].as_bool();
+                        assert_eq!(set, Some(false), "{}: {name} {option}", row.id());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn at_most_one_parameter_of_a_paper_is_fitted() {
         let mut papers = BTreeSet::new();
         for row in experiments() {
