@@ -56,7 +56,7 @@ impl SignalFacts {
         let first = flows.first();
         let common = |of: fn(&FlowRow) -> &SharedText| {
             let one = first.map(|f| of(f)).filter(|cc| flows.iter().all(|f| of(f) == *cc));
-            one.map(|cc| cc.to_string())
+            one.map(ToString::to_string)
         };
         let mss = first.and_then(|f| f.mss_bytes);
         Some(Self {
