@@ -149,3 +149,6 @@ table! {
     status: FlowStatus, "", "complete, unfinished or failed.";
     error: Option<SharedText>, "", "Cause of the failure of the connection.";
 }
+
+// A run keeps a row for each of its flows, perhaps a million.
+const _: () = assert!(size_of::<FlowRow>() <= 576);
