@@ -12,6 +12,7 @@ use lowtide_tcp::{CloseReason, ConnId, EcnMode, Info};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::datapath::tsq::Tsq;
+use crate::results::sender_summary::SenderSummary;
 use crate::tables::Row;
 
 /// The port on which every host listens.
@@ -67,7 +68,7 @@ pub(crate) struct ConnHandle {
     /// Time of its pending timer event; far future without one.
     pub(crate) armed: Instant,
     /// Its state when it was released, unless it received a flow ([`ConnProgress::received`]).
-    pub(crate) last: Option<Box<Info>>,
+    pub(crate) last: Option<Box<SenderSummary>>,
     /// Its data in the host's queue, if that is limited.
     pub(crate) tsq: Option<Box<Tsq>>,
 }
@@ -138,7 +139,7 @@ pub(crate) struct ConnProgress {
     pub(crate) start: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) delivered_at: Option<Instant>,
-    /// The counters of a flow's receiver when it was released.
+    /// The counters of the receiver when it was released.
     pub(crate) received: Option<ReceiverCounters>,
 }
 

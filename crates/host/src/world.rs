@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lowtide_net::{HostId, Network, Packet};
 use lowtide_rows::RunCounts;
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{ConnId, Connection, Info, Transmit};
+use lowtide_tcp::{ConnId, Connection, Counters, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, ReceiverCounters, SERVER_PORT};
@@ -15,6 +15,7 @@ use crate::error::RunError;
 use crate::node::{Node, address, connection};
 use crate::results::delay_comparison::DelayComparison;
 use crate::results::probe::Sampler;
+use crate::results::sender_summary::SenderSummary;
 use crate::results::trace::Tracer;
 use crate::setup::{HostSetup, Setup};
 use crate::sharding::shard::Shard;
@@ -128,7 +129,7 @@ impl<'a> World<'a> {
             |((p, flow), id): ((&ConnProgress, _), _)| Writer::new(flow, p.start, setup.seed, id);
         let mut writers: Vec<_> = writers.map(writer).collect();
         if writers.iter().all(Option::is_none) {
-            writers.clear();
+            writers = Vec::new();
         }
         let query_clients = QueryClients::new(setup, &mut flows)?;
         for (progress, number) in flows.iter_mut().zip(0..) {
@@ -233,21 +234,23 @@ impl<'a> World<'a> {
         Some((id, self.nodes.row_mut(handle.host).endpoint.conn(id)?))
     }
 
-    /// Returns the current state of a connection side, or its state at release; `None` for a
+    /// Returns the current counters of a connection side, or those at release; `None` for a
     /// released receiver of a flow.
-    pub(crate) fn info(&mut self, side: ConnSide) -> Option<Info> {
+    pub(crate) fn counters(&mut self, side: ConnSide) -> Option<Counters> {
         let handle = self.handles.row(side);
         if handle.conn == OpenConn::NONE {
-            return handle.last.as_deref().copied();
+            return handle.last.as_deref().map(|last| last.counters().0);
         }
-        self.open_conn(side).map(|(_, conn)| conn.info())
+        self.open_conn(side).map(|(_, conn)| *conn.counters())
     }
 
-    /// As [`Self::info`], but frees the state that a release has kept.
-    pub(crate) fn take_info(&mut self, side: ConnSide) -> Option<Info> {
-        let info = self.info(side);
-        self.handles.row_mut(side).last = None;
-        info
+    /// Returns the current state of a sender, or its state at release, which it then frees.
+    pub(crate) fn take_sender(&mut self, side: ConnSide) -> Option<SenderSummary> {
+        let handle = self.handles.row_mut(side);
+        if handle.conn == OpenConn::NONE {
+            return handle.last.take().map(|last| *last);
+        }
+        self.open_conn(side).map(|(_, conn)| SenderSummary::from(&conn.info()))
     }
 
     #[inline(never)]
@@ -306,9 +309,11 @@ impl<'a> World<'a> {
         let node = self.nodes.row_mut(handle.host);
         let progress = self.flows.row_mut(side.flow());
         let info = connection(&mut node.endpoint, id).info();
-        if side.is_client() || progress.server_sends {
-            handle.last = Some(Box::new(info));
-        } else {
+        // A query counts the cost of both ends of its connections.
+        if progress.sends(side) || progress.server_sends {
+            handle.last = Some(Box::new(SenderSummary::from(&info)));
+        }
+        if !progress.sends(side) {
             progress.received = Some(ReceiverCounters::from(&info));
         }
         node.endpoint.release(now, id);

@@ -104,7 +104,7 @@ impl RunFacts {
         let run = &tables.run;
         let mut names: Vec<&str> = Vec::new();
         for flow in &tables.flows {
-            if !names.contains(&flow.group.as_str()) {
+            if !names.contains(&&*flow.group) {
                 names.push(&flow.group);
             }
         }

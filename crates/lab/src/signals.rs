@@ -1,6 +1,6 @@
 //! Congestion signals that the senders of a traffic group sent and received, summed over its flows.
 
-use lowtide_rows::{EcnCounters, FlowRow};
+use lowtide_rows::{EcnCounters, FlowRow, SharedText};
 use lowtide_tcp::EcnMode;
 use serde::Serialize;
 
@@ -54,8 +54,9 @@ impl SignalFacts {
             flow.ecn_counters.map(|counters| sum.plus(&counters))
         })?;
         let first = flows.first();
-        let common = |of: fn(&FlowRow) -> &String| {
-            first.map(|f| of(f)).filter(|cc| flows.iter().all(|f| of(f) == *cc)).cloned()
+        let common = |of: fn(&FlowRow) -> &SharedText| {
+            let one = first.map(|f| of(f)).filter(|cc| flows.iter().all(|f| of(f) == *cc));
+            one.map(ToString::to_string)
         };
         let mss = first.and_then(|f| f.mss_bytes);
         Some(Self {

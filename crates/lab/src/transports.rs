@@ -75,22 +75,29 @@ impl TransportFacts {
     pub(crate) fn of(flows: &[&FlowRow]) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();
         for flow in flows.iter().filter(|f| f.established_ps.is_some()) {
-            let facts = Self {
-                cc: flow.cc.clone(),
-                cc_used: flow.cc_used.clone(),
-                ecn_requested: flow.ecn_requested.clone(),
-                ecn_mode: flow.ecn_mode.clone(),
+            if let Some(known) = out.iter_mut().find(|facts| facts.are_of(flow)) {
+                known.flows += 1;
+                continue;
+            }
+            out.push(Self {
+                cc: flow.cc.to_string(),
+                cc_used: flow.cc_used.to_string(),
+                ecn_requested: flow.ecn_requested.to_string(),
+                ecn_mode: flow.ecn_mode.to_string(),
                 delay_option: flow.delay_option,
-                flows: 0,
-            };
-            let place = out.iter().position(|o| Self { flows: 0, ..o.clone() } == facts);
-            let place = place.unwrap_or_else(|| {
-                out.push(facts);
-                out.len() - 1
+                flows: 1,
             });
-            out[place].flows += 1;
         }
         out
+    }
+
+    /// Returns whether a flow has this transport.
+    fn are_of(&self, flow: &FlowRow) -> bool {
+        *self.cc == *flow.cc
+            && *self.cc_used == *flow.cc_used
+            && *self.ecn_requested == *flow.ecn_requested
+            && *self.ecn_mode == *flow.ecn_mode
+            && self.delay_option == flow.delay_option
     }
 
     /// Returns whether another congestion control than the requested one was effective.

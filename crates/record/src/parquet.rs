@@ -55,10 +55,15 @@ impl TableWriter {
         Ok(Self { path: path.to_path_buf(), failed, schema, writer })
     }
 
+    /// Writes rows of a run, one row group at a time: a batch of all rows would be a second copy
+    /// of a large table.
     pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
-        let batch = table::batch(&self.schema, key, rows)
-            .map_err(|e| RecordError::encode(&self.path, &e))?;
-        self.batch(&batch)
+        for group in rows.chunks(ROW_GROUP) {
+            let batch = table::batch(&self.schema, key, group)
+                .map_err(|e| RecordError::encode(&self.path, &e))?;
+            self.batch(&batch)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {

@@ -1,5 +1,6 @@
 //! The table of flows, and the counters of their ends.
 
+use crate::shared_text::SharedText;
 use crate::table::{group, names, table};
 
 names! {
@@ -108,10 +109,10 @@ table! {
     #[derive(Eq)]
     FlowRow, "flows", "One flow.":
     flow: u32, "", "Number of the flow in its run.";
-    group: String, "", "Traffic group.";
+    group: SharedText, "", "Traffic group.";
     role: Role, "", "The sending end: flow for the client that opened the connection, answers for the server of a query.";
-    src: String, "", "Sending host.";
-    dst: String, "", "Receiving host.";
+    src: SharedText, "", "Sending host.";
+    dst: SharedText, "", "Receiving host.";
     src_deployment: Option<DeploymentClass>, "", "Class of the sending host in the scenario's deployment, old or new; null without a deployment.";
     dst_deployment: Option<DeploymentClass>, "", "Class of the receiving host in the scenario's deployment, old or new; null without a deployment.";
     sport: u16, "", "Port of the sender.";
@@ -134,17 +135,20 @@ table! {
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
     srtt_quantised_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
-    cc: String, "", "Congestion control that the sender requested.";
-    cc_used: String, "", "Congestion control in use: newreno if the requested one needs the delay option or ECN and that was not negotiated.";
-    feedback: String, "", "Feedback decoder configured for the sender.";
-    ack: String, "", "Acknowledgement policy configured for the receiver.";
+    cc: SharedText, "", "Congestion control that the sender requested.";
+    cc_used: SharedText, "", "Congestion control in use: newreno if the requested one needs the delay option or ECN and that was not negotiated.";
+    feedback: SharedText, "", "Feedback decoder configured for the sender.";
+    ack: SharedText, "", "Acknowledgement policy configured for the receiver.";
     ecn: bool, "", "Whether ECN was negotiated.";
-    ecn_requested: String, "", "ECN mode that the client requested: the switch `ecn`.";
-    ecn_mode: String, "", "Negotiated ECN mode: off, rfc3168 or accecn.";
-    feedback_used: Option<String>, "", "Decoder in use; null without ECN.";
-    ack_used: String, "", "Acknowledgement policy in use.";
+    ecn_requested: SharedText, "", "ECN mode that the client requested: the switch `ecn`.";
+    ecn_mode: SharedText, "", "Negotiated ECN mode: off, rfc3168 or accecn.";
+    feedback_used: Option<SharedText>, "", "Decoder in use; null without ECN.";
+    ack_used: SharedText, "", "Acknowledgement policy in use.";
     delay_option: bool, "", "Whether the delay option of DX was negotiated.";
     blocked_on: Option<StallReason>, "", "State of a finite flow that did not complete: not-started, handshake, rto, zero-window, receive-window, application, or sending; null if it completed, or if the state is unknown.";
     status: FlowStatus, "", "complete, unfinished or failed.";
-    error: Option<String>, "", "Cause of the failure of the connection.";
+    error: Option<SharedText>, "", "Cause of the failure of the connection.";
 }
+
+// A run keeps a row for each of its flows, perhaps a million.
+const _: () = assert!(size_of::<FlowRow>() <= 576);

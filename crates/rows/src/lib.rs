@@ -12,6 +12,7 @@ mod probe;
 mod query;
 mod queue;
 mod run;
+mod shared_text;
 mod swept;
 mod table;
 mod trace;
@@ -26,6 +27,7 @@ pub use queue::{
     QueueRow, QueueSampleRow, ServedCounters,
 };
 pub use run::{EndReason, RunCounts, RunRow};
+pub use shared_text::SharedText;
 pub use swept::SweptUnit;
 pub use table::{Cell, Column, ColumnType, Columns, Row, Value};
 pub use trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};

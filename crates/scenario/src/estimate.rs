@@ -66,7 +66,7 @@ const FLOW_DISK_BYTES: u64 = 120;
 const RUN_DISK_BYTES: u64 = 300_000;
 
 /// Bytes in memory of a closed connection, in the run and its tables; measured with a million.
-const FLOW_BYTES: u64 = 2_400;
+const FLOW_BYTES: u64 = 1_100;
 
 /// Further bytes of an open connection's two ends, without packets in flight; measured, rounded up.
 const OPEN_BYTES: u64 = 6_000;

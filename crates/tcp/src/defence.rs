@@ -63,6 +63,11 @@ pub(crate) struct ChallengeAckLimiter {
 }
 
 impl ChallengeAckLimiter {
+    /// True if it has counted nothing yet.
+    pub(crate) const fn is_unused(&self) -> bool {
+        self.since.is_none()
+    }
+
     /// True if one more may be sent at `now`: at most `limit` per `interval`, which begins at the
     /// first.
     pub(crate) fn allows(&mut self, now: Instant, limit: u32, interval: Duration) -> bool {

@@ -64,7 +64,10 @@ impl SocketInfo {
             unacknowledged: None,
             received: Some(tcp.bytes_received),
             segments_in: None,
-            tcp: tcp_counters(Some(tcp), Some((tcp.delack_timeouts, tcp.delack_time))),
+            tcp: tcp_counters(
+                Some((tcp.counters, tcp.delack_detection)),
+                Some((tcp.delack_timeouts, tcp.delack_time)),
+            ),
             delivered_ce_segs: Some(tcp.counters.delivered_ce_segs),
             received_ce_bytes: Some(tcp.received_ce_bytes),
             received_bytes: Some(tcp.received_bytes),

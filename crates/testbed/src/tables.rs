@@ -7,8 +7,8 @@ use std::sync::Arc;
 use lowtide_host::{MemoryCounts, Outcome, Setup};
 use lowtide_record::{RunTables, TimingReport};
 use lowtide_rows::{
-    EndReason, FlowRow, FlowStatus, ProbeRow, Queue, QueueSampleRow, Role, RunCounts, StallReason,
-    TcpCounters,
+    EndReason, FlowRow, FlowStatus, ProbeRow, Queue, QueueSampleRow, Role, RunCounts, SharedText,
+    StallReason, TcpCounters,
 };
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
@@ -122,7 +122,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
     };
     let start = client.opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
     let since = |from: Instant| delivered_at.map(|at| at.saturating_since(from).as_ps());
-    let cc = sending.map_or("", |c| c.cc).to_owned();
+    let cc = sending.map_or("", |c| c.cc);
     let ecn = sender.ecn == Some(true);
     let ecn_requested = sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default();
     // The kernel does not report the mode: RFC 3168, unless the scenario asks for another.
@@ -143,10 +143,10 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
     };
     FlowRow {
         flow: ends.number,
-        group: setup.group_name(flow.group),
+        group: setup.group_name(flow.group).into(),
         role: Role::Flow,
-        src: setup.host_name(flow.src),
-        dst: setup.host_name(flow.dst),
+        src: setup.host_name(flow.src).into(),
+        dst: setup.host_name(flow.dst).into(),
         src_deployment: setup.deployment_class(flow.src),
         dst_deployment: setup.deployment_class(flow.dst),
         sport: client.port,
@@ -173,21 +173,21 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         srtt_ns: sender.srtt.map(Duration::as_ns),
         srtt_quantised_ns: sender.srtt_quantised.or(sender.srtt).map(Duration::as_ns),
         mss_bytes: sender.mss,
-        cc_used: if sender.cc.is_empty() { cc.clone() } else { sender.cc.clone() },
-        cc,
-        feedback: sending.map_or("", |c| c.feedback).to_owned(),
-        ack: receiving.map_or("", |c| c.ack).to_owned(),
+        cc_used: if sender.cc.is_empty() { cc } else { sender.cc.as_str() }.into(),
+        cc: cc.into(),
+        feedback: sending.map_or("", |c| c.feedback).into(),
+        ack: receiving.map_or("", |c| c.ack).into(),
         ecn,
-        ecn_requested,
-        ecn_mode: ecn_mode.to_owned(),
-        feedback_used: feedback_used.map(str::to_owned),
-        ack_used: ack_used.to_owned(),
+        ecn_requested: ecn_requested.into(),
+        ecn_mode: ecn_mode.into(),
+        feedback_used: feedback_used.map(SharedText::from),
+        ack_used: ack_used.into(),
         delay_option: sender.delay_option,
         status,
         blocked_on: (status != FlowStatus::Complete && flow.size.is_some())
             .then(|| stopped(client))
             .flatten(),
-        error: client.failed.map(|reason| reason.name().to_owned()),
+        error: client.failed.map(|reason| reason.name().into()),
     }
 }
 

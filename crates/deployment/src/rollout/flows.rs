@@ -133,9 +133,9 @@ fn add(run: &mut RolloutRun, names: &mut BTreeMap<String, u32>, row: &FlowRow, e
     run.moved.extend([(hosts[0], from_new), (hosts[1], to_new)]);
     if row.established_ps.is_some() {
         let effective = Effective {
-            cc: row.cc.clone(),
-            cc_used: row.cc_used.clone(),
-            ecn_mode: row.ecn_mode.clone(),
+            cc: row.cc.to_string(),
+            cc_used: row.cc_used.to_string(),
+            ecn_mode: row.ecn_mode.to_string(),
         };
         *run.connections.entry((ClassPair { from_new, to_new }, effective)).or_default() += 1;
     }

@@ -131,7 +131,7 @@ fn queries_are_split_by_the_class_of_their_client() {
         let tables = reader.take(run.key.run).unwrap().unwrap();
         let share = run.key.point.get("deployment.share").unwrap().to_owned();
         for query in &tables.queries {
-            let of = |f: &&lowtide_rows::FlowRow| f.dst == query.client;
+            let of = |f: &&lowtide_rows::FlowRow| *f.dst == *query.client;
             let class = tables.flows.iter().find(of).unwrap().dst_deployment.unwrap().name();
             let ms = query.qct_ps.unwrap() as f64 / 1e9;
             let id = (run.key.seed, query.query_client, query.query);

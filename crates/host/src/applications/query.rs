@@ -1,7 +1,7 @@
 //! Queries in progress, and their rows.
 
 use lowtide_rows::{FlowStatus, QueryRow};
-use lowtide_tcp::{CloseReason, Counters, Info};
+use lowtide_tcp::{CloseReason, Counters};
 use lowtide_traffic::QueryClientSpec;
 use lowtide_units::{Bytes, Instant};
 
@@ -24,11 +24,6 @@ impl QueryCost {
             timeouts: self.timeouts + more.timeouts,
             retx_bytes: self.retx_bytes + more.retx_bytes,
         }
-    }
-
-    /// Adds the cost of one side.
-    pub(crate) const fn add(&mut self, side: &Info) {
-        self.count(&side.counters);
     }
 
     /// Adds the counters of one side.

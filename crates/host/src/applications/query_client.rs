@@ -208,8 +208,8 @@ impl World<'_> {
         let mut sum = QueryCost::default();
         for side in [side, side.peer()] {
             // Only a side that has opened, here and not in another shard, has a cost.
-            if let Some(info) = self.info(side) {
-                sum.add(&info);
+            if let Some(counters) = self.counters(side) {
+                sum.count(&counters);
             }
         }
         sum

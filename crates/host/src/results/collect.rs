@@ -1,13 +1,15 @@
 //! Collects the rows at the end of a run.
 
+use std::mem;
 use std::sync::Arc;
 
-use lowtide_rows::{EndReason, FlowRow, FlowStatus, Queue, Role, StallReason};
+use lowtide_rows::{EndReason, FlowRow, FlowStatus, Queue, Role, SharedText, StallReason};
 use lowtide_sim::Digest;
-use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
+use lowtide_tcp::{DelayMode, EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use super::outcome::{MemoryCounts, Outcome};
+use super::sender_summary::SenderSummary;
 use super::stall_reason;
 use super::tcp_counters::tcp_counters;
 use crate::app::{ConnProgress, ReceiverCounters};
@@ -23,8 +25,6 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     for node in &mut world.nodes {
         node.endpoint.clear_time_waits();
     }
-    let flows =
-        (0..world.flows.len() as u32).filter_map(|i| flow_row(&mut world, i, ended)).collect();
     let queues: Vec<Queue> = world.net.ports().collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
@@ -37,19 +37,20 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     let groups = world.flows.iter().map(|f| f.group).max().map_or(0, |last| last + 1);
     let names: Vec<Arc<str>> = (0..groups).map(|g| world.setup.group_name(g).into()).collect();
     let group = |flow: u32| Arc::clone(&names[world.flows.row(flow as usize).group as usize]);
-    let mut probes = world.sampler.rows;
+    let mut probes = mem::take(&mut world.sampler.rows);
     for row in &mut probes {
         row.group = group(row.flow);
     }
-    let mut delays = world.delays.rows();
+    let mut delays = world.delays.take_rows();
     for row in &mut delays {
         row.group = group(row.flow);
     }
     let names: Vec<Arc<str>> = queues.iter().map(|q| q.name.as_str().into()).collect();
-    let mut queue_samples = world.sampler.queues;
+    let mut queue_samples = mem::take(&mut world.sampler.queues);
     for row in &mut queue_samples {
         row.name = Arc::clone(&names[row.queue as usize]);
     }
+    let flows = flow_rows(&mut world, ended);
     Outcome {
         digest,
         ended,
@@ -89,6 +90,27 @@ fn memory_of_flows(world: &mut World<'_>) -> MemoryCounts {
     memory
 }
 
+/// Flows between two returns of memory to the system.
+const RETURN_EVERY: u32 = 1 << 14;
+
+/// Returns the rows of all flows. They take the place of the states, which are freed from the last
+/// to the first: the end of a table can be returned to the system.
+fn flow_rows(world: &mut World<'_>, ended: Instant) -> Vec<FlowRow> {
+    let count = world.flows.len();
+    let mut rows = Vec::with_capacity(count);
+    for id in (0..count as u32).rev() {
+        rows.extend(flow_row(world, id, ended));
+        if id.is_multiple_of(RETURN_EVERY) {
+            world.flows.truncate(id as usize);
+            world.flows.shrink_to_fit();
+            world.handles.truncate(2 * id as usize);
+            world.handles.shrink_to_fit();
+        }
+    }
+    rows.reverse();
+    rows
+}
+
 /// Returns the row of a flow, and frees the states of its ends; `None` for a query connection that
 /// was never used.
 fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
@@ -97,8 +119,11 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         return None;
     }
     let (side, src) = progress.sender(id);
-    let (sender, receiver) = (world.take_info(side), world.take_info(side.peer()));
-    let receiver = progress.received.or_else(|| receiver.as_ref().map(ReceiverCounters::from));
+    let sender = world.take_sender(side);
+    let receiver = progress.received.or_else(|| {
+        let (_, conn) = world.open_conn(side.peer())?;
+        Some(ReceiverCounters::from(&conn.info()))
+    });
     let dst = if progress.server_sends { progress.client } else { progress.server };
     let opener = &world.nodes.row(progress.client).config;
     let sending = &world.nodes.row(src).config;
@@ -113,14 +138,14 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
     };
     let stopped = (status != FlowStatus::Complete && progress.size.is_some())
         .then(|| stopped_by(&progress, sender.as_ref(), ended));
-    let mode = sender.map_or(EcnMode::Off, |s| s.ecn);
+    let mode = sender.as_ref().map_or(EcnMode::Off, |s| s.ecn);
     let since = |from: Instant| progress.delivered_at.map(|at| at.saturating_since(from).as_ps());
     Some(FlowRow {
         flow: id,
-        group: world.setup.group_name(progress.group),
+        group: world.setup.group_name(progress.group).into(),
         role: if progress.server_sends { Role::Answers } else { Role::Flow },
-        src: world.setup.host_name(src),
-        dst: world.setup.host_name(dst),
+        src: world.setup.host_name(src).into(),
+        dst: world.setup.host_name(dst).into(),
         src_deployment: world.setup.deployment_class(src),
         dst_deployment: world.setup.deployment_class(dst),
         sport: src_port,
@@ -135,31 +160,38 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         ideal_ps: None,
         delivered_bytes: progress.delivered,
         delivered_after_warmup_bytes: progress.delivered - progress.delivered_in_warmup,
-        tcp: tcp_counters(sender.as_ref(), receiver.map(|r| (r.delack_timeouts, r.delack_time))),
+        tcp: tcp_counters(
+            sender.as_ref().map(SenderSummary::counters),
+            receiver.map(|r| (r.delack_timeouts, r.delack_time)),
+        ),
         ecn_counters: Some(progress.ecn_counters),
         received_ce_bytes: Some(receiver.map_or(0, |s| s.received_ce_bytes)),
         received_bytes: Some(receiver.map_or(0, |s| s.received_bytes)),
-        srtt_ns: sender.and_then(|s| s.srtt).map(Duration::as_ns),
-        srtt_quantised_ns: sender.and_then(|s| s.srtt_quantised).map(Duration::as_ns),
-        mss_bytes: sender.map(|s| s.mss),
-        cc: sending.cc.to_owned(),
-        cc_used: sender.map_or(sending.cc, |s| s.cc).to_owned(),
-        feedback: sending.feedback.to_owned(),
-        ack: receiving.ack.to_owned(),
+        srtt_ns: sender.as_ref().and_then(|s| s.srtt).map(Duration::as_ns),
+        srtt_quantised_ns: sender.as_ref().and_then(|s| s.srtt_quantised).map(Duration::as_ns),
+        mss_bytes: sender.as_ref().map(|s| s.mss),
+        cc: sending.cc.into(),
+        cc_used: sender.as_ref().map_or(sending.cc, |s| s.cc).into(),
+        feedback: sending.feedback.into(),
+        ack: receiving.ack.into(),
         ecn: mode != EcnMode::Off,
-        ecn_requested: switches::get_text(opener, "ecn").unwrap_or_default(),
-        ecn_mode: mode.name().to_owned(),
-        feedback_used: mode.feedback(sending.feedback).map(str::to_owned),
-        ack_used: receiver.map_or(EcnMode::Off, |s| s.ecn).ack(receiving.ack).to_owned(),
-        delay_option: sender.is_some_and(|s| s.delay == DelayMode::On),
+        ecn_requested: switches::get_text(opener, "ecn").unwrap_or_default().into(),
+        ecn_mode: mode.name().into(),
+        feedback_used: mode.feedback(sending.feedback).map(SharedText::from),
+        ack_used: receiver.map_or(EcnMode::Off, |s| s.ecn).ack(receiving.ack).into(),
+        delay_option: sender.as_ref().is_some_and(|s| s.delay == DelayMode::On),
         blocked_on: stopped,
         status,
-        error: progress.failed.map(|reason| reason.name().to_owned()),
+        error: progress.failed.map(|reason| reason.name().into()),
     })
 }
 
 /// Returns the stall reason of an incomplete flow at the end of the run.
-fn stopped_by(progress: &ConnProgress, sender: Option<&Info>, ended: Instant) -> StallReason {
+fn stopped_by(
+    progress: &ConnProgress,
+    sender: Option<&SenderSummary>,
+    ended: Instant,
+) -> StallReason {
     match sender {
         _ if progress.established.is_none() && progress.start > ended => StallReason::NotStarted,
         Some(sender) if progress.established.is_some() => stall_reason::of_sender(ended, sender),

@@ -4,6 +4,7 @@
 //! know it. They appear only in the results: the digest does not depend on the comparison.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use lowtide_net::Delivery;
@@ -118,7 +119,7 @@ impl DelayComparison {
         }
     }
 
-    pub(crate) fn rows(self) -> Vec<DelayRow> {
-        self.rows
+    pub(crate) fn take_rows(&mut self) -> Vec<DelayRow> {
+        mem::take(&mut self.rows)
     }
 }

@@ -1,20 +1,22 @@
 //! The reason why a flow did not complete.
 
 use lowtide_rows::StallReason;
-use lowtide_tcp::{Info, LimitedBy};
+use lowtide_tcp::LimitedBy;
 use lowtide_units::Instant;
 
+use super::sender_summary::SenderSummary;
+
 /// Classifies an established sender as of `now`.
-pub(crate) fn of_sender(now: Instant, sender: &Info) -> StallReason {
+pub(crate) fn of_sender(now: Instant, sender: &SenderSummary) -> StallReason {
     let quiet = now.saturating_since(sender.last_progress);
     let waits = sender.srtt.is_some_and(|srtt| quiet > srtt.saturating_mul(2));
-    let stuck = sender.in_flight > 0 && waits;
+    let stuck = sender.has_data_in_flight && waits;
     match sender.limited_by {
         _ if sender.after_rto => StallReason::Rto,
-        LimitedBy::ReceiveWindow if sender.snd_wnd == 0 => StallReason::ZeroWindow,
+        LimitedBy::ReceiveWindow if sender.zero_window => StallReason::ZeroWindow,
         LimitedBy::ReceiveWindow => StallReason::ReceiveWindow,
         _ if stuck => StallReason::Rto,
-        LimitedBy::Application if sender.in_flight == 0 => StallReason::Application,
+        LimitedBy::Application if !sender.has_data_in_flight => StallReason::Application,
         _ => StallReason::Sending,
     }
 }
@@ -24,7 +26,7 @@ mod tests {
     use std::net::Ipv4Addr;
     use std::sync::Arc;
 
-    use lowtide_tcp::{Config, Endpoint};
+    use lowtide_tcp::{Config, Endpoint, Info};
     use lowtide_units::Duration;
 
     use super::*;
@@ -42,7 +44,7 @@ mod tests {
         sending.last_progress = at(10);
         (sending.in_flight, sending.snd_wnd) = (3_000, 60_000);
         sending.limited_by = LimitedBy::Cwnd;
-        let of = |ms, info| of_sender(at(ms), &info);
+        let of = |ms, info| of_sender(at(ms), &SenderSummary::from(&info));
         assert_eq!(of(14, sending), StallReason::Sending);
         assert_eq!(of(15, sending), StallReason::Rto, "it waits for the timer");
         let with = |mut info: Info, change: fn(&mut Info)| {

@@ -1,14 +1,18 @@
 //! The counters of a flow's two connections as columns.
 
 use lowtide_rows::TcpCounters;
-use lowtide_tcp::Info;
+use lowtide_tcp::Counters;
+use lowtide_tcp::cc::DelackDetection;
 use lowtide_units::Duration;
 
 /// Returns the counters of a flow from those of its ends. An end that never opened has counted
-/// nothing. `delack` is the receiver's number of delayed-ACK timeouts, and their total delay.
-pub fn tcp_counters(sender: Option<&Info>, delack: Option<(u32, Duration)>) -> TcpCounters {
-    let counters = sender.map(|s| s.counters).unwrap_or_default();
-    let detection = sender.map(|s| s.delack_detection).unwrap_or_default();
+/// nothing. `sender` has the counters of the connection and of its control; `delack` is the
+/// receiver's number of delayed-ACK timeouts, and their total delay.
+pub fn tcp_counters(
+    sender: Option<(Counters, DelackDetection)>,
+    delack: Option<(u32, Duration)>,
+) -> TcpCounters {
+    let (counters, detection) = sender.unwrap_or_default();
     TcpCounters {
         bytes_retrans: Some(counters.bytes_retrans),
         data_segs_out: Some(counters.data_segs_out),

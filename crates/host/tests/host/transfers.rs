@@ -18,7 +18,7 @@ fn a_one_segment_transfer_takes_exactly_the_delay_of_its_links() {
     let record = &result.flows[0];
     assert_eq!(record.established_ps, Some(established.as_ps()));
     assert_eq!(record.delivered_ps, Some(delivered.as_ps()));
-    assert_eq!((record.src.as_str(), record.dst.as_str()), ("h0", "h1"));
+    assert_eq!((&*record.src, &*record.dst), ("h0", "h1"));
     assert_eq!(record.fct_ps, Some(delivered.as_ps()));
     assert_eq!(record.transfer_ps, Some((delivered - established).as_ps()));
     assert_eq!(record.status, FlowStatus::Complete);

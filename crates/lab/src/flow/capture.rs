@@ -148,8 +148,8 @@ impl<'o> CaptureFile<'o> {
     ) -> Result<Self, LabError> {
         let flow = &head.flow;
         let (place, name, queue) = match vantage {
-            Vantage::Sender => ("sender", flow.src.clone(), None),
-            Vantage::Receiver => ("receiver", flow.dst.clone(), None),
+            Vantage::Sender => ("sender", flow.src.to_string(), None),
+            Vantage::Receiver => ("receiver", flow.dst.to_string(), None),
             Vantage::Bottleneck => {
                 let (queue, name) = port.finder.found().ok_or_else(|| nothing(head))?;
                 ("", name.to_string(), Some(queue))

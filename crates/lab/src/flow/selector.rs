@@ -88,7 +88,7 @@ impl FlowSelector {
         }
         let groups: Vec<(String, u32)> = flows
             .chunk_by(|a, b| a.group == b.group)
-            .filter_map(|c| Some((c.first()?.group.clone(), c.len() as u32)))
+            .filter_map(|c| Some((c.first()?.group.to_string(), c.len() as u32)))
             .collect();
         let numbers = lowtide_scenario::resolve_flows(&self.flow, &groups)
             .map_err(|(message, help)| LabError::NotFound { message, help })?;

@@ -63,7 +63,7 @@ fn paper(row: &str) -> String {
 
 /// Returns the name of the feedback that a receiver with the flow's policy gives.
 fn expected_feedback(traced: &FlowTrace) -> &str {
-    match traced.flow.ack_used.as_str() {
+    match &*traced.flow.ack_used {
         // Its echo is that of DCTCP; only its timer differs.
         "tdctcp" => "dctcp",
         _ if traced.flow.ecn_mode == "off" => "none",
@@ -76,7 +76,7 @@ fn counts(traced: &FlowTrace, vantage: Vantage) -> (Value, Value) {
     let (c, d) = analyzed_flow(traced, vantage);
     let f = &traced.flow;
     let place = format!("{}, {vantage:?}: {d:#}", traced.key);
-    assert_eq!(c["ecn"], f.ecn_mode, "{place}");
+    assert_eq!(c["ecn"], *f.ecn_mode, "{place}");
     let m = &d["marks"];
     match vantage {
         Vantage::Sender => {

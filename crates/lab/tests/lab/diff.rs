@@ -101,7 +101,7 @@ fn seeds_differ_at_the_first_flow_that_one_of_them_starts() {
     let plan = plan(&[]);
     let starts = |seed| -> Vec<(u64, String)> {
         let outcome = run(&setup(&plan, seed, &[]), &mut |_| false).unwrap();
-        outcome.flows.iter().map(|f| (f.start_ps, f.src.clone())).collect()
+        outcome.flows.iter().map(|f| (f.start_ps, f.src.to_string())).collect()
     };
     let (one, two) = (starts(1), starts(2));
     assert_ne!(one, two, "the seed changes start times");

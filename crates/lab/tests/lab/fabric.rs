@@ -86,7 +86,7 @@ fn a_connection_of_a_query_can_be_named_and_explained() {
         let found = explain(temp.path(), &choice).unwrap_or_else(|e| panic!("{name}: {e}"));
         let [one] = found.as_slice() else { panic!("{name}: {found:?}") };
         assert_eq!((one.flow, one.group.as_str()), (asked.flow, "queries"));
-        assert_eq!((&one.src, &one.dst), (&asked.src, &asked.dst), "the server sends");
+        assert_eq!((&*one.src, &*one.dst), (&*asked.src, &*asked.dst), "the server sends");
         assert!(!one.shares.is_empty());
         let head = format!("connection {} (answers to queries, ", asked.flow);
         assert!(one.text(0).starts_with(&head), "{}", one.text(0));

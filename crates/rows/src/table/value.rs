@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::shared_text::SharedText;
+
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColumnType {
@@ -111,6 +113,7 @@ macro_rules! texts {
 texts! {
     String;
     Arc<str>;
+    SharedText;
 }
 
 impl<T: Value> Value for Option<T> {

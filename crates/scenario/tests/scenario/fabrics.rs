@@ -253,7 +253,7 @@ fn shares_of_two_groups(classes: &str) -> [u64; 2] {
     assert_eq!(setup.traffic_classes, [None, Some(0)]);
     let outcome = run(&setup, &mut |_| false).expect("it can start");
     let delivered = |group: usize| {
-        let flows = outcome.flows.iter().filter(|f| f.group == setup.traffic_groups[group]);
+        let flows = outcome.flows.iter().filter(|f| *f.group == *setup.traffic_groups[group]);
         flows.map(|f| f.delivered_bytes).sum::<u64>()
     };
     let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0");

@@ -3,10 +3,13 @@
 //!
 //! Contract: at most [`LIMIT`] entries, unless the driver sets a lower limit. A new entry in a full
 //! table evicts the one that expires first; Linux drops the new one. Every operation is logarithmic
-//! in the table size, and each entry is visited once more, when it expires.
+//! in the table size (amortised), and each entry is visited once more, when it expires.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::sync::Arc;
+use core::cmp::Reverse;
+use core::net::{IpAddr, Ipv4Addr};
 
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
@@ -26,9 +29,13 @@ pub(super) struct TimeWaitEntry {
     rcv_nxt: SeqNum,
     ts: Option<TimestampState>,
     config: Arc<Config>,
-    challenge_ack_limiter: ChallengeAckLimiter,
+    /// Present once a challenge ACK was sent.
+    challenge_ack_limiter: Option<Box<ChallengeAckLimiter>>,
     until: Instant,
 }
+
+// A host has one for each connection of the last minute.
+const _: () = assert!(size_of::<TimeWaitEntry>() <= 64 && size_of::<Key>() == 16);
 
 impl TimeWaitEntry {
     pub(super) fn of(conn: &Connection) -> Self {
@@ -37,7 +44,8 @@ impl TimeWaitEntry {
             rcv_nxt: conn.rcv.next_seq(),
             ts: conn.ts,
             config: Arc::clone(&conn.config),
-            challenge_ack_limiter: conn.challenge_ack_limiter,
+            challenge_ack_limiter: (!conn.challenge_ack_limiter.is_unused())
+                .then(|| Box::new(conn.challenge_ack_limiter)),
             until: conn.timers.time_wait_ends(),
         }
     }
@@ -62,15 +70,37 @@ impl TimeWaitEntry {
             || self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0;
         let (limit, interval) =
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
-        !counts || self.challenge_ack_limiter.allows(now, limit, interval)
+        !counts || self.challenge_ack_limiter.get_or_insert_default().allows(now, limit, interval)
     }
 }
 
+/// A four-tuple in 16 bytes, if it is one of IPv4.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    V4 { local: Ipv4Addr, remote: Ipv4Addr, local_port: u16, remote_port: u16 },
+    V6(Box<FourTuple>),
+}
+
+impl Key {
+    fn of(tuple: &FourTuple) -> Self {
+        let FourTuple { local, local_port, remote, remote_port } = *tuple;
+        match (local, remote) {
+            (IpAddr::V4(local), IpAddr::V4(remote)) => {
+                Self::V4 { local, remote, local_port, remote_port }
+            }
+            _ => Self::V6(Box::new(*tuple)),
+        }
+    }
+}
+
+/// Stale deadlines in the queue that are kept without regard to the number of entries.
+const STALE_DEADLINES: usize = 64;
+
 #[derive(Debug)]
 pub(super) struct TimeWaits {
-    entries: BTreeMap<FourTuple, TimeWaitEntry>,
-    /// The keys of `entries` in the order of expiry.
-    queue: BTreeSet<(Instant, FourTuple)>,
+    entries: BTreeMap<Key, TimeWaitEntry>,
+    /// The deadlines, earliest first. One is stale if its entry was removed or has another.
+    queue: BinaryHeap<Reverse<(Instant, Key)>>,
     limit: usize,
     /// Entries visited to find the expired ones.
     #[cfg(test)]
@@ -81,7 +111,7 @@ impl TimeWaits {
     pub(super) const fn new(limit: usize) -> Self {
         Self {
             entries: BTreeMap::new(),
-            queue: BTreeSet::new(),
+            queue: BinaryHeap::new(),
             limit,
             #[cfg(test)]
             entries_visited: 0,
@@ -94,27 +124,45 @@ impl TimeWaits {
 
     pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, entry: TimeWaitEntry) {
         self.expire(now);
-        self.remove(&tuple);
-        if self.entries.len() >= self.limit
-            && let Some((_, first)) = self.queue.pop_first()
-        {
-            self.entries.remove(&first);
+        let key = Key::of(&tuple);
+        self.entries.remove(&key);
+        while self.entries.len() >= self.limit && self.pop_first() {}
+        let until = entry.until;
+        self.entries.insert(key.clone(), entry);
+        self.push(until, key);
+    }
+
+    /// Adds the deadline of an entry. Stale ones are dropped before they are the majority.
+    fn push(&mut self, until: Instant, key: Key) {
+        if self.queue.len() >= 2 * self.entries.len() + STALE_DEADLINES {
+            let entries = &self.entries;
+            self.queue.retain(|Reverse((until, key))| {
+                entries.get(key).is_some_and(|entry| entry.until == *until)
+            });
         }
-        self.queue.insert((entry.until, tuple));
-        self.entries.insert(tuple, entry);
+        self.queue.push(Reverse((until, key)));
+    }
+
+    /// Removes the earliest deadline, and its entry unless the deadline is stale. Returns false if
+    /// there is none.
+    fn pop_first(&mut self) -> bool {
+        let Some(Reverse((until, key))) = self.queue.pop() else { return false };
+        if self.entries.get(&key).is_some_and(|entry| entry.until == until) {
+            self.entries.remove(&key);
+        }
+        true
     }
 
     fn expire(&mut self, now: Instant) {
-        while let Some(&(until, tuple)) = self.queue.first() {
+        while let Some(Reverse((until, _))) = self.queue.peek() {
             #[cfg(test)]
             {
                 self.entries_visited += 1;
             }
-            if until > now {
+            if *until > now {
                 break;
             }
-            self.queue.pop_first();
-            self.entries.remove(&tuple);
+            self.pop_first();
         }
     }
 
@@ -123,13 +171,11 @@ impl TimeWaits {
     }
 
     pub(super) fn get(&self, now: Instant, tuple: &FourTuple) -> Option<&TimeWaitEntry> {
-        self.entries.get(tuple).filter(|e| e.until > now)
+        self.entries.get(&Key::of(tuple)).filter(|e| e.until > now)
     }
 
     pub(super) fn remove(&mut self, tuple: &FourTuple) {
-        if let Some(entry) = self.entries.remove(tuple) {
-            self.queue.remove(&(entry.until, *tuple));
-        }
+        self.entries.remove(&Key::of(tuple));
     }
 
     pub(super) fn len(&mut self, now: Instant) -> usize {
@@ -145,11 +191,12 @@ impl TimeWaits {
         tuple: &FourTuple,
         seg: &Segment,
     ) -> Option<Segment> {
-        let entry = self.entries.get_mut(tuple)?;
+        let key = Key::of(tuple);
+        let entry = self.entries.get_mut(&key)?;
         if seg.flags.contains(Flags::RST) {
             let ends = entry.config.time_wait_reset == TimeWaitReset::End;
             if ends && seg.seq == entry.rcv_nxt {
-                self.remove(tuple);
+                self.entries.remove(&key);
             }
             return None;
         }
@@ -165,17 +212,20 @@ impl TimeWaits {
             window: u16::MAX,
             ..Segment::default()
         };
+        let mut restart = None;
         if seg.flags.contains(Flags::FIN) && seg.seq_end() == entry.rcv_nxt {
             // A retransmitted FIN: our ACK of it was lost, and the wait restarts.
             if let (Some(ts), Some(option)) = (entry.ts.as_mut(), seg.options.timestamps) {
                 ts.update(now, option.value);
             }
             let until = now + entry.config.time_wait;
-            self.queue.remove(&(entry.until, *tuple));
-            self.queue.insert((until, *tuple));
+            restart = (until != entry.until).then_some(until);
             entry.until = until;
         }
         reply.options.timestamps = entry.ts.as_ref().map(|ts| ts.stamp(now));
+        if let Some(until) = restart {
+            self.push(until, key);
+        }
         Some(reply)
     }
 }
@@ -191,7 +241,7 @@ impl Endpoint {
     #[doc(hidden)]
     pub fn clear_time_waits(&mut self) {
         self.time_waits.entries.clear();
-        self.time_waits.queue.clear();
+        self.time_waits.queue = BinaryHeap::new();
     }
 
     /// Entries in the TIME-WAIT table at `now`.
@@ -226,7 +276,7 @@ mod tests {
             rcv_nxt: SeqNum::new(1000),
             ts: recent.map(|r| TimestampState::new(granularity, 0, r, now)),
             config: Arc::new(config.clone()),
-            challenge_ack_limiter: ChallengeAckLimiter::default(),
+            challenge_ack_limiter: None,
             until: now + config.time_wait,
         }
     }
@@ -300,6 +350,31 @@ mod tests {
         assert!(table.contains(at(118), &tuple(1)));
         assert_eq!(table.len(at(119)), 0);
         assert!(table.queue.is_empty());
+    }
+
+    #[test]
+    fn stale_deadlines_are_dropped() {
+        let mut table = TimeWaits::new(LIMIT);
+        let v6 = |port| {
+            let host = IpAddr::V6(core::net::Ipv6Addr::LOCALHOST);
+            FourTuple { local: host, remote: host, ..tuple(port) }
+        };
+        for n in 1..=10 {
+            table.enter(at(0), tuple(n), entry(at(0), &Config::default(), None));
+            table.enter(at(0), v6(n), entry(at(0), &Config::default(), None));
+        }
+        let fin = segment(Flags::FIN | Flags::ACK, 999);
+        for ms in 1..1000 {
+            let now = Instant::ZERO + Duration::from_ms(ms);
+            assert!(table.reply_to(now, &tuple(1), &fin).is_some());
+            table.remove(&v6(2));
+            table.enter(now, v6(2), entry(now, &Config::default(), None));
+            assert!(table.queue.len() <= 2 * table.entries.len() + STALE_DEADLINES);
+        }
+        // Both restarted at 999 ms.
+        assert_eq!(table.len(at(60)), 2);
+        assert!(table.contains(at(60), &tuple(1)) && table.contains(at(60), &v6(2)));
+        assert_eq!((table.len(at(61)), table.queue.len()), (0, 0));
     }
 
     #[test]

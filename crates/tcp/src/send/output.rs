@@ -434,6 +434,7 @@ impl Connection {
         if self.snd.board.is_empty() {
             // A new flight: the delivery rate is measured from its first segment.
             self.snd.delivered_at = now;
+            self.snd.prepare_recovery(&self.config);
         }
         if segments > 1 {
             self.note_burst(now, end, fin);

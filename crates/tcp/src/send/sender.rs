@@ -1,6 +1,7 @@
 //! Send state: SND.UNA, SND.NXT, the peer's window, data in flight and the send limit.
 
 use alloc::boxed::Box;
+use core::hint::cold_path;
 
 use lowtide_units::Instant;
 use lowtide_wire::{Segment, SeqNum};
@@ -91,7 +92,7 @@ pub(crate) struct Sender {
     /// One past the byte of an unanswered window probe.
     pub(super) window_probe_end: Option<u64>,
     pub(crate) board: Scoreboard,
-    /// Present if a switch requires it.
+    /// Present from the first data on, if a switch requires it.
     pub(crate) recovery_ext: Option<Box<RecoveryExt>>,
     pub(crate) episode: Episode,
     /// New data sent by limited transmit in this run of duplicate ACKs; not part of FlightSize.
@@ -127,7 +128,7 @@ impl Sender {
             board: Scoreboard::default(),
             episode: Episode::default(),
             eifel: Eifel::default(),
-            recovery_ext: RecoveryExt::from_config(config),
+            recovery_ext: None,
             limited_transmit_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
@@ -159,6 +160,16 @@ impl Sender {
         self.mss = mss;
         let most = Self::max_segments(config) as u64;
         self.buffer = config.send_buffer.as_u64().min(most.saturating_mul(u64::from(mss)));
+    }
+
+    /// Creates the state of loss recovery before data is in flight: an end that only receives
+    /// needs none.
+    #[inline]
+    pub(crate) fn prepare_recovery(&mut self, config: &Config) {
+        if self.recovery_ext.is_none() {
+            cold_path();
+            self.recovery_ext = RecoveryExt::from_config(config);
+        }
     }
 
     /// The reduction by PRR in progress.

@@ -9,7 +9,7 @@ pub(crate) fn kernel_stacks_run_the_scenario_and_report_counters() {
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
     for flow in &tables.flows {
-        assert_eq!((flow.cc_used.as_str(), flow.ack_used.as_str()), ("reno", "kernel"));
+        assert_eq!((&*flow.cc_used, &*flow.ack_used), ("reno", "kernel"));
         assert!(flow.ecn && flow.ecn_mode == "rfc3168", "{flow:?}");
         assert!(
             flow.tcp.data_segs_out.unwrap() * 1448 >= 300_000 && flow.tcp.bytes_retrans.is_some()

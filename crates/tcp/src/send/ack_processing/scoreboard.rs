@@ -82,6 +82,7 @@ impl Connection {
     #[inline(never)]
     pub(super) fn on_window_probe_acked(&mut self, now: Instant, ack: i64, end: u64) {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
+            self.snd.prepare_recovery(&self.config);
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
             self.snd.board.mark_ambiguous();
