@@ -77,7 +77,8 @@ const DROPPED_LEAVING: u64 = 6;
 const LINK_DOWN: u64 = 15;
 
 /// Fields in order of use. An arrival at the far end or at an empty queue touches the first cache
-/// line, an arrival at another queue the second too.
+/// line, an arrival at another queue the second too. Three lines spread the first ones over all
+/// sets of a cache; with two, the permutation of 1024 hosts took 4 % longer.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
@@ -96,6 +97,12 @@ pub(crate) struct Port {
     rules: Box<Rules>,
     /// State of special ports; usually none.
     special: Option<Box<Special>>,
+    /// The port number.
+    number: u32,
+    flags: Flags,
+    /// The last departure that the complete path has processed: when the line became free, for
+    /// markers that use it. Their ports take no other path.
+    idle_since: Instant,
 }
 
 /// Properties that require more than the fast path.
@@ -162,15 +169,9 @@ impl ForwardLimit {
     }
 }
 
-/// What only the complete path needs.
+/// The rules for packets on the complete path.
 #[derive(Clone, Debug)]
 struct Rules {
-    /// The port number.
-    number: u32,
-    flags: Flags,
-    /// The last departure that the complete path has processed: when the line became free, for
-    /// markers that use it. Their ports take no other path.
-    idle_since: Instant,
     aqm: Marker,
     buffer: Admission,
     /// Most lines lose nothing.
@@ -272,21 +273,17 @@ impl Port {
             fast_enqueue: false,
             largest_alone: 0,
             counters: FifoCounters::new(config.warmup),
-            rules: Box::new(Rules {
-                number: config.number as u32,
-                flags,
-                idle_since: Instant::ZERO,
-                aqm,
-                buffer,
-                loss,
-            }),
+            rules: Box::new(Rules { aqm, buffer, loss }),
             special: is_special.then(|| Box::new(special)),
+            number: config.number as u32,
+            flags,
+            idle_since: Instant::ZERO,
         }
     }
     /// Updates the conditions of the fast paths.
     fn select_paths(&mut self) {
-        let flags = self.rules.flags;
-        // The complete path keeps `Rules::idle_since`, so a port with slow admission takes no other.
+        let flags = self.flags;
+        // The complete path keeps `Port::idle_since`, so a port with slow admission takes no other.
         let fast = !flags.slow_admission && !flags.slow_departures;
         self.fast_arrival = fast && flags.simple_arrival && !flags.complete_arrivals;
         self.fast_enqueue = fast
@@ -298,12 +295,12 @@ impl Port {
     /// Returns true if an enqueue needs [`Special`] state or is traced.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
-        self.rules.flags.special || self.rules.flags.traced
+        self.flags.special || self.flags.traced
     }
     /// Returns true if an arrival at the far end needs no further processing.
     #[inline]
     pub(crate) fn has_simple_arrival(&self) -> bool {
-        self.rules.flags.simple_arrival
+        self.flags.simple_arrival
     }
     /// Returns true if it is special at most by its shared memory.
     pub(crate) fn is_only_shared(&self) -> bool {
@@ -312,28 +309,28 @@ impl Port {
     /// The statistics of its shared memory have started, so arrivals at the far end no longer touch
     /// it.
     pub(crate) fn on_pool_started(&mut self) {
-        self.rules.flags.simple_arrival = self.is_only_shared();
+        self.flags.simple_arrival = self.is_only_shared();
         self.select_paths();
     }
     /// Makes arrivals take the complete path.
     pub(crate) fn take_complete_arrivals(&mut self) {
-        self.rules.flags.complete_arrivals = true;
+        self.flags.complete_arrivals = true;
         self.select_paths();
     }
     /// Sets whether its packets are traced.
     pub(crate) fn set_traced(&mut self, traced: bool) {
-        self.rules.flags.traced = traced;
+        self.flags.traced = traced;
         self.select_paths();
     }
     /// Returns its number in the whole network.
     #[inline]
     pub(crate) fn number(&self) -> u32 {
-        self.rules.number
+        self.number
     }
     /// Returns true if the far end is in another shard.
     #[inline]
     pub(crate) fn is_cross_shard(&self) -> bool {
-        self.rules.flags.cross_shard
+        self.flags.cross_shard
     }
     /// Returns true if each departure is an event.
     pub(crate) fn is_event_port(&self) -> bool {
@@ -393,7 +390,7 @@ impl Port {
     /// Processes all departures up to and including `now`.
     #[inline]
     pub(crate) fn process_departures(&mut self, now: Instant, pool: &PacketPool) {
-        if self.rules.flags.slow_departures {
+        if self.flags.slow_departures {
             cold_path();
             return self.process_departures_slow(now, pool);
         }
@@ -406,7 +403,7 @@ impl Port {
     fn depart(&mut self, sending: &Descriptor) {
         self.counters.departure(sending.departure, self.fifo.in_system().packets);
         self.fifo.depart(sending);
-        self.rules.idle_since = sending.departure;
+        self.idle_since = sending.departure;
     }
     /// Processes departures before the statistics start, starts them if due, and runs a marker at
     /// dequeue.
@@ -428,8 +425,7 @@ impl Port {
         }
         self.counters.start(self.state(pool), self.occupancy(pool));
         self.largest_alone = 0;
-        self.rules.flags.slow_departures =
-            self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
+        self.flags.slow_departures = self.special.as_ref().is_some_and(|s| s.late_mark.is_some());
         self.select_paths();
     }
     /// Returns the queue at `now`, as the port counts it.
@@ -451,7 +447,7 @@ impl Port {
         shared: PoolView,
         pool: &PacketPool,
     ) -> EnqueueOutcome {
-        if self.rules.flags.slow_admission {
+        if self.flags.slow_admission {
             cold_path();
             if self.rules.loss.as_mut().is_some_and(Loss::drops_next) {
                 return self.lose(now, packet, pool);
@@ -460,7 +456,7 @@ impl Port {
         self.process_departures(now, pool);
         let in_system = self.fifo.in_system().packets;
         let found = self.occupancy(pool);
-        let forwards = !self.rules.flags.slow_admission
+        let forwards = !self.flags.slow_admission
             && shared.fits
             && self.constants.forward_limit.holds(self.fifo.in_system(), packet.size);
         let entered = if forwards {
@@ -505,7 +501,7 @@ impl Port {
             return EnqueueOutcome::Dropped(DropReason::BufferFull);
         }
         let busy_until = self.fifo.free_at(pool.descriptors());
-        let idle_since = busy_until.unwrap_or(self.rules.idle_since);
+        let idle_since = busy_until.unwrap_or(self.idle_since);
         let tx_start = now.max(idle_since);
         let arriving = EnqueueInfo { backlog: found, size, ecn: packet.ecn, tx_start, idle_since };
         let verdict = self.rules.aqm.on_enqueue(now, &arriving);
@@ -647,7 +643,7 @@ mod tests {
     /// At a thousand hosts the speed depends on the number of cache lines that a hop touches.
     #[test]
     fn a_packet_that_finds_none_touches_one_cache_line_of_a_port() {
-        assert_eq!((size_of::<Port>(), align_of::<Port>()), (128, 64));
+        assert_eq!((size_of::<Port>(), align_of::<Port>()), (192, 64));
         let end = std::mem::offset_of!(Port, counters) + FifoCounters::FOR_EMPTY_QUEUE;
         assert_eq!(end, 64);
     }

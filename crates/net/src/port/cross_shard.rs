@@ -23,7 +23,7 @@ impl Port {
     }
     /// Makes the port export its packets.
     pub(crate) fn set_cross_shard(&mut self) {
-        self.rules.flags.cross_shard = true;
+        self.flags.cross_shard = true;
         self.select_paths();
     }
     /// Takes the next packet that arrives before `until` for export, and whether it was marked at
