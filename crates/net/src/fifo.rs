@@ -1,8 +1,8 @@
 //! A FIFO queue: the packets of a port with one class.
 //!
-//! With constant rate and without overtaking, the departure of a packet is known at enqueue:
-//! that of the packet before it, or now, plus its serialisation time. So a port needs no event for the end of a
-//! transmission: it processes past departures when its next event happens.
+//! With constant rate and without overtaking, the departure of a packet is known at enqueue: that
+//! of the packet before it, or now, plus its serialisation time. So a port needs no event for the
+//! end of a transmission: it processes past departures when its next event happens.
 
 mod link_failure;
 

@@ -604,8 +604,8 @@ impl Port {
     pub(crate) const fn prefetch(&self) -> u64 {
         self.digest.value()
     }
-    /// Reads a word of the second cache line, of the histogram and of the packet in service, which an
-    /// enqueue at a queue that is not empty touches.
+    /// Reads a word of the second cache line, of the histogram and of the packet in service, all of
+    /// which an enqueue at a queue that is not empty touches.
     #[inline]
     pub(crate) fn prefetch_queue(&self, pool: &PacketPool) -> u64 {
         let word = |id| pool.get(id).map_or(0, |packet| packet.identity);

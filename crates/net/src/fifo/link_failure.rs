@@ -15,9 +15,9 @@ pub(crate) struct LostPackets {
 }
 
 impl Fifo {
-    /// Removes all packets that have not left the line by `now`: packets in flight, the one on the
-    /// line and all behind it, in this order. Departures up to `now` must have been processed. `delay` is that of the
-    /// line.
+    /// Removes all packets that have not left the line by `now`: packets in flight, the one in
+    /// service and all behind it, in this order. Departures up to `now` must have been processed.
+    /// `delay` is that of the line.
     ///
     /// The line finishes the transmission in progress, and each packet on it or in flight keeps its
     /// events, so later packets cannot arrive earlier.

@@ -1,4 +1,4 @@
-//! What ports of one kind share.
+//! Constants that ports of one kind share.
 
 use std::collections::HashSet;
 use std::sync::Arc;

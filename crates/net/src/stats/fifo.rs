@@ -206,7 +206,8 @@ impl FifoCounters {
         self.bins.get((in_system as usize).wrapping_sub(2)).map_or(0, |bin| bin.ps)
     }
     /// Returns the statistics up to [`Self::finish`] without name and line; lengths include the
-    /// packet in service if `with_in_service`. Without that call, counters refer to different instants.
+    /// packet in service if `with_in_service`. Without that call, counters refer to different
+    /// instants.
     pub(crate) fn report(&self, state: FifoState, with_in_service: bool) -> Queue {
         let Rare { rejections, counting, warmup, before, admitted_before, removed, .. } =
             *self.rare;
