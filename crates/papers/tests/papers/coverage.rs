@@ -68,7 +68,9 @@ impl<'a> Place<'a> {
     fn is_test(self) -> bool {
         match self {
             Self::File(_, Some(_)) => true,
-            Self::File(path, None) => path.ends_with(".pkt") || path.contains("/tests/"),
+            Self::File(path, None) => {
+                Path::new(path).extension().is_some_and(|e| e == "pkt") || path.contains("/tests/")
+            }
             Self::Claim(..) | Self::Name(_) => false,
         }
     }
