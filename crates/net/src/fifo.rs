@@ -1,8 +1,8 @@
-//! A FIFO queue: the packets of a port with one class.
+//! A FIFO queue: packets with known departures, from enqueue to the far end of the line.
 //!
 //! With constant rate and without overtaking, the departure of a packet is known at enqueue: that
-//! of the packet before it, or now, plus its serialisation time. So a port needs no event for the
-//! end of a transmission: it processes past departures when its next event happens.
+//! of the packet before it, or now if later, plus its serialisation time. So a port needs no event
+//! for the end of a transmission: it processes past departures when its next event happens.
 
 mod link_failure;
 
@@ -12,7 +12,7 @@ pub(crate) use self::link_failure::LostPackets;
 
 use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 
-/// A queue length in both units.
+/// A queue length in packets and IP bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// Packets.
@@ -33,13 +33,13 @@ pub struct Occupancy {
 pub(crate) struct Fifo {
     /// The next packet to arrive at the far end.
     head: PacketId,
-    /// The packet in service.
+    /// The packet in service: the first one whose departure has not been processed.
     in_service: PacketId,
-    /// The last packet; valid unless both cursors are at the end.
+    /// The last packet; valid unless both cursors are [`PacketId::NONE`].
     tail: PacketId,
-    /// Packets that have not departed.
+    /// Packets whose departure has not been processed.
     packets: u32,
-    /// IP bytes that have not departed.
+    /// Their IP bytes.
     bytes: u64,
 }
 
@@ -102,7 +102,8 @@ impl Fifo {
         let busy = self.in_service != PacketId::NONE;
         if busy { descriptors.get(self.tail.index()).map(|last| last.departure) } else { None }
     }
-    /// Enqueues a packet. Returns true if it is the only one between here and the far end.
+    /// Enqueues a packet. Returns true if it is now the next to
+    /// arrive, so that its arrival must be scheduled.
     pub(crate) fn push(
         &mut self,
         id: PacketId,

@@ -1,9 +1,10 @@
 //! Ratios that a paper reports as effects, such as "1.2 times faster".
 //!
 //! Contract: the effect of a ratio r is r - 1, or 1 - 1/r below one, so that exchanging the two
-//! values only changes its sign. A claim with `effect = true` is reproduced if the whole interval
+//! values only changes the sign of the effect (not of the band of a ratio, which decides for ratios
+//! above 2 and below 0.6). A claim with `effect = true` is reproduced if the whole interval
 //! is within 50 % of the reported effect, and therefore on its side of one, and also in the band
-//! of a ratio: above 2 the band of the effect is the wider of the two, and it widens no claim.
+//! of a ratio, so that the rule widens no claim.
 
 use super::{Claim, ClaimKind};
 
@@ -26,7 +27,7 @@ pub(super) fn effect_band(reported: f64, band: [f64; 2]) -> [f64; 2] {
     [ratio(reported - width).max(band[0]), ratio(reported + width).min(band[1])]
 }
 
-/// Returns the error of the mark `effect` of a claim.
+/// Returns why `effect` of a claim is wrong, if it is.
 pub(super) fn inconsistency(claim: &Claim) -> Option<&'static str> {
     let reported = claim.reported.unwrap_or_default();
     let [low, high] = claim.ratio_band();
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanging_the_values_changes_nothing() {
+    fn exchanging_the_values_inverts_the_band_of_the_effect() {
         for reported in [0.7, 0.9, 0.97, 1.05, 1.3] {
             let all = [f64::NEG_INFINITY, f64::INFINITY];
             let [low, high] = effect_band(reported, all);

@@ -7,15 +7,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Texts that a thread remembers. All names of a run with 8192 hosts fit.
+/// Number of texts that a thread remembers. All names of a run with 8192 hosts fit.
 const REMEMBERED: usize = 1 << 14;
 
 thread_local! {
     static KNOWN: RefCell<BTreeSet<SharedText>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// A text in one pointer. Equal texts of a thread share their memory, so a row of a million rows
-/// does not pay for the name of its host.
+/// A text in one pointer. Recent equal texts of a thread share their memory, so each of a million
+/// rows has a pointer and not a copy of the name of its host.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedText(Arc<Box<str>>);
 

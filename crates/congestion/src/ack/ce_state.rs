@@ -6,10 +6,11 @@ use super::{AckAction, AckSetup, DelayedAck, RxSample};
 
 const RULES: &[&str] = &["split", "old-echo", "new-echo", "when-waiting"];
 
-/// Rule for acknowledging a change of the CE state. `split`: the old echo for waiting segments,
-/// then the new one, both at once. `old-echo`: the first of these; the segment that changed the
-/// state is delayed as usual. `new-echo`: one immediate ACK with the new echo. `when-waiting`: that
-/// only if an ACK is pending, else the usual delay.
+/// Rule for acknowledging a change of the CE state. `split`: with an ACK pending, two ACKs at once,
+/// the old echo for the waiting segments, then the new one; else one with the new echo. `old-echo`:
+/// with an ACK pending, one with the old echo, and the segment that changed the state is the first
+/// of the next m; else the usual delay. `new-echo`: always one immediate ACK with the new echo.
+/// `when-waiting`: as `new-echo` with an ACK pending, else the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
     kind: ValueKind::Choice(RULES),
@@ -51,14 +52,15 @@ impl CeState {
     /// Updates the state from a segment; true if it changes.
     ///
     /// A segment that is not ECN-capable (a retransmission if only new data carries ECT) says
-    /// nothing about the queue and leaves the state unchanged. So does a duplicate.
+    /// nothing about the queue and leaves the state unchanged. A duplicate leaves it unchanged too
+    /// (RFC 3168 §6.1.5).
     pub fn update(&mut self, rx: &RxSample) -> bool {
         let flips = self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce;
         self.ce ^= flips;
         flips
     }
 
-    /// The acknowledgement of a change.
+    /// The acknowledgement of a change, after [`Self::update`] returned true.
     pub fn action(&mut self, rx: &RxSample) -> AckAction {
         match self.rule {
             FlipRule::Split if rx.ack_pending => {

@@ -44,13 +44,14 @@ impl From<&Info> for SenderSummary {
 }
 
 impl SenderSummary {
-    /// Returns the counters of the connection and of its control.
+    /// Returns the counters of the connection, and how well its control detected delayed ACKs.
     pub(crate) fn counters(&self) -> (Counters, DelackDetection) {
         self.counters.expand()
     }
 }
 
-/// The counters of a sender. Most senders of short flows have counted only segments and marks.
+/// The counters of a sender. Most senders of short flows have counted only segments, marks and
+/// reductions.
 #[derive(Clone, Debug)]
 enum SenderCounters {
     Common { data_segs_out: u64, delivered_ce_bytes: u64, marks: u32, reductions: u32 },
@@ -59,6 +60,7 @@ enum SenderCounters {
 
 impl SenderCounters {
     fn new(counters: &Counters, detection: DelackDetection) -> Self {
+        // A counter that does not fit makes the comparison below choose `All`.
         let common = Self::Common {
             data_segs_out: counters.data_segs_out,
             delivered_ce_bytes: counters.delivered_ce_bytes,

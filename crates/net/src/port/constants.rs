@@ -1,4 +1,4 @@
-//! Constants that ports of one kind share.
+//! Constants that ports with equal lines and limits share.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,10 +16,11 @@ pub(crate) struct PortConstants {
     /// Propagation delay.
     pub(super) delay: Duration,
     pub(super) forward_limit: ForwardLimit,
+    /// See [`crate::PortSpec::count_in_service`].
     pub(super) count_in_service: bool,
 }
 
-/// The constants of all ports of a network, each once.
+/// The constants of all ports of a network or shard, each once.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConstants(HashSet<Arc<PortConstants>>);
 

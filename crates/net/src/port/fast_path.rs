@@ -32,9 +32,9 @@ impl Port {
         self.fifo.arrive(arrived);
         true
     }
-    /// Enqueues packet `id`. Its arrival time at the far end follows from the departure by
-    /// `arrival`. Returns `None` if the port needs the complete path ([`Port::enqueue`]); it is
-    /// then unchanged but for departures up to `now`.
+    /// Enqueues packet `id`. `delay_arrival` returns its arrival time at the far end, given the one
+    /// without host jitter. Returns `None` if the port needs the complete path ([`Port::enqueue`]);
+    /// it is then unchanged but for departures up to `now`.
     #[expect(clippy::inline_always, reason = "every hop, and two callers")]
     #[inline(always)]
     pub(crate) fn enqueue_fast(
@@ -42,7 +42,7 @@ impl Port {
         now: Instant,
         id: PacketId,
         descriptors: &mut [Descriptor],
-        arrival: impl FnOnce(FarEnd, Instant) -> Instant,
+        delay_arrival: impl FnOnce(FarEnd, Instant) -> Instant,
     ) -> Option<Enqueued> {
         if !self.fast_enqueue {
             return None;
@@ -75,7 +75,7 @@ impl Port {
         }
         self.counters.admit(size);
         let departure = start + constants.line.fast_serialization(size);
-        let arrival = arrival(self.far_end.node(), departure + constants.delay);
+        let arrival = delay_arrival(self.far_end.node(), departure + constants.delay);
         let first = self.fifo.push_in(id, departure, arrival, descriptors);
         Some(Enqueued { departure, event: first.then_some(arrival) })
     }

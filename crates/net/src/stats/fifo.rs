@@ -22,7 +22,7 @@ struct Admitted {
     bytes: u64,
 }
 
-/// Packets that have departed and the time that their transmission has taken.
+/// Packets that have departed, and the time for which the line was busy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Departed {
     packets: u64,
@@ -38,7 +38,7 @@ pub(crate) struct FifoState {
     /// The time when the line becomes free.
     pub(crate) free_at: Instant,
     pub(crate) line: Line,
-    /// IP bytes of the largest packet that found none, if the port keeps it.
+    /// IP bytes of the largest packet that found the port empty, if the port keeps it.
     pub(crate) largest_alone: u64,
 }
 
@@ -49,7 +49,8 @@ pub(crate) struct FifoCounters {
     admitted: Admitted,
     // Packets that find an empty queue do not touch the following.
     max_bytes: u64,
-    /// Time up to which the bins are integrated.
+    /// Time up to which the bins are integrated; stale while fewer than two packets are in the
+    /// system.
     since: Instant,
     /// Packets that found one in the system.
     arrivals_at_one: u64,
@@ -105,7 +106,7 @@ impl FifoCounters {
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.bins) + size_of::<Rare>()
     }
-    /// Returns true after the warm-up.
+    /// Returns true once the statistics have started.
     pub(crate) fn counting(&self) -> bool {
         self.rare.counting
     }
@@ -171,8 +172,8 @@ impl FifoCounters {
         self.admitted.packets += 1;
         self.admitted.bytes += u64::from(size);
     }
-    /// Counts the serialisation time of an admitted packet, on a line without
-    /// [`Line::fast_serialization_of_all`].
+    /// Counts the serialisation time of an admitted packet, on a line for which
+    /// [`Line::fast_serialization_of_all`] returns `None`.
     pub(crate) fn add_serialization(&mut self, serialization: Duration) {
         self.rare.serialization_ps += serialization.as_ps();
     }

@@ -83,7 +83,11 @@ fn run(name: &'static str) -> SenderRun {
     assert_eq!(flow["ecn"], "rfc3168", "{name}");
     let bytes = |d: &&Value| d["bytes"].as_u64();
     let direction = flow["directions"].as_array().unwrap().iter().max_by_key(bytes).unwrap();
-    assert_eq!(direction["feedback"]["kind"], "rfc3168", "{name}: {}", direction["feedback"]);
+    // A receiver that acknowledges each segment, as Linux does in its quick-ACK mode, does not show
+    // which feedback it has.
+    let feedback = &direction["feedback"];
+    let kind = feedback["kind"].as_str().unwrap();
+    assert!(["rfc3168", "undecided"].contains(&kind), "{name}: {feedback}");
     let count = |value: &Value| value.as_u64().unwrap();
     let marks = |key: &str| count(&direction["marks"][key]);
     let nanoseconds = count(&direction["end_ns"]) - count(&direction["start_ns"]);
