@@ -103,7 +103,8 @@ pub(crate) struct Port {
     number: u32,
     flags: Flags,
     /// The last departure that the complete path has processed: when the line became free, for
-    /// markers that use it. Their ports take no other path; it is stale at others.
+    /// markers that use it. Their ports take no other path; it is stale at others. After
+    /// [`Port::leave_pool`] the time when the line becomes free.
     idle_since: Instant,
 }
 
@@ -381,10 +382,14 @@ impl Port {
     fn state(&self, pool: &PacketPool) -> FifoState {
         FifoState {
             in_system: self.fifo.in_system(),
-            free_at: self.fifo.free_at(pool.descriptors()).unwrap_or(Instant::ZERO),
+            free_at: self.fifo.free_at(pool.descriptors()).unwrap_or(self.idle_since),
             line: *self.line(),
             largest_alone: u64::from(self.largest_alone),
         }
+    }
+    /// Keeps for [`Port::stats`] when the line becomes free: the pool with its packets will be gone.
+    pub(crate) fn leave_pool(&mut self, pool: &PacketPool) {
+        self.idle_since = self.state(pool).free_at;
     }
     fn occupancy(&self, pool: &PacketPool) -> Occupancy {
         self.fifo.occupancy(self.constants.count_in_service, pool)

@@ -138,9 +138,10 @@ impl Network {
         for (shard, number) in shards.zip(0..) {
             let Some(known) = shard.shard.take() else { continue };
             let owns = |switch: u32| partition.shard_of(NodeId::Switch(switch)) == number;
-            for (port, inlet) in mem::take(&mut shard.ports).into_iter().zip(known.inlets) {
+            for (mut port, inlet) in mem::take(&mut shard.ports).into_iter().zip(known.inlets) {
                 let number = port.number() as usize;
                 if !inlet {
+                    port.leave_pool(&shard.pool);
                     ports[number] = Some(port);
                 }
             }
