@@ -387,7 +387,7 @@ impl Port {
             largest_alone: u64::from(self.largest_alone),
         }
     }
-    /// Keeps when the line becomes free, for [`Port::stats`]: the pool with its packets will be gone.
+    /// Keeps when the line becomes free, for [`Port::stats`]: the pool of its packets is left.
     pub(crate) fn leave_pool(&mut self, pool: &PacketPool) {
         self.idle_since = self.state(pool).free_at;
     }
