@@ -18,12 +18,12 @@ LT_RULE lt_u32 lt_tdctcp_increase(lt_u32 mss, lt_u32 alpha)
 LT_RULE _Bool lt_tdctcp_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 			    const struct lt_ack *ack)
 {
+	lt_observe(d, p, ack);
+	/* The ACK that the timer released belongs to the window before the reset (section IV-B). */
 	if (ack->delack_timeout) {
 		d->alpha = 0;
 		d->restart = 1;
-	}
-	lt_observe(d, p, ack);
-	if (ack->ece && ack->may_reduce) {
+	} else if (ack->ece && ack->may_reduce) {
 		lt_dctcp_cut(d);
 		return 1;
 	}
