@@ -69,6 +69,17 @@ fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Experiment> {
     })
 }
 
+/// Folders of the papers with a list of open settings.
+pub fn papers_with_open_settings() -> Vec<&'static str> {
+    let papers = PAPERS.dirs().filter_map(|dir| dir.path().to_str());
+    papers.filter(|paper| paper_file(paper, "open.toml").is_some()).collect()
+}
+
+/// The text of a file beside the experiments of a paper, if it exists.
+pub(super) fn paper_file(paper: &str, name: &str) -> Option<&'static str> {
+    PAPERS.get_file(format!("{paper}/{name}"))?.contents_utf8()
+}
+
 /// Loads a user's experiment: the scenario at `path`, with its file of claims beside it. Its paper
 /// is the folder.
 ///

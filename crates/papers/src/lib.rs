@@ -13,6 +13,7 @@ mod effect;
 mod error;
 mod expected;
 mod figure;
+pub mod infer;
 mod judge;
 mod markdown;
 mod measure;
@@ -32,7 +33,9 @@ mod vary;
 mod verdict;
 mod windows;
 
-pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
+pub use catalogue::{
+    Experiment, experiments, find_experiments, load_experiment, papers_with_open_settings,
+};
 pub use citation::{
     Reference, ReferenceKind, Tool, bibtex, cff, plain_text, reference_of_paper, references,
     references_named_in,

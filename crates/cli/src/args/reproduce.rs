@@ -41,4 +41,26 @@ pub(crate) struct ReproduceArgs {
     /// Discard finished runs instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+    #[command(flatten)]
+    pub(crate) infer: InferArgs,
+}
+
+/// Options of `--infer`.
+#[derive(Debug, Args)]
+pub(crate) struct InferArgs {
+    /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
+    /// claims, and test them on the claims held back; takes papers, not experiments
+    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh"])]
+    pub(crate) enabled: bool,
+    /// Settings drawn from the prior; as many are proposed in four rounds
+    #[arg(long, value_name = "N", requires = "enabled")]
+    #[arg(value_parser = clap::value_parser!(u32).range(8..=4096))]
+    pub(crate) draws: Option<u32>,
+    /// Number of this process, from 0, of several that share the output directory
+    #[arg(long, value_name = "I", requires = "enabled", requires = "of")]
+    pub(crate) index: Option<u32>,
+    /// Number of processes that share the output directory; each finds the same result
+    #[arg(long, value_name = "N", requires = "enabled", requires = "index")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) of: Option<u32>,
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::{ReproduceArgs, ThreadCount};
 use crate::catalogue::nearest_names;
+use crate::cmd::infer;
 use crate::cmd::run::{PlanRunner, command, processors};
 use crate::error::CommandError;
 use crate::output::Output;
@@ -38,6 +39,9 @@ struct Job {
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
+    if args.infer.enabled {
+        return infer::run(args, out);
+    }
     let mode = ReproduceMode { quick: args.quick, seeds: args.seeds };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.

@@ -6,3 +6,4 @@ mod claims;
 mod common;
 mod coverage;
 mod scorecard;
+mod split;

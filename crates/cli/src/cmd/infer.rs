@@ -1,0 +1,139 @@
+//! `lowtide papers reproduce PAPER --infer`: the settings that a paper leaves open.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use lowtide_papers::PaperError;
+use lowtide_papers::infer::{
+    InferenceOptions, InferenceResult, InferenceSize, InferenceSubject, ScoredSettings, infer,
+    score_text, side_name,
+};
+
+use crate::args::{InferArgs, ReproduceArgs};
+use crate::cmd::run::{command, processors};
+use crate::error::CommandError;
+use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::machine;
+use crate::output::Output;
+use crate::progress::ProgressReporter;
+
+/// Infers the open settings of the papers that `args` names; of all that have some, without names.
+pub(crate) fn run(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
+    let size = args.infer.size();
+    let known = lowtide_papers::papers_with_open_settings();
+    let unknown = args.rows.iter().find(|row| !known.contains(&row.as_str()) && *row != "all");
+    if let Some(unknown) = unknown {
+        let help = format!("`--infer` takes papers: {}", known.join(", "));
+        return Err(CommandError::Usage(format!("`{unknown}` is not a paper"), Some(help)));
+    }
+    let all = args.rows.is_empty() || args.rows.iter().any(|row| row == "all");
+    let named: Vec<&str> = if all { known } else { args.rows.iter().map(String::as_str).collect() };
+    // Everything is checked before anything runs.
+    let subjects = named.into_iter().map(InferenceSubject::new);
+    let subjects: Vec<InferenceSubject> =
+        subjects.collect::<Result<_, PaperError>>().map_err(CommandError::from)?;
+    watch_for_interrupt()?;
+    let mut results = Vec::new();
+    for subject in &subjects {
+        let result = one(args, subject, size, out)?;
+        if !out.json {
+            show(&result, out)?;
+        }
+        results.push(result);
+    }
+    if out.json { out.json(&results) } else { Ok(()) }
+}
+
+fn one(
+    args: &ReproduceArgs,
+    subject: &InferenceSubject,
+    size: InferenceSize,
+    out: Output,
+) -> Result<InferenceResult, CommandError> {
+    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("inference"));
+    let dir = root.join(&subject.paper);
+    let (fitted, held_back) = subject.claim_counts();
+    out.note(&format!(
+        "{}: {} open parameters, {fitted} fitted claims, {held_back} held back, {} not measured; \
+         up to {} evaluations of {} million packet-hops",
+        subject.paper,
+        subject.open.parameters.len(),
+        subject.unmeasured.len(),
+        size.evaluations(),
+        subject.hops().map_err(CommandError::from)? / 1_000_000,
+    ));
+    #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
+    let start = Instant::now();
+    let limits = args.memory.limits();
+    let bar = ProgressReporter::new(out, 1, &subject.paper);
+    let options = InferenceOptions {
+        dir: dir.clone(),
+        jobs: args.jobs.map_or_else(processors, |n| n as usize),
+        part: args.infer.part(),
+        stop: &STOP,
+        clock: &|| -> Duration { start.elapsed() },
+        limits,
+        worker: &machine::worker(),
+        progress: &|phase, done, total| bar.phase(phase, done, total),
+    };
+    let result = infer(subject, size, &command(), &options);
+    bar.clear();
+    let (result, page) = result.map_err(CommandError::from)?;
+    if !out.json {
+        out.text(&format!("{}\n  {}", subject.paper, page.display()))?;
+    }
+    Ok(result)
+}
+
+fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
+    let parameters = result.parameters.iter().map(|p| {
+        let consistent: Vec<&str> = p.consistent.iter().map(|(v, _)| v.as_str()).collect();
+        let index = p.sensitivity.map_or_else(String::new, |s| format!("{:.2}", s.index.max(0.0)));
+        vec![p.name.clone(), p.inferred.clone(), consistent.join(", "), p.values.clone(), index]
+    });
+    out.table(
+        &["parameter", "inferred", "consistent", "prior", "influence"],
+        &[4],
+        &parameters.collect::<Vec<_>>(),
+    )?;
+    let of = |of, one: &lowtide_papers::infer::InferenceScore| {
+        let same = |s: &&lowtide_papers::infer::InferenceScore| {
+            s.of == of && s.side == one.side && s.kind == one.kind
+        };
+        result.scores.iter().find(same).map_or_else(String::new, score_text)
+    };
+    let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
+    let rows = words.map(|s| {
+        vec![
+            side_name(s.side).to_owned(),
+            s.kind_name().to_owned(),
+            s.claims.to_string(),
+            of(ScoredSettings::Words, s),
+            of(ScoredSettings::Inferred, s),
+            of(ScoredSettings::Finalists, s),
+            of(ScoredSettings::Draws, s),
+        ]
+    });
+    out.table(
+        &["claims", "kind", "number", "words alone", "inferred", "finalists", "draws"],
+        &[2],
+        &rows.collect::<Vec<_>>(),
+    )?;
+    out.text(&format!(
+        "{} claims hold under no setting, {} pairs under none together",
+        result.never.len(),
+        result.contradictions.len()
+    ))
+}
+
+impl InferArgs {
+    fn size(&self) -> InferenceSize {
+        let draws = self.draws.map_or(InferenceSize::default().draws, |n| n as usize);
+        InferenceSize { draws, ..InferenceSize::default() }
+    }
+
+    /// Number of this process, and of all.
+    fn part(&self) -> (usize, usize) {
+        (self.index.unwrap_or(0) as usize, self.of.unwrap_or(1) as usize)
+    }
+}

@@ -1,0 +1,238 @@
+//! The page of an inference: what the paper leaves open, what was inferred, what then holds that
+//! was not used, and what cannot hold.
+
+use lowtide_charts::page::{figure, fill};
+use lowtide_charts::{Chart, ColorScale, FigureFiles, HeatGrid, HeatMap, number};
+use minijinja::context;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::result::{
+    ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
+    SettingVerdict,
+};
+use super::split::ClaimSide;
+use crate::error::PaperError;
+use crate::{ClaimKind, ClaimVerdict, reference_of_paper};
+
+/// Columns of the figure for the settings by loss.
+const GROUPS: usize = 8;
+
+/// Contradictions on the page.
+const PAIRS: usize = 20;
+
+#[derive(Serialize)]
+struct ClaimRow<'a> {
+    name: &'a str,
+    says: &'a str,
+    source: &'a str,
+    kind: &'static str,
+    paper: String,
+    words: String,
+    words_verdict: &'static str,
+    inferred: String,
+    inferred_verdict: &'static str,
+    draws: String,
+    consistent: String,
+    varied: bool,
+}
+
+#[derive(Serialize)]
+struct ParameterRow<'a> {
+    #[serde(flatten)]
+    of: &'a InferredParameter,
+    /// Values of the consistent settings.
+    spread: String,
+    index: String,
+    p: String,
+}
+
+#[derive(Serialize)]
+struct ScoreRow {
+    side: &'static str,
+    kind: &'static str,
+    claims: usize,
+    /// Words alone, inferred setting, finalists, draws.
+    cells: [String; 4],
+}
+
+/// The page.
+pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, PaperError> {
+    let side = |side| result.claims.iter().filter(move |c| c.side == side);
+    let rows = |of| -> Vec<ClaimRow<'_>> { side(of).map(claim_row).collect() };
+    let title = reference_of_paper(&result.paper).map(|r| r.title.clone());
+    let parameters: Vec<ParameterRow<'_>> = result.parameters.iter().map(parameter_row).collect();
+    let never: Vec<&ClaimOutcome> =
+        result.claims.iter().filter(|c| result.never.contains(&c.id)).collect();
+    let drawn = FigureFiles::of_chart(&Chart::Grids(map(result)))?;
+    let page = context! {
+        paper => result.paper.as_str(),
+        title => title.unwrap_or_default(),
+        settings => Serde(result.settings),
+        parameters => Serde(parameters),
+        figure => figure(&drawn, None),
+        scores => Serde(score_rows(result)),
+        held_back => Serde(rows(ClaimSide::HeldBack)),
+        fitted => Serde(rows(ClaimSide::Fitted)),
+        varied => side(ClaimSide::HeldBack).filter(|c| c.varied).count(),
+        never => Serde(never.into_iter().map(claim_row).collect::<Vec<_>>()),
+        contradictions => Serde(&result.contradictions[..result.contradictions.len().min(PAIRS)]),
+        more_contradictions => result.contradictions.len().saturating_sub(PAIRS),
+        unmeasured => Serde(&result.unmeasured),
+        command,
+        version => result.version.as_str(),
+        program => result.program.as_str(),
+    };
+    Ok(fill(include_str!("inference.html"), &page)?)
+}
+
+fn parameter_row(of: &InferredParameter) -> ParameterRow<'_> {
+    let values = of.consistent.iter();
+    // A range has its two ends, choices have their counts.
+    let is_range = of.consistent.len() == 2 && of.values.contains(" to ");
+    let consistent: Vec<String> = if is_range {
+        values.map(|(value, _)| value.clone()).collect()
+    } else {
+        values.map(|(value, count)| format!("{value} ({count})")).collect()
+    };
+    let spread = consistent.join(if is_range { " to " } else { ", " });
+    let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
+        (format!("{:.2}", s.index.max(0.0)), format!("{:.3}", s.p))
+    });
+    ParameterRow { of, spread, index, p }
+}
+
+fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
+    let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
+    let row = |one: &InferenceScore| {
+        let cell = |of| {
+            let same = |s: &&InferenceScore| s.of == of && s.side == one.side && s.kind == one.kind;
+            result.scores.iter().find(same).map_or_else(String::new, score_text)
+        };
+        let groups = [
+            ScoredSettings::Words,
+            ScoredSettings::Inferred,
+            ScoredSettings::Finalists,
+            ScoredSettings::Draws,
+        ];
+        ScoreRow {
+            side: side_name(one.side),
+            kind: one.kind_name(),
+            claims: one.claims,
+            cells: groups.map(cell),
+        }
+    };
+    words.map(row).collect()
+}
+
+/// As text: `12 (57 %)`, with the range of several settings.
+pub fn score_text(score: &InferenceScore) -> String {
+    let [mean, least, most] = score.reproduced;
+    let percent = 100.0 * mean / score.claims.max(1) as f64;
+    let range = if most > least { format!(", {least:.0} to {most:.0}") } else { String::new() };
+    let undecided = match score.undecided {
+        n if n > 0.0 => format!("; {} undecided", number((n * 10.0).round() / 10.0)),
+        _ => String::new(),
+    };
+    format!("{} ({percent:.0} %{range}{undecided})", number((mean * 10.0).round() / 10.0))
+}
+
+impl InferenceScore {
+    /// Name of the kind of the claims.
+    pub fn kind_name(&self) -> &'static str {
+        self.kind.map_or("all", kind_name)
+    }
+}
+
+/// Name of a side.
+pub const fn side_name(side: ClaimSide) -> &'static str {
+    match side {
+        ClaimSide::Fitted => "fitted",
+        ClaimSide::HeldBack => "held back",
+    }
+}
+
+const fn kind_name(kind: ClaimKind) -> &'static str {
+    match kind {
+        ClaimKind::Ordering => "ordering",
+        ClaimKind::Ratio => "ratio",
+        ClaimKind::Simulation => "simulation",
+        ClaimKind::Testbed => "testbed",
+        ClaimKind::Rate => "rate",
+        ClaimKind::Difference => "difference",
+    }
+}
+
+fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
+    let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
+    let value = |v: &SettingVerdict| match (v.measured, v.ci95) {
+        (None, _) => "\u{2013}".to_owned(),
+        (Some(m), None) => format!("{}{unit}", number(m)),
+        (Some(m), Some([a, b])) => format!("{}{unit} ({} to {})", number(m), number(a), number(b)),
+    };
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    ClaimRow {
+        name: &claim.id,
+        says: &claim.says,
+        source: &claim.source,
+        kind: kind_name(claim.kind),
+        paper: claim
+            .reported
+            .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
+        words: value(&claim.words),
+        words_verdict: claim.words.verdict.name(),
+        inferred: value(&claim.inferred),
+        inferred_verdict: claim.inferred.verdict.name(),
+        draws: percent(claim.in_band_of_draws),
+        consistent: percent(claim.in_band_of_consistent),
+        varied: claim.varied,
+    }
+}
+
+/// Claims by groups of settings: the share of settings in which a claim is in its band.
+fn map(result: &InferenceResult) -> HeatMap {
+    let screened = &result.screened;
+    let size = screened.len().div_ceil(GROUPS).max(1);
+    let groups: Vec<_> = screened.chunks(size).collect();
+    let mut columns = vec!["words".to_owned(), "inferred".to_owned()];
+    columns.extend((1..=groups.len()).map(|i| i.to_string()));
+    let mut order: Vec<usize> = (0..result.claims.len()).collect();
+    let holds = |i: usize| {
+        let held = screened.iter().filter(|s| s.in_band.as_bytes().get(i) == Some(&b'1')).count();
+        std::cmp::Reverse(held)
+    };
+    order.sort_by_key(|i| (std::cmp::Reverse(result.claims[*i].side), holds(*i)));
+    let mut rows = Vec::new();
+    let mut cells = Vec::new();
+    for i in order {
+        let claim = &result.claims[i];
+        let mark = if claim.side == ClaimSide::HeldBack { " (held back)" } else { "" };
+        rows.push(format!("{}{mark}", claim.id));
+        for verdict in [claim.words.verdict, claim.inferred.verdict] {
+            cells.push(Some(match verdict {
+                ClaimVerdict::Reproduced => 1.0,
+                ClaimVerdict::Undecided => 0.5,
+                ClaimVerdict::Direction | ClaimVerdict::NotReproduced => 0.0,
+            }));
+        }
+        for group in &groups {
+            let held = group.iter().filter(|s| s.in_band.as_bytes().get(i) == Some(&b'1')).count();
+            cells.push(Some(held as f64 / group.len().max(1) as f64));
+        }
+    }
+    let intervals = vec![None; cells.len()];
+    HeatMap {
+        id: format!("{}-claims-by-settings", result.paper),
+        title: "Share of settings in which a claim is in its band".to_owned(),
+        caption: format!(
+            "Words: the paper's words alone; inferred: the inferred setting (1 reproduced, 0.5 \
+             undecided, 0 not). 1 to {}: all {} settings with one seed, by loss of the fitted \
+             claims, the least first. Claims held back are marked and come first.",
+            groups.len(),
+            screened.len()
+        ),
+        axes: ["claim".to_owned(), "settings".to_owned()],
+        scale: ColorScale::Sequential { low: 0.0, high: 1.0, warm: false },
+        grids: vec![HeatGrid { title: String::new(), rows, columns, cells, intervals }],
+    }
+}

@@ -1,0 +1,407 @@
+//! Result of an inference: consistent settings, influence of each parameter, scores on fitted and
+//! held-back claims, contradictions.
+
+use lowtide_lab::program_digest;
+use serde::{Deserialize, Serialize};
+
+use super::contradictions::{Contradiction, contradictions};
+use super::evaluate::SeedValue;
+use super::loss::loss;
+use super::open::OpenParameter;
+use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent};
+use super::sensitivity::{RANGE_GROUPS, Sensitivity, sensitivity};
+use super::setting::Setting;
+use super::split::ClaimSide;
+use super::subject::{InferenceSubject, InferredClaim};
+use crate::judge::judge;
+use crate::{ClaimKind, ClaimVerdict};
+
+/// Result of an inference; `lowtide.inference/1`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct InferenceResult {
+    /// Schema of the result.
+    pub schema: String,
+    /// Version of lowtide.
+    pub version: String,
+    /// Digest of the program that evaluated the settings.
+    pub program: String,
+    /// The folder of the paper.
+    pub paper: String,
+    /// Numbers of settings by phase.
+    pub settings: SettingCounts,
+    /// Claims by kind and side.
+    pub split: Vec<SideCount>,
+    /// The parameters, with what was inferred.
+    pub parameters: Vec<InferredParameter>,
+    /// Scores by side, kind and group of settings.
+    pub scores: Vec<InferenceScore>,
+    /// The claims.
+    pub claims: Vec<ClaimOutcome>,
+    /// Claims that hold under no setting.
+    pub never: Vec<String>,
+    /// Pairs of claims that hold under no setting together.
+    pub contradictions: Vec<Contradiction>,
+    /// Claims that no reduced form measures, each with the reason.
+    pub unmeasured: Vec<(String, String)>,
+    /// All settings with one seed, by loss of the fitted claims, the least first.
+    pub screened: Vec<ScreenedSetting>,
+}
+
+/// Numbers of settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SettingCounts {
+    /// Draws of the prior.
+    pub draws: usize,
+    /// Draws and proposals.
+    pub screened: usize,
+    /// Settings with three seeds.
+    pub confirmed: usize,
+    /// Those that are consistent with the fitted claims.
+    pub consistent: usize,
+    /// The best of them, with five seeds.
+    pub finalists: usize,
+}
+
+/// Claims of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SideCount {
+    /// The kind.
+    pub kind: ClaimKind,
+    /// Fitted claims.
+    pub fitted: usize,
+    /// Held-back claims.
+    pub held_back: usize,
+}
+
+/// What was inferred of a parameter.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct InferredParameter {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub says: String,
+    /// Words of the paper that leave it open, and their place.
+    pub quote: String,
+    /// Place of the quote.
+    pub source: String,
+    /// Why it is open.
+    pub why: String,
+    /// Its range or choices.
+    pub values: String,
+    /// Reason of the range or the choices.
+    pub prior: String,
+    /// The value of the inferred setting.
+    pub inferred: String,
+    /// Values of the consistent settings: least and largest of a range, or choices, each with its
+    /// number of settings.
+    pub consistent: Vec<(String, usize)>,
+    /// Influence on the loss of the fitted claims.
+    pub sensitivity: Option<Sensitivity>,
+}
+
+/// Whose score it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoredSettings {
+    /// The paper's words alone: the experiments as they are.
+    Words,
+    /// The inferred setting.
+    Inferred,
+    /// The finalists, of which the inferred setting is the best.
+    Finalists,
+    /// Draws of the prior.
+    Draws,
+}
+
+/// Share of reproduced claims.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct InferenceScore {
+    /// The settings.
+    pub of: ScoredSettings,
+    /// The side of the claims.
+    pub side: ClaimSide,
+    /// Their kind; `None` for all.
+    pub kind: Option<ClaimKind>,
+    /// Number of claims.
+    pub claims: usize,
+    /// Reproduced ones: mean, least and most over the settings.
+    pub reproduced: [f64; 3],
+    /// Undecided ones: mean.
+    pub undecided: f64,
+}
+
+/// A claim at one setting.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SettingVerdict {
+    /// The verdict.
+    pub verdict: ClaimVerdict,
+    /// The mean over seeds.
+    pub measured: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// A claim of an inference.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ClaimOutcome {
+    /// `td-fig7/throughput-k6`.
+    pub id: String,
+    /// The paper's statement.
+    pub says: String,
+    /// Its kind.
+    pub kind: ClaimKind,
+    /// Place in the paper.
+    pub source: String,
+    /// The paper's value.
+    pub reported: Option<f64>,
+    /// The unit.
+    pub unit: String,
+    /// Its side.
+    pub side: ClaimSide,
+    /// Whether a variation of it is on record, so that its result was seen before.
+    pub varied: bool,
+    /// Whether an earlier calibration has used it.
+    pub calibrated: bool,
+    /// With the paper's words alone.
+    pub words: SettingVerdict,
+    /// With the inferred setting.
+    pub inferred: SettingVerdict,
+    /// Share of the draws in whose runs it is in its band, with one seed.
+    pub in_band_of_draws: f64,
+    /// Share of the consistent settings in whose runs it is in its band.
+    pub in_band_of_consistent: f64,
+}
+
+/// A setting with one seed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ScreenedSetting {
+    /// Its values, in the order of the parameters.
+    pub setting: Setting,
+    /// Mean loss of the fitted claims.
+    pub loss: f64,
+    /// Whether it is a draw of the prior, and not a proposal.
+    pub drawn: bool,
+    /// For each claim, in order: `1` in its band, `0` outside.
+    pub in_band: String,
+}
+
+/// Evaluates the outcome of a search.
+pub(super) fn result(
+    subject: &InferenceSubject,
+    size: InferenceSize,
+    outcome: &SearchOutcome,
+) -> InferenceResult {
+    let claims: Vec<&InferredClaim> = subject.claims().collect();
+    let consistent = consistent(subject, &outcome.confirmed);
+    let draws = &outcome.screened[..outcome.draws];
+    let (never, pairs) = impossible(&claims, &outcome.screened);
+    InferenceResult {
+        schema: "lowtide.inference/1".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: program_digest().to_owned(),
+        paper: subject.paper.clone(),
+        settings: SettingCounts {
+            draws: outcome.draws,
+            screened: outcome.screened.len(),
+            confirmed: outcome.confirmed.len(),
+            consistent: consistent.len(),
+            finalists: outcome.finalists.len().min(size.finalists),
+        },
+        split: side_counts(&claims),
+        parameters: parameters(subject, outcome, &consistent),
+        scores: scores(subject, outcome),
+        claims: claims
+            .iter()
+            .map(|claim| ClaimOutcome {
+                id: claim.id.clone(),
+                says: claim.claim.says.clone(),
+                kind: claim.claim.kind,
+                source: claim.claim.source.clone(),
+                reported: claim.claim.reported,
+                unit: claim.claim.unit.clone(),
+                side: claim.side,
+                varied: claim.varied,
+                calibrated: claim.claim.calibrated,
+                words: verdict(claim, &outcome.stated),
+                inferred: verdict(claim, &outcome.inferred),
+                in_band_of_draws: share(claim, draws.iter()),
+                in_band_of_consistent: share(claim, consistent.iter().copied()),
+            })
+            .collect(),
+        never,
+        contradictions: pairs,
+        unmeasured: subject.unmeasured.clone(),
+        screened: screened(&claims, outcome),
+    }
+}
+
+const KINDS: [ClaimKind; 6] = [
+    ClaimKind::Ordering,
+    ClaimKind::Ratio,
+    ClaimKind::Simulation,
+    ClaimKind::Testbed,
+    ClaimKind::Rate,
+    ClaimKind::Difference,
+];
+
+fn side_counts(claims: &[&InferredClaim]) -> Vec<SideCount> {
+    let count =
+        |kind, side| claims.iter().filter(|c| c.claim.kind == kind && c.side == side).count();
+    let of = KINDS.map(|kind| SideCount {
+        kind,
+        fitted: count(kind, ClaimSide::Fitted),
+        held_back: count(kind, ClaimSide::HeldBack),
+    });
+    of.into_iter().filter(|c| c.fitted + c.held_back > 0).collect()
+}
+
+fn values<'s>(claim: &InferredClaim, setting: &'s EvaluatedSetting) -> &'s [SeedValue] {
+    setting.values.get(&claim.id).map_or(&[][..], Vec::as_slice)
+}
+
+fn in_band(claim: &InferredClaim, setting: &EvaluatedSetting) -> bool {
+    loss(&claim.claim, values(claim, setting)) <= 0.0
+}
+
+fn share<'s>(
+    claim: &InferredClaim,
+    settings: impl ExactSizeIterator<Item = &'s EvaluatedSetting>,
+) -> f64 {
+    let all = settings.len().max(1) as f64;
+    settings.filter(|s| in_band(claim, s)).count() as f64 / all
+}
+
+fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict {
+    let (events, trials): (Vec<_>, Vec<_>) = values(claim, setting).iter().copied().unzip();
+    let trials = claim.claim.trials.is_some().then_some(trials);
+    let found = judge("", &claim.claim, &events, trials.as_deref(), false);
+    SettingVerdict { verdict: found.verdict, measured: found.measured, ci95: found.ci95 }
+}
+
+fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceScore> {
+    let groups = [
+        (ScoredSettings::Words, std::slice::from_ref(&outcome.stated)),
+        (ScoredSettings::Inferred, std::slice::from_ref(&outcome.inferred)),
+        (ScoredSettings::Finalists, &outcome.finalists),
+        (ScoredSettings::Draws, &outcome.sample),
+    ];
+    let mut out = Vec::new();
+    for (of, settings) in groups {
+        for side in [ClaimSide::Fitted, ClaimSide::HeldBack] {
+            for kind in std::iter::once(None).chain(KINDS.map(Some)) {
+                let is_of = |c: &&InferredClaim| {
+                    c.side == side && kind.is_none_or(|kind| c.claim.kind == kind)
+                };
+                let claims: Vec<&InferredClaim> = subject.claims().filter(is_of).collect();
+                if !claims.is_empty() {
+                    out.push(score(of, side, kind, &claims, settings));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn score(
+    of: ScoredSettings,
+    side: ClaimSide,
+    kind: Option<ClaimKind>,
+    claims: &[&InferredClaim],
+    settings: &[EvaluatedSetting],
+) -> InferenceScore {
+    let count = |wanted: ClaimVerdict| -> Vec<f64> {
+        let at = |s| claims.iter().filter(|c| verdict(c, s).verdict == wanted).count() as f64;
+        settings.iter().map(at).collect()
+    };
+    let mean = |counts: &[f64]| counts.iter().sum::<f64>() / counts.len().max(1) as f64;
+    let reproduced = count(ClaimVerdict::Reproduced);
+    let least = reproduced.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = reproduced.iter().copied().fold(0.0, f64::max);
+    InferenceScore {
+        of,
+        side,
+        kind,
+        claims: claims.len(),
+        reproduced: [mean(&reproduced), least, most],
+        undecided: mean(&count(ClaimVerdict::Undecided)),
+    }
+}
+
+fn parameters(
+    subject: &InferenceSubject,
+    outcome: &SearchOutcome,
+    consistent: &[&EvaluatedSetting],
+) -> Vec<InferredParameter> {
+    let draws = &outcome.screened[..outcome.draws];
+    let losses: Vec<f64> = draws.iter().map(|s| s.loss).collect();
+    let one = |(i, parameter): (usize, &OpenParameter)| {
+        let value = |s: &EvaluatedSetting| s.setting.values.get(i).cloned().unwrap_or_default();
+        let groups: Vec<usize> = draws.iter().map(|s| group(parameter, &value(s))).collect();
+        InferredParameter {
+            name: parameter.name.clone(),
+            says: parameter.says.clone(),
+            quote: parameter.quote.clone(),
+            source: parameter.source.clone(),
+            why: parameter.why.clone(),
+            values: parameter.values_text(),
+            prior: parameter.prior.clone(),
+            inferred: value(&outcome.inferred),
+            consistent: spread(parameter, consistent.iter().map(|s| value(s)).collect()),
+            sensitivity: sensitivity(&groups, &losses),
+        }
+    };
+    subject.open.parameters.iter().enumerate().map(one).collect()
+}
+
+/// The choice, or the quarter of the range.
+fn group(parameter: &OpenParameter, value: &str) -> usize {
+    let at = parameter.coordinate(value).unwrap_or_default();
+    match parameter.choices() {
+        Some(_) => at as usize,
+        None => ((at * RANGE_GROUPS as f64) as usize).min(RANGE_GROUPS - 1),
+    }
+}
+
+fn spread(parameter: &OpenParameter, mut values: Vec<String>) -> Vec<(String, usize)> {
+    let at = |v: &String| parameter.coordinate(v).unwrap_or_default();
+    values.sort_by(|a, b| at(a).total_cmp(&at(b)));
+    if parameter.choices().is_none() {
+        let count = values.len();
+        let ends = values.first().into_iter().chain(values.last());
+        return ends.map(|v| (v.clone(), count)).collect();
+    }
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for value in values {
+        match counts.last_mut().filter(|(last, _)| *last == value) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((value, 1)),
+        }
+    }
+    counts
+}
+
+fn impossible(
+    claims: &[&InferredClaim],
+    screened: &[EvaluatedSetting],
+) -> (Vec<String>, Vec<Contradiction>) {
+    let holds: Vec<Vec<bool>> =
+        claims.iter().map(|c| screened.iter().map(|s| in_band(c, s)).collect()).collect();
+    let ids: Vec<&str> = claims.iter().map(|c| c.id.as_str()).collect();
+    let none = |row: &Vec<bool>| !row.contains(&true);
+    let never = ids.iter().zip(&holds).filter(|(_, row)| none(row)).map(|(id, _)| (*id).to_owned());
+    (never.collect(), contradictions(&ids, &holds))
+}
+
+fn screened(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<ScreenedSetting> {
+    let mut order: Vec<(usize, &EvaluatedSetting)> = outcome.screened.iter().enumerate().collect();
+    order.sort_by(|(_, a), (_, b)| a.loss.total_cmp(&b.loss));
+    let one = |(i, s): (usize, &EvaluatedSetting)| ScreenedSetting {
+        setting: s.setting.clone(),
+        loss: s.loss,
+        drawn: i < outcome.draws,
+        in_band: claims.iter().map(|c| if in_band(c, s) { '1' } else { '0' }).collect(),
+    };
+    order.into_iter().map(one).collect()
+}

@@ -1,0 +1,151 @@
+//! A point in the space of a paper's open parameters.
+//!
+//! Contract: a value of a range has three significant digits, so that equal texts are equal
+//! settings, and the text is what the scenario gets.
+
+use serde::{Deserialize, Serialize};
+
+use super::open::{OpenParameter, OpenSettings, ParameterDomain};
+
+/// One value for each open parameter, in their order. Without values it is the setting of the
+/// experiments as they are: the paper's words alone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Setting {
+    /// The texts of the values: a number with its unit, or the name of a choice.
+    pub values: Vec<String>,
+}
+
+impl Setting {
+    /// The setting of the experiments as they are.
+    pub(super) fn as_stated() -> Self {
+        Self::default()
+    }
+
+    /// Whether it is the setting of the experiments as they are.
+    pub fn is_as_stated(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The setting at coordinates from 0 to 1, one for each parameter.
+    pub(super) fn at(open: &OpenSettings, unit: &[f64]) -> Self {
+        let values = open.parameters.iter().zip(unit).map(|(p, u)| p.value_at(*u)).collect();
+        Self { values }
+    }
+
+    /// Keys and values for the experiment of this row.
+    pub(super) fn overrides(&self, open: &OpenSettings, row: &str) -> Vec<(String, String)> {
+        let pairs = open.parameters.iter().zip(&self.values);
+        pairs.filter(|(p, _)| p.applies_to(row)).flat_map(|(p, v)| p.overrides(v)).collect()
+    }
+}
+
+impl OpenParameter {
+    /// The value at a coordinate from 0 to 1 in the prior.
+    pub(super) fn value_at(&self, unit: f64) -> String {
+        let unit = unit.clamp(0.0, 1.0);
+        match &self.domain {
+            ParameterDomain::Range { low, high, unit: name, log, whole, .. } => {
+                let value =
+                    if *log { low * (high / low).powf(unit) } else { low + (high - low) * unit };
+                let value = if *whole { value.round() } else { three_digits(value) };
+                let value = value.clamp(*low, *high);
+                if name.is_empty() { value.to_string() } else { format!("{value} {name}") }
+            }
+            ParameterDomain::Choices(choices) => {
+                let index = (unit * choices.len() as f64) as usize;
+                choices[index.min(choices.len() - 1)].name.clone()
+            }
+        }
+    }
+
+    /// The coordinate of a value: from 0 to 1 for a range, the index of a choice.
+    pub(super) fn coordinate(&self, value: &str) -> Option<f64> {
+        match &self.domain {
+            ParameterDomain::Range { low, high, log, .. } => {
+                let value: f64 = value.split(' ').next()?.parse().ok()?;
+                let unit = if *log {
+                    (value / low).ln() / (high / low).ln()
+                } else {
+                    (value - low) / (high - low)
+                };
+                Some(unit.clamp(0.0, 1.0))
+            }
+            ParameterDomain::Choices(choices) => {
+                choices.iter().position(|c| c.name == value).map(|i| i as f64)
+            }
+        }
+    }
+
+    /// Number of choices; `None` for a range.
+    pub(super) fn choices(&self) -> Option<usize> {
+        match &self.domain {
+            ParameterDomain::Range { .. } => None,
+            ParameterDomain::Choices(choices) => Some(choices.len()),
+        }
+    }
+
+    fn overrides(&self, value: &str) -> Vec<(String, String)> {
+        match &self.domain {
+            ParameterDomain::Range { keys, .. } => {
+                keys.iter().map(|key| (key.clone(), value.to_owned())).collect()
+            }
+            ParameterDomain::Choices(choices) => {
+                let text =
+                    |v: &toml::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+                let of = choices.iter().find(|c| c.name == value);
+                of.into_iter().flat_map(|c| &c.set).map(|(k, v)| (k.clone(), text(v))).collect()
+            }
+        }
+    }
+}
+
+/// Rounds to three significant digits, in decimal.
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> OpenSettings {
+        let words = "says = \"a\"\nquote = \"b\"\nsource = \"§V\"\nwhy = \"c\"\nprior = \"d\"\n";
+        let text = format!(
+            "[[parameter]]\nname = \"buffer\"\n{words}keys = [\"a.b\", \"a.c\"]\n\
+             range = [\"10 kB\", \"1000 kB\"]\nscale = \"log\"\nonly = [\"fig7\"]\n\
+             [[parameter]]\nname = \"window\"\n{words}keys = [\"w\"]\nrange = [\"1\", \"4\"]\n\
+             scale = \"linear\"\nwhole = true\n\
+             [[parameter]]\nname = \"rule\"\n{words}\
+             [[parameter.choice]]\nname = \"x\"\nset = {{}}\n\
+             [[parameter.choice]]\nname = \"y\"\nset = {{ \"r\" = true, \"q\" = 3 }}\n"
+        );
+        OpenSettings::parse(&text, "open.toml").unwrap()
+    }
+
+    #[test]
+    fn coordinates_and_values_correspond() {
+        let open = open();
+        let setting = Setting::at(&open, &[0.5, 0.6, 0.7]);
+        assert_eq!(setting.values, ["100 kB", "3", "y"]);
+        let back: Vec<_> =
+            open.parameters.iter().zip(&setting.values).map(|(p, v)| p.coordinate(v)).collect();
+        assert_eq!(back, [Some(0.5), Some(2.0 / 3.0), Some(1.0)]);
+        assert_eq!(Setting::at(&open, &[0.123, 0.0, 0.0]).values[0], "17.6 kB");
+        assert_eq!(Setting::at(&open, &[1.0, 1.0, 1.0]).values, ["1000 kB", "4", "y"]);
+    }
+
+    #[test]
+    fn overrides_are_those_of_the_experiment() {
+        let open = open();
+        let setting = Setting::at(&open, &[0.5, 0.0, 0.9]);
+        let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        let common = [pair("w", "1"), pair("q", "3"), pair("r", "true")];
+        assert_eq!(setting.overrides(&open, "fig1"), common);
+        assert_eq!(
+            setting.overrides(&open, "fig7")[..2],
+            [pair("a.b", "100 kB"), pair("a.c", "100 kB")]
+        );
+        assert_eq!(Setting::as_stated().overrides(&open, "fig7"), []);
+    }
+}

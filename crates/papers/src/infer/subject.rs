@@ -1,0 +1,202 @@
+//! A paper whose open settings are inferred: its experiments, claims, parameters and split.
+//!
+//! Contract: everything is checked here, before anything runs.
+
+use lowtide_record::SweepPoint;
+use lowtide_scenario::{RunPlan, Scenario};
+
+use super::open::OpenSettings;
+use super::setting::Setting;
+use super::split::{ClaimSide, ClaimSplit};
+use crate::catalogue::paper_file;
+use crate::check::ExperimentSchema;
+use crate::error::PaperError;
+use crate::measure::ClaimMeasure;
+use crate::{Claim, ClaimError, Experiment, ExperimentClaims, experiments};
+
+/// Fitted claims for each open parameter, at least.
+const CLAIMS_PER_PARAMETER: usize = 3;
+
+/// A claim that the inference measures.
+#[derive(Clone, Debug)]
+pub(super) struct InferredClaim {
+    /// `td-fig7/throughput-k6`.
+    pub(super) id: String,
+    /// The claim, without its recorded result, which decides nothing here.
+    pub(super) claim: Claim,
+    pub(super) side: ClaimSide,
+    /// Whether a variation of it is on record, so that its result was seen.
+    pub(super) varied: bool,
+}
+
+/// An experiment in the form of the inference.
+#[derive(Clone, Debug)]
+pub(super) struct InferredExperiment {
+    pub(super) experiment: Experiment,
+    /// The claims that the form measures.
+    pub(super) claims: Vec<InferredClaim>,
+    form: Scenario,
+}
+
+/// A paper whose open settings are inferred.
+#[derive(Clone, Debug)]
+pub struct InferenceSubject {
+    /// The folder of its experiments, as `td`.
+    pub paper: String,
+    /// What it leaves open.
+    pub open: OpenSettings,
+    pub(super) experiments: Vec<InferredExperiment>,
+    /// Claims that no reduced form measures, with the reason.
+    pub unmeasured: Vec<(String, String)>,
+}
+
+/// The split of a paper as its file has it, and as the rule extends it to all its claims.
+///
+/// # Errors
+/// A file is wrong.
+pub fn split_of(paper: &str) -> Result<(ClaimSplit, ClaimSplit), ClaimError> {
+    let file = match paper_file(paper, "split.toml") {
+        Some(text) => ClaimSplit::parse(text, &format!("papers/{paper}/split.toml"))?,
+        None => ClaimSplit::default(),
+    };
+    let mut claims = Vec::new();
+    for row in experiments().into_iter().filter(|row| row.paper == paper) {
+        claims.extend(ExperimentClaims::parse(row.expected, &row.claims_path())?.claims);
+    }
+    let extended = file.clone().extended(paper, claims.iter());
+    Ok((file, extended))
+}
+
+impl InferenceSubject {
+    /// Reads and checks the files of a paper.
+    ///
+    /// # Errors
+    /// The paper has no `open.toml`, a file is wrong, a claim is on neither side, a parameter sets
+    /// what an experiment sweeps, or there are too few fitted claims.
+    pub fn new(paper: &str) -> Result<Self, PaperError> {
+        let file = format!("papers/{paper}/open.toml");
+        let refuse = |message: String| ClaimError { file: file.clone(), message };
+        let text = paper_file(paper, "open.toml").ok_or_else(|| {
+            let message = "the paper has no list of what it leaves open".to_owned();
+            refuse(message)
+        })?;
+        let open = OpenSettings::parse(text, &file)?;
+        let (split, _) = split_of(paper)?;
+        let rows: Vec<Experiment> =
+            experiments().into_iter().filter(|row| row.paper == paper).collect();
+        let named = open.parameters.iter().flat_map(|p| &p.only);
+        for row in named.chain(&open.leave_out).chain(open.forms.keys()) {
+            if !rows.iter().any(|r| r.name == row) {
+                return Err(refuse(format!("there is no experiment `{row}`")).into());
+            }
+        }
+        let mut subject =
+            Self { paper: paper.to_owned(), open, experiments: Vec::new(), unmeasured: Vec::new() };
+        for row in rows {
+            subject.add(row, &split)?;
+        }
+        let fitted = subject.claims().filter(|c| c.side == ClaimSide::Fitted).count();
+        let parameters = subject.open.parameters.len();
+        if parameters * CLAIMS_PER_PARAMETER >= fitted {
+            let message = format!(
+                "{parameters} parameters for {fitted} fitted claims; a parameter needs more than \
+                 {CLAIMS_PER_PARAMETER} claims"
+            );
+            return Err(refuse(message).into());
+        }
+        Ok(subject)
+    }
+
+    fn add(&mut self, row: Experiment, split: &ClaimSplit) -> Result<(), PaperError> {
+        let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
+        let refuse = |message: String| ClaimError { file: row.claims_path(), message };
+        let whole = row.scenario()?;
+        let full = whole.expand()?;
+        let names = ExperimentSchema::new(&full);
+        let swept = full.points.first().map_or(&[][..], Vec::as_slice);
+        for parameter in self.open.parameters.iter().filter(|p| p.applies_to(row.name)) {
+            if let Some(key) =
+                parameter.keys().into_iter().find(|key| swept.iter().any(|(k, _)| k == key))
+            {
+                let name = &parameter.name;
+                let message = format!(
+                    "papers/{}/open.toml: parameter `{name}` sets `{key}`, which this experiment \
+                     sweeps",
+                    self.paper
+                );
+                return Err(refuse(message).into());
+            }
+        }
+        let form = self.open.forms.get(row.name).unwrap_or(&expected.quick);
+        let form = form.apply(whole, swept)?;
+        let points = form.expand()?.points;
+        let points: Vec<SweepPoint> = points.into_iter().map(SweepPoint).collect();
+        let left_out = self.open.leave_out.iter().any(|name| name == row.name);
+        let mut claims = Vec::new();
+        for claim in &expected.claims {
+            names.check(claim).map_err(|e| refuse(format!("claim `{}`: {e}", claim.id)))?;
+            let side = split.side(claim).map_err(refuse)?;
+            let id = format!("{}/{}", row.id(), claim.id);
+            let mut leaves =
+                std::iter::once(&claim.measure).chain(&claim.trials).flat_map(ClaimMeasure::leaves);
+            let why = if left_out {
+                Some("the experiment is too long for an inference")
+            } else if let Some(why) = &claim.full_only {
+                Some(why.as_str())
+            } else {
+                (!leaves.all(|leaf| leaf.is_at(&points))).then_some("the form leaves its point out")
+            };
+            match why {
+                Some(why) => self.unmeasured.push((id, why.to_owned())),
+                None => {
+                    let recorded = expected.vary.iter().filter(|v| !v.recorded.is_empty());
+                    let varied = recorded.flat_map(|v| &v.claims).any(|c| *c == claim.id);
+                    let claim = Claim { recorded: None, ..claim.clone() };
+                    claims.push(InferredClaim { id, claim, side, varied });
+                }
+            }
+        }
+        if !claims.is_empty() {
+            self.experiments.push(InferredExperiment { experiment: row, claims, form });
+        }
+        Ok(())
+    }
+
+    /// Numbers of the fitted claims and of those held back.
+    pub fn claim_counts(&self) -> (usize, usize) {
+        let fitted = self.claims().filter(|c| c.side == ClaimSide::Fitted).count();
+        (fitted, self.claims().count() - fitted)
+    }
+
+    /// Packet-hops of all experiments with one seed, estimated for the experiments as they are.
+    ///
+    /// # Errors
+    /// A scenario is wrong.
+    pub fn hops(&self) -> Result<u64, PaperError> {
+        let as_stated = Setting::as_stated();
+        let of = |e: &InferredExperiment| Ok(e.plan(&self.open, &as_stated, 0)?.estimate().hops);
+        self.experiments.iter().map(of).sum()
+    }
+
+    /// All claims that are measured, in the order of the experiments.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &InferredClaim> {
+        self.experiments.iter().flat_map(|e| &e.claims)
+    }
+}
+
+impl InferredExperiment {
+    /// The runs at a setting with one seed; `seed` counts from 0.
+    pub(super) fn plan(
+        &self,
+        open: &OpenSettings,
+        setting: &Setting,
+        seed: u64,
+    ) -> Result<RunPlan, PaperError> {
+        let mut form = self.form.clone();
+        for (key, value) in setting.overrides(open, self.experiment.name) {
+            form = form.with_override(&key, &value)?;
+        }
+        let form = form.seeds(1)?.with_override("run.first-seed", &(seed + 1).to_string())?;
+        Ok(form.expand()?)
+    }
+}
