@@ -108,6 +108,25 @@ pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
     })
 }
 
+/// Loads all experiments of a folder of the user's, by name.
+pub(super) fn load_experiments(folder: &Path) -> Result<Vec<Experiment>, ClaimError> {
+    let fail = |message: String| ClaimError { file: folder.display().to_string(), message };
+    let files = std::fs::read_dir(folder).map_err(|e| fail(format!("cannot read it: {e}")))?;
+    let mut out = Vec::new();
+    for file in files {
+        let file = file.map_err(|e| fail(format!("cannot read it: {e}")))?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        if let Some(row) = name.strip_suffix(CLAIMS_SUFFIX) {
+            out.push(load_experiment(&folder.join(format!("{row}.toml")))?);
+        }
+    }
+    if out.is_empty() {
+        return Err(fail(format!("it has no experiment, `ROW.toml` with `ROW{CLAIMS_SUFFIX}`")));
+    }
+    out.sort_by_key(|row| sort_key(row.name));
+    Ok(out)
+}
+
 /// Leaks the text: experiments live as long as the process, which reads few of them.
 fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())

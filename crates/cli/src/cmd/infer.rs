@@ -21,9 +21,13 @@ use crate::progress::ProgressReporter;
 pub(crate) fn run(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
     let size = args.infer.size();
     let known = lowtide_papers::papers_with_open_settings();
-    let unknown = args.rows.iter().find(|row| !known.contains(&row.as_str()) && *row != "all");
-    if let Some(unknown) = unknown {
-        let help = format!("`--infer` takes papers: {}", known.join(", "));
+    let is_paper =
+        |row: &String| row == "all" || known.contains(&row.as_str()) || Path::new(row).is_dir();
+    if let Some(unknown) = args.rows.iter().find(|row| !is_paper(row)) {
+        let help = format!(
+            "`--infer` takes papers ({}) and folders of own experiments with `open.toml`",
+            known.join(", ")
+        );
         return Err(CommandError::Usage(format!("`{unknown}` is not a paper"), Some(help)));
     }
     let all = args.rows.is_empty() || args.rows.iter().any(|row| row == "all");

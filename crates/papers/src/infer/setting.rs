@@ -77,6 +77,14 @@ impl OpenParameter {
         }
     }
 
+    /// Both ends of a range, or all choices.
+    pub(super) fn extremes(&self) -> Vec<String> {
+        match &self.domain {
+            ParameterDomain::Range { .. } => vec![self.value_at(0.0), self.value_at(1.0)],
+            ParameterDomain::Choices(choices) => choices.iter().map(|c| c.name.clone()).collect(),
+        }
+    }
+
     /// Number of choices; `None` for a range.
     pub(super) fn choices(&self) -> Option<usize> {
         match &self.domain {

@@ -2,13 +2,15 @@
 //!
 //! Contract: everything is checked here, before anything runs.
 
+use std::path::Path;
+
 use lowtide_record::SweepPoint;
 use lowtide_scenario::{RunPlan, Scenario};
 
 use super::open::OpenSettings;
 use super::setting::Setting;
 use super::split::{ClaimSide, ClaimSplit};
-use crate::catalogue::paper_file;
+use crate::catalogue::{load_experiments, paper_file};
 use crate::check::ExperimentSchema;
 use crate::error::PaperError;
 use crate::measure::ClaimMeasure;
@@ -59,12 +61,18 @@ pub fn split_of(paper: &str) -> Result<(ClaimSplit, ClaimSplit), ClaimError> {
         Some(text) => ClaimSplit::parse(text, &format!("papers/{paper}/split.toml"))?,
         None => ClaimSplit::default(),
     };
-    let mut claims = Vec::new();
-    for row in experiments().into_iter().filter(|row| row.paper == paper) {
-        claims.extend(ExperimentClaims::parse(row.expected, &row.claims_path())?.claims);
-    }
+    let rows: Vec<Experiment> = experiments().into_iter().filter(|r| r.paper == paper).collect();
+    let claims = claims_of(&rows)?;
     let extended = file.clone().extended(paper, claims.iter());
     Ok((file, extended))
+}
+
+fn claims_of(rows: &[Experiment]) -> Result<Vec<Claim>, ClaimError> {
+    let mut claims = Vec::new();
+    for row in rows {
+        claims.extend(ExperimentClaims::parse(row.expected, &row.claims_path())?.claims);
+    }
+    Ok(claims)
 }
 
 impl InferenceSubject {
@@ -75,15 +83,48 @@ impl InferenceSubject {
     /// what an experiment sweeps, or there are too few fitted claims.
     pub fn new(paper: &str) -> Result<Self, PaperError> {
         let file = format!("papers/{paper}/open.toml");
-        let refuse = |message: String| ClaimError { file: file.clone(), message };
-        let text = paper_file(paper, "open.toml").ok_or_else(|| {
-            let message = "the paper has no list of what it leaves open".to_owned();
-            refuse(message)
+        let text = paper_file(paper, "open.toml").ok_or_else(|| ClaimError {
+            file: file.clone(),
+            message: "the paper has no list of what it leaves open".to_owned(),
         })?;
-        let open = OpenSettings::parse(text, &file)?;
         let (split, _) = split_of(paper)?;
-        let rows: Vec<Experiment> =
-            experiments().into_iter().filter(|row| row.paper == paper).collect();
+        let rows = experiments().into_iter().filter(|row| row.paper == paper).collect();
+        Self::of(paper, (&file, text), &split, rows)
+    }
+
+    /// As [`Self::new`], for a folder of the user's. Without a `split.toml` its claims are divided
+    /// by the rule.
+    ///
+    /// # Errors
+    /// As [`Self::new`], or a file cannot be read.
+    pub fn load(folder: &Path) -> Result<Self, PaperError> {
+        let rows = load_experiments(folder)?;
+        let paper = rows.first().map_or("own", |row| row.paper);
+        let file = folder.join("open.toml");
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(&file).map_err(|e| ClaimError {
+            file: name.clone(),
+            message: format!("cannot read it: {e}; it lists what the paper leaves open"),
+        })?;
+        let split = folder.join("split.toml");
+        let split = match std::fs::read_to_string(&split) {
+            Ok(text) => ClaimSplit::parse(&text, &split.display().to_string())?,
+            Err(_) => {
+                let claims = claims_of(&rows)?;
+                ClaimSplit::default().extended(paper, claims.iter())
+            }
+        };
+        Self::of(paper, (&name, &text), &split, rows)
+    }
+
+    fn of(
+        paper: &str,
+        (file, text): (&str, &str),
+        split: &ClaimSplit,
+        rows: Vec<Experiment>,
+    ) -> Result<Self, PaperError> {
+        let refuse = |message: String| ClaimError { file: file.to_owned(), message };
+        let open = OpenSettings::parse(text, file)?;
         let named = open.parameters.iter().flat_map(|p| &p.only);
         for row in named.chain(&open.leave_out).chain(open.forms.keys()) {
             if !rows.iter().any(|r| r.name == row) {
@@ -93,9 +134,9 @@ impl InferenceSubject {
         let mut subject =
             Self { paper: paper.to_owned(), open, experiments: Vec::new(), unmeasured: Vec::new() };
         for row in rows {
-            subject.add(row, &split)?;
+            subject.add(row, split)?;
         }
-        let fitted = subject.claims().filter(|c| c.side == ClaimSide::Fitted).count();
+        let (fitted, _) = subject.claim_counts();
         let parameters = subject.open.parameters.len();
         if parameters * CLAIMS_PER_PARAMETER >= fitted {
             let message = format!(
@@ -120,9 +161,8 @@ impl InferenceSubject {
             {
                 let name = &parameter.name;
                 let message = format!(
-                    "papers/{}/open.toml: parameter `{name}` sets `{key}`, which this experiment \
-                     sweeps",
-                    self.paper
+                    "parameter `{name}` of open.toml sets `{key}`, which this experiment sweeps; \
+                     `only` lists the experiments it applies to"
                 );
                 return Err(refuse(message).into());
             }
@@ -157,7 +197,34 @@ impl InferenceSubject {
             }
         }
         if !claims.is_empty() {
-            self.experiments.push(InferredExperiment { experiment: row, claims, form });
+            let experiment = InferredExperiment { experiment: row, claims, form };
+            self.check_values(&experiment)?;
+            self.experiments.push(experiment);
+        }
+        Ok(())
+    }
+
+    /// Checks the ends of each range and each choice, one parameter at a time.
+    fn check_values(&self, experiment: &InferredExperiment) -> Result<(), PaperError> {
+        let row = experiment.experiment.name;
+        for (i, parameter) in self.open.parameters.iter().enumerate() {
+            if !parameter.applies_to(row) {
+                continue;
+            }
+            for value in parameter.extremes() {
+                let alone = OpenSettings {
+                    parameters: vec![self.open.parameters[i].clone()],
+                    ..OpenSettings::default()
+                };
+                let setting = Setting { values: vec![value.clone()] };
+                experiment.plan(&alone, &setting, 0).map_err(|e| ClaimError {
+                    file: experiment.experiment.id(),
+                    message: format!(
+                        "parameter `{}` of open.toml at `{value}`: {e}",
+                        parameter.name
+                    ),
+                })?;
+            }
         }
         Ok(())
     }

@@ -5,5 +5,6 @@ mod claims;
 #[expect(dead_code, reason = "the tests of `lab` use all of it")]
 mod common;
 mod coverage;
+mod infer;
 mod scorecard;
 mod split;
