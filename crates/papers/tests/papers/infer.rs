@@ -194,3 +194,13 @@ fn wrong_files_are_refused_before_anything_runs() {
     let says = folder.subject().unwrap_err();
     assert!(says.contains("neither fitted nor held back"), "{says}");
 }
+
+#[test]
+fn open_settings_of_the_papers_fit_their_experiments() {
+    for paper in lowtide_papers::papers_with_open_settings() {
+        let subject = InferenceSubject::new(paper).unwrap_or_else(|e| panic!("{paper}: {e}"));
+        let (fitted, held_back) = subject.claim_counts();
+        assert!(subject.open.parameters.len() >= 4 && held_back > 10, "{paper}");
+        assert!(fitted > 3 * subject.open.parameters.len(), "{paper}");
+    }
+}
