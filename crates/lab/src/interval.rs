@@ -47,11 +47,25 @@ impl OverSeeds {
             seed_independent: false,
         }
     }
+
+    /// The interval at another confidence level, from 0 to 1; `None` without a 95 % interval.
+    pub fn interval(&self, level: f64) -> Option<[f64; 2]> {
+        let ([low, high], mean) = (self.ci95?, self.mean?);
+        let freedom = self.seeds - 1;
+        let half = (high - low) / 2.0 / t95(freedom) * quantile(freedom, level);
+        Some([mean - half, mean + half])
+    }
 }
 
 /// Returns the two-sided 95 % quantile of Student's t.
 pub(crate) fn t95(freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
+    quantile(freedom, 0.95)
+}
+
+/// Returns the two-sided quantile of Student's t at a confidence level.
+fn quantile(freedom: usize, level: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom as f64);
+    t.map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, level)))
 }
 
 #[cfg(test)]
@@ -72,6 +86,15 @@ mod tests {
         close(high - 12.0, 4.302_65 * 2.0 / 3.0_f64.sqrt());
         close(12.0 - low, high - 12.0);
         assert!(!over.seed_independent);
+    }
+
+    #[test]
+    fn an_interval_at_another_level_is_that_of_the_tables() {
+        let over = OverSeeds::new(&[Some(10.0), Some(12.0), Some(14.0)]);
+        let [low, high] = over.interval(0.99).unwrap();
+        close(high - 12.0, 9.924_84 * 2.0 / 3.0_f64.sqrt());
+        close(12.0 - low, high - 12.0);
+        assert_eq!(OverSeeds::new(&[Some(7.5); 5]).interval(0.99), None);
     }
 
     #[test]

@@ -186,8 +186,10 @@ mod tests {
             assert!(!claims.claims.is_empty() && !plan.runs.is_empty(), "{}", row.id());
             assert!(claims.quick.hops.is_some(), "{}: [quick] hops", row.id());
             for quick in [false, true] {
-                let form =
-                    super::super::plan(&row, super::super::ReproduceMode { quick, seeds: None });
+                let form = super::super::plan(
+                    &row,
+                    super::super::ReproduceMode { quick, ..Default::default() },
+                );
                 form.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
             }
             let vary = super::super::variation_plans(&row);

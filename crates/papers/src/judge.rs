@@ -58,6 +58,9 @@ impl ClaimResult {
     }
 }
 
+/// Confidence level of verdicts on a single sample.
+pub(crate) const LEVEL: f64 = 0.95;
+
 /// Judges `claim` by one value per seed; `trials` belongs to a rate.
 pub(crate) fn judge(
     row: &str,
@@ -66,9 +69,20 @@ pub(crate) fn judge(
     trials: Option<&[Option<f64>]>,
     reduced: bool,
 ) -> ClaimResult {
+    judge_at(row, claim, values, trials, (reduced, LEVEL))
+}
+
+/// As [`judge`], with a verdict from the interval at another confidence level.
+pub(crate) fn judge_at(
+    row: &str,
+    claim: &Claim,
+    values: &[Option<f64>],
+    trials: Option<&[Option<f64>]>,
+    (reduced, level): (bool, f64),
+) -> ClaimResult {
     let found = match trials {
-        Some(trials) => evaluate_rate(claim, values, trials),
-        None => evaluate_value(claim, &OverSeeds::new(values)),
+        Some(trials) => evaluate_rate(claim, values, trials, level),
+        None => evaluate_value(claim, &OverSeeds::new(values), level),
     };
     claim_result(row, claim, values.len(), found, reduced)
 }
@@ -145,14 +159,15 @@ struct Evaluation {
     why: Option<&'static str>,
 }
 
-fn evaluate_value(claim: &Claim, over: &OverSeeds) -> Evaluation {
+fn evaluate_value(claim: &Claim, over: &OverSeeds, level: f64) -> Evaluation {
     let mut band = claim.band();
-    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
+    // The interval at the usual level is stored, and not computed again.
+    let at_level = if level == LEVEL { over.ci95 } else { over.interval(level) };
+    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, at_level) {
         let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
         band = [band[0].min(middle - half), band[1].max(middle + half)];
     }
-    let interval =
-        over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
+    let interval = at_level.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
     let within = |band| {
         interval.map_or(ClaimVerdict::Undecided, |i| interval_verdict(i, band, claim.direction()))
     };
@@ -186,20 +201,25 @@ pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<C
             seed_independent,
             ..OverSeeds::default()
         },
+        LEVEL,
     );
     Some((found.verdict, found.ratio_verdict))
 }
 
 /// Judges a share of events, over all seeds together.
-fn evaluate_rate(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) -> Evaluation {
+fn evaluate_rate(
+    claim: &Claim,
+    events: &[Option<f64>],
+    trials: &[Option<f64>],
+    level: f64,
+) -> Evaluation {
     let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
     let band = claim.band();
     match total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
         Some((k, n)) => {
-            let interval = clopper_pearson(k, n);
-            let verdict = rate_verdict(claim, k / n, interval);
+            let verdict = rate_verdict(claim, k / n, clopper_pearson(k, n, level));
             let measured = Some(k / n);
-            let ci95 = Some(interval);
+            let ci95 = Some(clopper_pearson(k, n, LEVEL));
             Evaluation { measured, ci95, band, verdict, ratio_verdict: None, why: None }
         }
         None => Evaluation {
@@ -242,11 +262,12 @@ fn rate_verdict(claim: &Claim, measured: f64, interval: [f64; 2]) -> ClaimVerdic
     }
 }
 
-/// The 95 % Clopper-Pearson interval of `k` in `n`.
-fn clopper_pearson(k: f64, n: f64) -> [f64; 2] {
+/// The Clopper-Pearson interval of `k` in `n` at a confidence level.
+fn clopper_pearson(k: f64, n: f64, level: f64) -> [f64; 2] {
+    let tail = (1.0 - level) / 2.0;
     let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p));
-    let low = if k > 0.0 { quantile(k, n - k + 1.0, 0.025) } else { 0.0 };
-    let high = if k < n { quantile(k + 1.0, n - k, 0.975) } else { 1.0 };
+    let low = if k > 0.0 { quantile(k, n - k + 1.0, tail) } else { 0.0 };
+    let high = if k < n { quantile(k + 1.0, n - k, 1.0 - tail) } else { 1.0 };
     [low, high]
 }
 
@@ -353,7 +374,7 @@ mod tests {
         assert_eq!(of(0.0, 1000.0).verdict, ClaimVerdict::NotReproduced);
         assert_eq!(of(0.0, 3.0).verdict, ClaimVerdict::Reproduced, "three trials exclude nothing");
         assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
-        let [low, high] = clopper_pearson(7.0, 100.0);
+        let [low, high] = clopper_pearson(7.0, 100.0, LEVEL);
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
     }
 

@@ -13,6 +13,7 @@ mod effect;
 mod error;
 mod expected;
 mod figure;
+mod further_looks;
 pub mod infer;
 mod judge;
 mod markdown;
@@ -43,6 +44,7 @@ pub use citation::{
 pub use error::{ClaimError, PaperError};
 pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
 pub use figure::PaperFigure;
+pub use further_looks::{further_looks, merge_further_look, needs_further_look};
 pub use judge::ClaimResult;
 pub use page::{REPRODUCTION_PAGE, charts, write_page};
 pub use paper_page::paper_pages;

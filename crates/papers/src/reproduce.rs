@@ -13,12 +13,14 @@ use super::{ClaimError, Experiment, ExperimentClaims, Variation};
 use crate::error::PaperError;
 
 /// Form of an experiment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ReproduceMode {
     /// Run the reduced form of its file of claims.
     pub quick: bool,
     /// Number of seeds that overrides the file's.
     pub seeds: Option<u64>,
+    /// Confidence level of the verdicts, if `seeds` are a further look at undecided claims.
+    pub further_look: Option<f64>,
 }
 
 /// Result of an experiment.
@@ -77,7 +79,8 @@ pub fn judge(
     let source = RunData { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let (id, seeds) = (row.id(), manifest.seeds.len());
     // Fewer seeds than in the file may leave a claim undecided.
-    let reduced = mode.quick || mode.seeds.is_some();
+    let reduced = mode.quick || (mode.seeds.is_some() && mode.further_look.is_none());
+    let level = mode.further_look.unwrap_or(judge::LEVEL);
     let verdict = |claim: &super::Claim| {
         if let Some(why) = claim.full_only.as_ref().filter(|_| mode.quick) {
             return Ok(judge::undecided(&id, claim, seeds, why));
@@ -95,7 +98,7 @@ pub fn judge(
         let values = claim.measure.values(source).map_err(fail)?;
         let trials = claim.trials.as_ref().map(|t| t.values(source));
         let trials = trials.transpose().map_err(fail)?;
-        Ok(judge::judge(&id, claim, &values, trials.as_deref(), reduced))
+        Ok(judge::judge_at(&id, claim, &values, trials.as_deref(), (reduced, level)))
     };
     let claims = expected.claims.iter().map(verdict).collect::<Result<_, PaperError>>()?;
     let budget = expected.quick.hops.filter(|_| mode.quick && mode.seeds.is_none());

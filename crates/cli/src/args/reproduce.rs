@@ -30,6 +30,9 @@ pub(crate) struct ReproduceArgs {
     /// Number of seeds; default: that of each experiment
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
+    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N
+    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "seeds"])]
+    pub(crate) decide: Option<u64>,
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
@@ -50,7 +53,7 @@ pub(crate) struct ReproduceArgs {
 pub(crate) struct InferArgs {
     /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
     /// claims, and test them on the claims held back; takes papers, not experiments
-    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh"])]
+    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "decide"])]
     pub(crate) enabled: bool,
     /// Settings drawn from the prior; as many are proposed in four rounds
     #[arg(long, value_name = "N", requires = "enabled")]

@@ -42,7 +42,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     if args.infer.enabled {
         return infer::run(args, out);
     }
-    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds };
+    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds, further_look: None };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
     let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
@@ -60,6 +60,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
             &work,
         )?;
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(CommandError::from)?;
+        if let Some(budget) = args.decide {
+            look_further(args, job, budget, &mut outcome, (&label, out))?;
+        }
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
             for mismatch in finished.transports().mismatches {
@@ -102,6 +105,31 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
         total(&all, &root.join(claims::REPRODUCTION_PAGE), out)?;
     }
     check_regressions(&all, &done)
+}
+
+/// Runs more seeds while a claim is undecided for want of seeds, up to `budget`.
+fn look_further(
+    args: &ReproduceArgs,
+    job: &Job,
+    budget: u64,
+    outcome: &mut ReproductionResult,
+    (label, out): (&str, Output),
+) -> Result<(), CommandError> {
+    let seeds =
+        (job.plan.runs.len() / (job.plan.schemes.len() * job.plan.points.len()).max(1)) as u64;
+    for look in claims::further_looks(seeds, budget) {
+        if !claims::needs_further_look(&outcome.claims) {
+            break;
+        }
+        let plan = claims::plan(&job.row, look).map_err(CommandError::from)?;
+        let work = |options: &ExecuteOptions<'_>| execute(&plan, options);
+        let runner = PlanRunner { discard_existing: false, ..plan_runner(args, &job.dir) };
+        runner.run_labelled(&plan, job.row.scenario, out, label, &work)?;
+        let found = claims::judge(&job.row, &job.dir, look).map_err(CommandError::from)?;
+        outcome.hops = found.hops;
+        claims::merge_further_look(&mut outcome.claims, found.claims);
+    }
+    Ok(())
 }
 
 fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {

@@ -67,8 +67,8 @@ impl ClaimSplit {
     /// The file.
     pub fn to_toml(&self) -> String {
         let list = |name: &str, figures: &BTreeSet<String>| {
-            let lines: String = figures.iter().map(|f| format!("  \"{f}\",\n")).collect();
-            format!("{name} = [\n{lines}]\n")
+            let lines: Vec<String> = figures.iter().map(|f| format!("  \"{f}\",\n")).collect();
+            format!("{name} = [\n{}]\n", lines.concat())
         };
         format!("{HEAD}{}{}", list("fitted", &self.fitted), list("held-back", &self.held_back))
     }

@@ -107,12 +107,15 @@ impl InferenceSubject {
             message: format!("cannot read it: {e}; it lists what the paper leaves open"),
         })?;
         let split = folder.join("split.toml");
-        let split = match std::fs::read_to_string(&split) {
-            Ok(text) => ClaimSplit::parse(&text, &split.display().to_string())?,
-            Err(_) => {
-                let claims = claims_of(&rows)?;
-                ClaimSplit::default().extended(paper, claims.iter())
-            }
+        let split = if split.exists() {
+            let name = split.display().to_string();
+            let text = std::fs::read_to_string(&split).map_err(|e| ClaimError {
+                file: name.clone(),
+                message: format!("cannot read it: {e}"),
+            })?;
+            ClaimSplit::parse(&text, &name)?
+        } else {
+            ClaimSplit::default().extended(paper, claims_of(&rows)?.iter())
         };
         Self::of(paper, (&name, &text), &split, rows)
     }
@@ -186,15 +189,18 @@ impl InferenceSubject {
             } else {
                 (!leaves.all(|leaf| leaf.is_at(&points))).then_some("the form leaves its point out")
             };
-            match why {
-                Some(why) => self.unmeasured.push((id, why.to_owned())),
-                None => {
-                    let recorded = expected.vary.iter().filter(|v| !v.recorded.is_empty());
-                    let varied = recorded.flat_map(|v| &v.claims).any(|c| *c == claim.id);
-                    let claim = Claim { recorded: None, ..claim.clone() };
-                    claims.push(InferredClaim { id, claim, side, varied });
-                }
+            if let Some(why) = why {
+                self.unmeasured.push((id, why.to_owned()));
+                continue;
             }
+            let recorded = expected.vary.iter().filter(|v| !v.recorded.is_empty());
+            let varied = recorded.flat_map(|v| &v.claims).any(|c| *c == claim.id);
+            claims.push(InferredClaim {
+                id,
+                claim: Claim { recorded: None, ..claim.clone() },
+                side,
+                varied,
+            });
         }
         if !claims.is_empty() {
             let experiment = InferredExperiment { experiment: row, claims, form };

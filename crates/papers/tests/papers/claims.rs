@@ -5,7 +5,7 @@ use lowtide_papers::{self as claims, ClaimResult, ClaimVerdict, Experiment, Repr
 use crate::common::run;
 
 fn judged(row: &Experiment) -> Vec<ClaimResult> {
-    let mode = ReproduceMode { quick: true, seeds: Some(2) };
+    let mode = ReproduceMode { quick: true, seeds: Some(2), ..Default::default() };
     let temp = tempfile::tempdir().expect("it runs");
     run(&claims::plan(row, mode).expect("it runs"), temp.path());
     claims::judge(row, temp.path(), mode).expect("it runs").claims
