@@ -170,9 +170,9 @@ fn an_inference_finds_the_setting_and_is_the_same_in_parts_and_after_a_stop() {
         assert_eq!(part.expect("it completes"), result);
     }
     let left = std::fs::read_dir(other.join("evaluations/own-own")).expect("the evaluations");
-    let left: Vec<String> =
-        left.map(|f| f.expect("a file").file_name().to_string_lossy().into_owned()).collect();
-    assert!(left.iter().all(|name| name.ends_with(".json")), "{left:?}");
+    let left: Vec<PathBuf> = left.map(|f| f.expect("a file").path()).collect();
+    let stored = |path: &PathBuf| path.extension().is_some_and(|e| e == "json");
+    assert!(left.iter().all(stored), "{left:?}");
 }
 
 #[test]
