@@ -11,8 +11,8 @@ use super::verdict::ClaimVerdict;
 /// Error of all further looks together.
 const ERROR: f64 = 0.05;
 
-/// The further looks after one with `seeds` seeds, with at most `budget` seeds.
-pub fn further_looks(seeds: u64, budget: u64) -> Vec<ReproduceMode> {
+/// The further looks after one in the full form with `seeds` seeds, with at most `budget` seeds.
+pub fn further_looks(first: ReproduceMode, seeds: u64, budget: u64) -> Vec<ReproduceMode> {
     let mut counts = Vec::new();
     let mut next = seeds;
     while next < budget && next > 0 {
@@ -20,8 +20,7 @@ pub fn further_looks(seeds: u64, budget: u64) -> Vec<ReproduceMode> {
         counts.push(next);
     }
     let level = 1.0 - ERROR / counts.len().max(1) as f64;
-    let look =
-        |seeds| ReproduceMode { quick: false, seeds: Some(seeds), further_look: Some(level) };
+    let look = |seeds| ReproduceMode { seeds: Some(seeds), further_look: Some(level), ..first };
     counts.into_iter().map(look).collect()
 }
 
@@ -52,12 +51,12 @@ mod tests {
 
     #[test]
     fn seeds_double_within_the_budget_and_share_the_error() {
-        let looks = further_looks(5, 30);
+        let looks = further_looks(ReproduceMode::default(), 5, 30);
         let seeds: Vec<_> = looks.iter().map(|look| look.seeds).collect();
         assert_eq!(seeds, [Some(10), Some(20), Some(30)]);
         let level = looks[0].further_look.unwrap();
         assert!((level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
-        assert!(further_looks(5, 5).is_empty());
+        assert!(further_looks(ReproduceMode::default(), 5, 5).is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod expected;
 mod figure;
 mod further_looks;
 pub mod infer;
+mod inferred_section;
 mod judge;
 mod markdown;
 mod measure;

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use lowtide_charts::number;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
+use super::inferred_section::inferred_section;
 use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::unstated::{UnstatedSetting, unstated_settings};
@@ -24,7 +25,7 @@ pub(crate) struct PaperPage {
     /// Name of the paper in tables.
     pub(crate) name: &'static str,
     /// Folder of its experiments below `papers/`.
-    folder: &'static str,
+    pub(crate) folder: &'static str,
     /// Sections whose claims are on this page; empty: all that no earlier page of the folder has.
     sections: &'static [&'static str],
     /// Title, claims of the paper as a whole, differences in setup.
@@ -153,6 +154,10 @@ impl PaperPage {
             let _ = writeln!(out, "| [`{id}`](#{}) | {title} | {counts} |", anchor(&id));
         }
         out.push_str(&unstated_table(&experiments));
+        if PAGES.iter().find(|page| page.folder == self.folder).is_some_and(|p| p.file == self.file)
+        {
+            out.push_str(&inferred_section(self.folder)?);
+        }
         for row in &experiments {
             out.push_str(&section(row));
         }

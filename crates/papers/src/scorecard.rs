@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use super::inferred_section::inferred_scores;
 use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
@@ -88,6 +89,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
     let mut out = HEAD.to_owned();
     out.push_str(&cost()?);
     let _ = write!(out, "\n## By paper\n| paper | {VERDICTS}|{}\n{papers}", "---|".repeat(7));
+    out.push_str(&inferred_scores()?);
     let _ = write!(
         out,
         "\n## By kind of claim\n| paper | kind | {VERDICTS}|{}\n{kinds}",

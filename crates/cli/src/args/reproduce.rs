@@ -53,8 +53,12 @@ pub(crate) struct ReproduceArgs {
 pub(crate) struct InferArgs {
     /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
     /// claims, and test them on the claims held back; takes papers, not experiments
-    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "decide"])]
+    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "decide", "inferred"])]
     pub(crate) enabled: bool,
+    /// Run at the setting that `--infer` found for the paper (`papers/PAPER/inferred.toml`), and
+    /// count only the claims held back
+    #[arg(long, conflicts_with = "vary")]
+    pub(crate) inferred: bool,
     /// Settings drawn from the prior; as many are proposed in four rounds
     #[arg(long, value_name = "N", requires = "enabled")]
     #[arg(value_parser = clap::value_parser!(u32).range(8..=4096))]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lowtide_papers::PaperError;
 use lowtide_papers::infer::{
     InferenceOptions, InferenceResult, InferenceSize, InferenceSubject, ScoredSettings, infer,
-    score_text, side_name,
+    score_text,
 };
 
 use crate::args::{InferArgs, ReproduceArgs};
@@ -91,9 +91,8 @@ fn one(
 
 fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     let parameters = result.parameters.iter().map(|p| {
-        let consistent: Vec<&str> = p.consistent.iter().map(|(v, _)| v.as_str()).collect();
         let index = p.sensitivity.map_or_else(String::new, |s| format!("{:.2}", s.index.max(0.0)));
-        vec![p.name.clone(), p.inferred.clone(), consistent.join(", "), p.values.clone(), index]
+        vec![p.name.clone(), p.inferred.clone(), p.consistent_text(), p.values.clone(), index]
     });
     out.table(
         &["parameter", "inferred", "consistent", "prior", "influence"],
@@ -109,7 +108,7 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
     let rows = words.map(|s| {
         vec![
-            side_name(s.side).to_owned(),
+            s.side.name().to_owned(),
             s.kind_name().to_owned(),
             s.claims.to_string(),
             of(ScoredSettings::Words, s),

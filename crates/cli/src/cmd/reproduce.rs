@@ -42,8 +42,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     if args.infer.enabled {
         return infer::run(args, out);
     }
-    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds, further_look: None };
-    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
+    let (quick, seeds, inferred) = (args.quick, args.seeds, args.infer.inferred);
+    let mode = ReproduceMode { quick, seeds, inferred, further_look: None };
+    let folder = if inferred { "papers-inferred" } else { "papers" };
+    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join(folder));
     // Everything is checked before anything runs.
     let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
     let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
@@ -61,7 +63,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
         )?;
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(CommandError::from)?;
         if let Some(budget) = args.decide {
-            look_further(args, job, budget, &mut outcome, (&label, out))?;
+            look_further(args, job, (mode, budget), &mut outcome, (&label, out))?;
         }
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
@@ -111,13 +113,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
 fn look_further(
     args: &ReproduceArgs,
     job: &Job,
-    budget: u64,
+    (mode, budget): (ReproduceMode, u64),
     outcome: &mut ReproductionResult,
     (label, out): (&str, Output),
 ) -> Result<(), CommandError> {
     let seeds =
         (job.plan.runs.len() / (job.plan.schemes.len() * job.plan.points.len()).max(1)) as u64;
-    for look in claims::further_looks(seeds, budget) {
+    for look in claims::further_looks(mode, seeds, budget) {
         if !claims::needs_further_look(&outcome.claims) {
             break;
         }
@@ -171,7 +173,7 @@ fn total(all: &[&ClaimResult], page: &Path, out: Output) -> Result<(), CommandEr
     let calibrated = all.len() - counting().count();
     let not_counted = match calibrated {
         0 => String::new(),
-        n => format!("; {n} calibrated, not counted"),
+        n => format!("; {n} fitted, not counted"),
     };
     let (n, counts) = (counting().count(), counts.join(", "));
     out.text(&format!("{n} claims: {counts}{not_counted}\npage {}", page.display()))
@@ -322,7 +324,7 @@ fn show(
             out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
         }
         if claim.calibrated {
-            out.text(&format!("{:18}calibrated against the result: not counted", ""))?;
+            out.text(&format!("{:18}fitted: not counted", ""))?;
         }
         if let Some(reason) = &claim.reason {
             out.text(&format!("{:18}{reason}", ""))?;

@@ -10,6 +10,7 @@ mod evaluate;
 mod loss;
 mod open;
 mod page;
+mod record;
 mod result;
 mod search;
 mod sensitivity;
@@ -24,7 +25,9 @@ use lowtide_record::write_atomic;
 pub use contradictions::Contradiction;
 pub use evaluate::InferenceOptions;
 pub use open::{OpenParameter, OpenSettings};
-pub use page::{score_text, side_name};
+pub use page::score_text;
+pub use record::{INFERENCE_RECORD, InferenceRecord, RecordedOutcome, RecordedParameter};
+pub(crate) use record::{at_inferred, at_inferred_setting};
 pub use result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
     ScreenedSetting, SettingCounts, SettingVerdict, SideCount,
@@ -57,6 +60,8 @@ pub fn infer(
     let mut text = serde_json::to_string_pretty(&result).unwrap_or_default();
     text.push('\n');
     write_atomic(&options.dir.join(INFERENCE_RESULT), text.as_bytes())?;
+    let record = InferenceRecord::from(&result).to_toml();
+    write_atomic(&options.dir.join(INFERENCE_RECORD), record.as_bytes())?;
     let path = options.dir.join(INFERENCE_PAGE);
     write_atomic(&path, page::page(&result, command)?.as_bytes())?;
     Ok((result, path))

@@ -87,15 +87,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
 }
 
 fn parameter_row(of: &InferredParameter) -> ParameterRow<'_> {
-    let values = of.consistent.iter();
-    // A range has its two ends, choices have their counts.
-    let is_range = of.consistent.len() == 2 && of.values.contains(" to ");
-    let consistent: Vec<String> = if is_range {
-        values.map(|(value, _)| value.clone()).collect()
-    } else {
-        values.map(|(value, count)| format!("{value} ({count})")).collect()
-    };
-    let spread = consistent.join(if is_range { " to " } else { ", " });
+    let spread = of.consistent_text();
     let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
         (format!("{:.2}", s.index.max(0.0)), format!("{:.3}", s.p))
     });
@@ -116,7 +108,7 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
             ScoredSettings::Draws,
         ];
         ScoreRow {
-            side: side_name(one.side),
+            side: one.side.name(),
             kind: one.kind_name(),
             claims: one.claims,
             cells: groups.map(cell),
@@ -141,14 +133,6 @@ impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
         self.kind.map_or("all", kind_name)
-    }
-}
-
-/// Name of a side.
-pub const fn side_name(side: ClaimSide) -> &'static str {
-    match side {
-        ClaimSide::Fitted => "fitted",
-        ClaimSide::HeldBack => "held back",
     }
 }
 

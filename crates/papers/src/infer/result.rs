@@ -89,6 +89,8 @@ pub struct InferredParameter {
     pub why: String,
     /// Its range or choices.
     pub values: String,
+    /// Whether it is a range.
+    pub is_range: bool,
     /// Reason of the range or the choices.
     pub prior: String,
     /// The value of the inferred setting.
@@ -98,6 +100,19 @@ pub struct InferredParameter {
     pub consistent: Vec<(String, usize)>,
     /// Influence on the loss of the fitted claims.
     pub sensitivity: Option<Sensitivity>,
+}
+
+impl InferredParameter {
+    /// Values of the consistent settings as text: `10 kB to 30 kB`, or `split (7), new-echo (2)`.
+    pub fn consistent_text(&self) -> String {
+        let values = self.consistent.iter();
+        // A range has its two ends, choices have their counts.
+        if self.is_range {
+            let ends: Vec<&str> = values.map(|(value, _)| value.as_str()).collect();
+            return ends.join(" to ");
+        }
+        values.map(|(value, count)| format!("{value} ({count})")).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Whose score it is.
@@ -172,6 +187,10 @@ pub struct ClaimOutcome {
     pub in_band_of_draws: f64,
     /// Share of the consistent settings in whose runs it is in its band.
     pub in_band_of_consistent: f64,
+    /// Share of the finalists that reproduce it.
+    pub reproduced_by_finalists: f64,
+    /// Share of as many draws that reproduce it.
+    pub reproduced_by_draws: f64,
 }
 
 /// A setting with one seed.
@@ -228,6 +247,8 @@ pub(super) fn result(
                 inferred: verdict(claim, &outcome.inferred),
                 in_band_of_draws: share(claim, draws.iter()),
                 in_band_of_consistent: share(claim, consistent.iter().copied()),
+                reproduced_by_finalists: reproduced(claim, &outcome.finalists),
+                reproduced_by_draws: reproduced(claim, &outcome.sample),
             })
             .collect(),
         never,
@@ -271,6 +292,11 @@ fn share<'s>(
 ) -> f64 {
     let all = settings.len().max(1) as f64;
     settings.filter(|s| in_band(claim, s)).count() as f64 / all
+}
+
+fn reproduced(claim: &InferredClaim, settings: &[EvaluatedSetting]) -> f64 {
+    let is = |s: &&EvaluatedSetting| verdict(claim, s).verdict == ClaimVerdict::Reproduced;
+    settings.iter().filter(is).count() as f64 / settings.len().max(1) as f64
 }
 
 fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict {
@@ -346,6 +372,7 @@ fn parameters(
             source: parameter.source.clone(),
             why: parameter.why.clone(),
             values: parameter.values_text(),
+            is_range: parameter.choices().is_none(),
             prior: parameter.prior.clone(),
             inferred: value(&outcome.inferred),
             consistent: spread(parameter, consistent.iter().map(|s| value(s)).collect()),

@@ -22,6 +22,16 @@ pub enum ClaimSide {
     HeldBack,
 }
 
+impl ClaimSide {
+    /// Printed name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::HeldBack => "held back",
+        }
+    }
+}
+
 /// The division of a paper's claims, by figure.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,0 +1,235 @@
+//! `papers/<paper>/inferred.toml`: the reviewed result of an inference, kept small.
+//!
+//! Contract: an inference writes the file into its own directory, and a reviewer copies it. It has
+//! verdicts of claims and no scores: those are counted from the claims and the present split, so a
+//! fitted claim is never counted.
+
+use lowtide_scenario::Scenario;
+use serde::{Deserialize, Serialize};
+
+use super::open::OpenSettings;
+use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
+use super::setting::Setting;
+use super::split::ClaimSide;
+use super::subject::split_of;
+use crate::catalogue::paper_file;
+use crate::error::PaperError;
+use crate::{Claim, ClaimError, ClaimVerdict, Experiment, ExperimentClaims};
+
+/// The file.
+pub const INFERENCE_RECORD: &str = "inferred.toml";
+
+const HEAD: &str = "\
+# Result of `lowtide papers reproduce --infer`, reviewed. Verdicts of the paper's words alone and of
+# the inferred setting, both in the reduced form; of the finalists and of draws of the prior the
+# share of settings that reproduce the claim.
+";
+
+/// Result of an inference.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InferenceRecord {
+    /// Digest of the program that evaluated the settings.
+    pub program: String,
+    /// Numbers of settings by phase.
+    pub settings: SettingCounts,
+    /// Claims that hold under no setting.
+    pub never: Vec<String>,
+    /// Pairs of claims that hold under no setting together.
+    pub contradictions: Vec<[String; 2]>,
+    /// The parameters.
+    pub parameter: Vec<RecordedParameter>,
+    /// The claims.
+    pub claim: Vec<RecordedOutcome>,
+}
+
+/// What was inferred of a parameter.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RecordedParameter {
+    /// Its name in `open.toml`.
+    pub name: String,
+    /// The value of the inferred setting.
+    pub inferred: String,
+    /// Values of the consistent settings.
+    pub consistent: String,
+    /// Omega squared of the loss of the fitted claims, at least 0, and its p value.
+    pub influence: Option<[f64; 2]>,
+}
+
+/// Verdicts on a claim.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RecordedOutcome {
+    /// `td-fig7/throughput-k6`.
+    pub id: String,
+    /// Its side.
+    pub side: ClaimSide,
+    /// Whether a variation of it was on record before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub varied: bool,
+    /// The verdict with the paper's words alone.
+    pub words: ClaimVerdict,
+    /// The verdict with the inferred setting.
+    pub inferred: ClaimVerdict,
+    /// The value with the inferred setting.
+    pub measured: Option<f64>,
+    /// Share of the finalists that reproduce it.
+    pub finalists: f64,
+    /// Share of the draws that reproduce it.
+    pub draws: f64,
+}
+
+impl From<&InferenceResult> for InferenceRecord {
+    fn from(result: &InferenceResult) -> Self {
+        Self {
+            program: result.program.clone(),
+            settings: result.settings,
+            never: result.never.clone(),
+            contradictions: result.contradictions.iter().map(|c| c.claims.clone()).collect(),
+            parameter: result.parameters.iter().map(RecordedParameter::from).collect(),
+            claim: result.claims.iter().map(RecordedOutcome::from).collect(),
+        }
+    }
+}
+
+impl From<&InferredParameter> for RecordedParameter {
+    fn from(of: &InferredParameter) -> Self {
+        Self {
+            name: of.name.clone(),
+            inferred: of.inferred.clone(),
+            consistent: of.consistent_text(),
+            influence: of.sensitivity.map(|s| [rounded(s.index.max(0.0)), rounded(s.p)]),
+        }
+    }
+}
+
+impl From<&ClaimOutcome> for RecordedOutcome {
+    fn from(of: &ClaimOutcome) -> Self {
+        Self {
+            id: of.id.clone(),
+            side: of.side,
+            varied: of.varied,
+            words: of.words.verdict,
+            inferred: of.inferred.verdict,
+            measured: of.inferred.measured.map(rounded),
+            finalists: rounded(of.reproduced_by_finalists),
+            draws: rounded(of.reproduced_by_draws),
+        }
+    }
+}
+
+/// Four significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+impl InferenceRecord {
+    /// The file.
+    pub fn to_toml(&self) -> String {
+        format!("{HEAD}{}", toml::to_string(self).unwrap_or_default())
+    }
+
+    /// The reviewed result of a paper; `None` if there is none.
+    ///
+    /// # Errors
+    /// The file is wrong, or has a claim on another side than `split.toml`.
+    pub fn of_paper(paper: &str) -> Result<Option<Self>, ClaimError> {
+        let Some(text) = paper_file(paper, INFERENCE_RECORD) else { return Ok(None) };
+        let record = Self::parse(text, &format!("papers/{paper}/{INFERENCE_RECORD}"))?;
+        record.check(paper)?;
+        Ok(Some(record))
+    }
+
+    fn parse(text: &str, name: &str) -> Result<Self, ClaimError> {
+        toml::from_str(text)
+            .map_err(|e| ClaimError { file: name.to_owned(), message: e.to_string() })
+    }
+
+    /// Refuses a claim that is counted on the wrong side.
+    fn check(&self, paper: &str) -> Result<(), ClaimError> {
+        let (split, _) = split_of(paper)?;
+        let refuse = |message: String| ClaimError {
+            file: format!("papers/{paper}/{INFERENCE_RECORD}"),
+            message,
+        };
+        for row in crate::experiments().into_iter().filter(|row| row.paper == paper) {
+            let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
+            for claim in &expected.claims {
+                let id = format!("{}/{}", row.id(), claim.id);
+                let Some(recorded) = self.claim.iter().find(|c| c.id == id) else { continue };
+                let side = split.side(claim).map_err(refuse)?;
+                if recorded.side != side {
+                    let message = format!(
+                        "claim `{id}` is counted as {}, and `split.toml` has it as {}",
+                        recorded.side.name(),
+                        side.name()
+                    );
+                    return Err(refuse(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The inferred setting.
+    pub fn setting(&self) -> Setting {
+        Setting { values: self.parameter.iter().map(|p| p.inferred.clone()).collect() }
+    }
+
+    /// Claims held back: their number, those reproduced with the words alone and with the inferred
+    /// setting, and the means of the finalists and the draws.
+    pub fn held_back(&self) -> [f64; 5] {
+        let of = || self.claim.iter().filter(|c| c.side == ClaimSide::HeldBack);
+        let count = |verdict: fn(&RecordedOutcome) -> ClaimVerdict| {
+            of().filter(|c| verdict(c) == ClaimVerdict::Reproduced).count() as f64
+        };
+        [
+            of().count() as f64,
+            count(|c| c.words),
+            count(|c| c.inferred),
+            of().map(|c| c.finalists).sum(),
+            of().map(|c| c.draws).sum(),
+        ]
+    }
+}
+
+/// The scenario of an experiment at the inferred setting of its paper.
+///
+/// # Errors
+/// The paper has no reviewed result of an inference, or a file is wrong.
+pub(crate) fn at_inferred_setting(
+    row: &Experiment,
+    mut scenario: Scenario,
+) -> Result<Scenario, PaperError> {
+    let refuse = |message: &str| ClaimError {
+        file: format!("papers/{}", row.paper),
+        message: message.to_owned(),
+    };
+    let Some(record) = InferenceRecord::of_paper(row.paper)? else {
+        return Err(refuse("no inference is recorded; `--infer` makes one").into());
+    };
+    let text = paper_file(row.paper, "open.toml").ok_or_else(|| refuse("it has no open.toml"))?;
+    let open = OpenSettings::parse(text, &format!("papers/{}/open.toml", row.paper))?;
+    let names = open.parameters.iter().map(|p| p.name.as_str());
+    if !names.eq(record.parameter.iter().map(|p| p.name.as_str())) {
+        let message = "inferred.toml has other parameters than open.toml; infer again";
+        return Err(refuse(message).into());
+    }
+    for (key, value) in record.setting().overrides(&open, row.name) {
+        scenario = scenario.with_override(&key, &value)?;
+    }
+    Ok(scenario)
+}
+
+/// A claim as it is judged at the inferred setting: without its record, which belongs to the
+/// paper's words alone, and not counted if it was fitted.
+///
+/// # Errors
+/// A file is wrong, or the claim is on neither side.
+pub(crate) fn at_inferred(row: &Experiment, claim: &Claim) -> Result<Claim, ClaimError> {
+    let (split, _) = split_of(row.paper)?;
+    let refuse = |message| ClaimError { file: row.claims_path(), message };
+    let fitted = split.side(claim).map_err(refuse)? == ClaimSide::Fitted;
+    Ok(Claim { recorded: None, calibrated: claim.calibrated || fitted, ..claim.clone() })
+}

@@ -1,0 +1,174 @@
+//! What an inference found, on the page of its paper and in the scorecard.
+
+use std::fmt::Write as _;
+
+use super::infer::{ClaimSide, InferenceRecord, OpenSettings, RecordedOutcome};
+use super::paper_page::PAGES;
+use super::{ClaimError, ClaimVerdict};
+use crate::catalogue::paper_file;
+
+/// Contradictions on the page.
+const PAIRS: usize = 10;
+
+/// The section of a paper: what it leaves open, and with a recorded inference what must have been
+/// true, what then holds, and what cannot hold. Empty without `open.toml`.
+pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
+    let file = format!("papers/{paper}/open.toml");
+    let Some(text) = paper_file(paper, "open.toml") else { return Ok(String::new()) };
+    let open = OpenSettings::parse(text, &file)?;
+    let record = InferenceRecord::of_paper(paper)?;
+    let mut out = "\n## What the paper leaves open\n\
+                   | parameter | the paper | prior |\n|---|---|---|\n"
+        .to_owned();
+    for p in &open.parameters {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "| {} (`{}`) | \"{}\" ({}): {} | {}: {} |",
+            p.says,
+            p.name,
+            one_line(&p.quote),
+            one_line(&p.source),
+            one_line(&p.why),
+            p.values_text(),
+            one_line(&p.prior),
+        );
+    }
+    match record {
+        Some(record) => out.push_str(&found(paper, &record)),
+        None => {
+            let _ = write!(
+                out,
+                "\nNo inference is recorded yet. `lowtide papers reproduce {paper} --infer` makes \
+                 one.\n"
+            );
+        }
+    }
+    Ok(out)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+fn found(paper: &str, record: &InferenceRecord) -> String {
+    let s = record.settings;
+    let mut out = format!(
+        "\n## What must have been true\n\
+         `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
+         of them draws of the prior. Of the better third, {} are consistent with the fitted \
+         claims: their loss is within one standard error of the least. Influence is the part of \
+         the variance of the loss that a parameter explains by itself (omega squared among the \
+         draws), with its p value.\n\n\
+         | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
+        s.screened, s.draws, s.consistent
+    );
+    for p in &record.parameter {
+        let influence =
+            p.influence.map_or_else(String::new, |[index, p]| format!("{index:.2} (p = {p:.3})"));
+        let _ = writeln!(out, "| `{}` | {} | {} | {influence} |", p.name, p.inferred, p.consistent);
+    }
+    out.push_str(&held_back(record));
+    out.push_str(&cannot_hold(record));
+    out
+}
+
+/// Whether a claim is reproduced with the paper's words alone and with the inferred setting.
+fn reproduced(claim: &RecordedOutcome) -> (bool, bool) {
+    (claim.words == ClaimVerdict::Reproduced, claim.inferred == ClaimVerdict::Reproduced)
+}
+
+fn held_back(record: &InferenceRecord) -> String {
+    let of = |side| record.claim.iter().filter(move |c| c.side == side);
+    let (fitted, held) = (of(ClaimSide::Fitted).count(), of(ClaimSide::HeldBack).count());
+    let seen = of(ClaimSide::HeldBack).filter(|c| c.varied).count();
+    let mut out = format!(
+        "\n## What then holds that was not used\n\
+         {fitted} claims were fitted, {held} held back. {seen} of those held back have a variation \
+         on record, whose result was seen before.\n\n\
+         | held back | claims | words alone | inferred | finalists | draws |\n\
+         |---|---|---|---|---|---|\n{}\n",
+        score_line("all", record)
+    );
+    for (title, was, is) in [
+        ("Reproduced only with the inferred setting", false, true),
+        ("Reproduced only with the words alone", true, false),
+    ] {
+        let ids: Vec<String> = of(ClaimSide::HeldBack)
+            .filter(|c| reproduced(c) == (was, is))
+            .map(|c| format!("`{}`", c.id))
+            .collect();
+        if !ids.is_empty() {
+            let _ = write!(out, "\n{title}: {}.\n", ids.join(", "));
+        }
+    }
+    out
+}
+
+fn cannot_hold(record: &InferenceRecord) -> String {
+    let code = |id: &String| format!("`{id}`");
+    let mut out = "\n## What cannot hold\n".to_owned();
+    if record.never.is_empty() {
+        out.push_str("Each claim is in its band under at least one setting.");
+    } else {
+        let never: Vec<String> = record.never.iter().map(code).collect();
+        let _ = write!(out, "Outside their bands under all settings: {}.", never.join(", "));
+    }
+    let pairs: Vec<String> = record
+        .contradictions
+        .iter()
+        .take(PAIRS)
+        .map(|[a, b]| format!("{} and {}", code(a), code(b)))
+        .collect();
+    if !pairs.is_empty() {
+        let more = record.contradictions.len().saturating_sub(PAIRS);
+        let more = if more > 0 { format!("; and {more} more pairs") } else { String::new() };
+        let _ = write!(
+            out,
+            " Pairs that hold under many settings each and under none together: {}{more}.",
+            pairs.join("; ")
+        );
+    }
+    out.push('\n');
+    out
+}
+
+/// Cells of a table row: claims held back, and those reproduced.
+fn score_line(name: &str, record: &InferenceRecord) -> String {
+    let [claims, words, inferred, finalists, draws] = record.held_back();
+    let percent = |n: f64| format!("{n:.1} ({:.0} %)", 100.0 * n / claims.max(1.0));
+    format!(
+        "| {name} | {claims} | {} | {} | {} | {} |",
+        percent(words),
+        percent(inferred),
+        percent(finalists),
+        percent(draws)
+    )
+}
+
+/// The scores of all papers on the claims held back.
+pub(super) fn inferred_scores() -> Result<String, ClaimError> {
+    let mut rows = String::new();
+    let mut papers: Vec<&str> = Vec::new();
+    for page in &PAGES {
+        if !papers.contains(&page.folder) {
+            papers.push(page.folder);
+            if let Some(record) = InferenceRecord::of_paper(page.folder)? {
+                let link = format!("[{}](papers/{})", page.name, page.file);
+                let _ = writeln!(rows, "{}", score_line(&link, &record));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Ok(rows);
+    }
+    Ok(format!(
+        "\n## Claims held back, with inferred settings\n\
+         The settings that a paper leaves open are inferred from a part of its claims; these are \
+         the others, in the reduced form with ten seeds. The verdicts above are those of the \
+         paper's words alone in the full form. Finalists are the best eight settings, draws as \
+         many of the prior (means, five seeds).\n\n\
+         | paper | claims | words alone | inferred | finalists | draws |\n|---|---|---|---|---|---|\n\
+         {rows}"
+    ))
+}
