@@ -24,6 +24,7 @@ pub static ENTRY: Profile = Profile {
         set("growth-counts", "bytes", "RFC 3465 §2.1: RECOMMENDED by RFC 5681 §3.1"),
         set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2: no increase on an ECN-Echo ACK"),
         set("window-floor", "2", "RFC 5681 §3.1 eq. 4"),
+        set("ssthresh-floor", "1", "RFC 5681 §3.1 eq. 4: `window-floor` decides"),
         set("initial-window", "rfc6928", "RFC 6928 §2"),
         set("restart-window", "initial", "RFC 5681 §4.1: min(IW, cwnd)"),
         set("initial-ssthresh", "none", "RFC 5681 §3.1: arbitrarily high"),

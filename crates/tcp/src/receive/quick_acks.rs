@@ -1,6 +1,6 @@
 //! ACKs that are not delayed at the start of a connection (switch `initial-quick-acks`).
 //!
-//! A sender with a small initial window would otherwise wait for the delayed-ACK timer. A wrapper of
+//! A sender with a small initial window would otherwise wait for the delayed-ACK timer. It wraps
 //! the policy, so that connections without it pay nothing for each segment.
 
 use alloc::boxed::Box;
