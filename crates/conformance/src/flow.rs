@@ -3,7 +3,9 @@
 use lowtide_units::{Duration, Instant};
 
 use super::Subject;
-use lowtide_tcp::cc::{AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, Signal};
+use lowtide_tcp::cc::{
+    AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, Signal, WindowRules,
+};
 
 /// Segment size, bytes: a full Ethernet frame with timestamps.
 pub(super) const MSS: u64 = 1448;
@@ -19,6 +21,7 @@ pub(super) const SETUP: CcSetup = CcSetup {
     abc_limit: 2 * MSS,
     ecn: true,
     now: Instant::ZERO,
+    rules: WindowRules::RFC,
 };
 
 /// Effect of one ACK.

@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 
 use lowtide_schema::Values;
 use lowtide_sim::{Rng, Seed};
-use lowtide_tcp::cc::{self, AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction};
+use lowtide_tcp::cc::{
+    self, AckSample, CcSetup, CongestionControl, CongestionEvent, Reaction, WindowRules,
+};
 use lowtide_units::{Duration, Instant, Probe, Unit};
 
 /// One control in C and its Rust twin.
@@ -131,6 +133,7 @@ impl<'a> Kernel<'a> {
             abc_limit: u64::MAX,
             ecn: true,
             now: Instant::ZERO,
+            rules: WindowRules::RFC,
         };
         let entry = cc::REGISTRY.find(twin.control).expect("registered");
         let given: Vec<(&str, &str)> = params.iter().map(|(n, v)| (*n, v.as_str())).collect();

@@ -418,7 +418,7 @@ impl Connection {
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
-            srtt_quantised: self.rtt.srtt_quantised(self.config.rtt_granularity),
+            srtt_quantised: self.rtt.srtt_quantised(&self.config),
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min(),
             rto: self.rtt.rto(),

@@ -410,10 +410,11 @@ impl EcnState {
         self.reduced_at.is_some_and(|point| snd_una < point)
     }
 
-    /// True if ECN forbids window growth on this ACK.
-    pub(crate) fn frozen(&self, snd_una: u64, ece: bool) -> bool {
+    /// True if ECN forbids window growth on this ACK; `last_ece`: the ACK before had ECE.
+    pub(crate) fn frozen(&self, snd_una: u64, ece: bool, last_ece: bool) -> bool {
         match self.freeze {
             FreezeGrowth::Off => false,
+            FreezeGrowth::FirstEce => ece && !last_ece,
             FreezeGrowth::EceAcks => ece,
             FreezeGrowth::Round => {
                 ece || self.cut_at.is_some_and(|point| !self.cut_round_over(point, snd_una))

@@ -13,14 +13,15 @@ use lowtide_units::{Duration, Instant};
 use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
-use crate::cc::{self, CcSetup};
+use crate::cc::{self, CcSetup, WindowRules};
 use crate::connection::Connection;
 use crate::delay::DelayState;
 use crate::ecn::PacketClass;
 use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
+use crate::receive::quick_acks::InitialQuickAcks;
 use crate::receive::receiver::{Accepted, Receiver};
-use crate::settings::config::{Config, HandshakeRtt};
+use crate::settings::config::{Config, CutFrom, GrowthCounts, HandshakeRtt};
 use crate::state::State;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 use crate::timers::timestamps::{TimestampState, tick};
@@ -234,16 +235,15 @@ impl Connection {
 
     /// RTT of the handshake, which `seg` completes.
     fn handshake_rtt(&self, now: Instant, seg: &Segment) -> Option<Duration> {
-        let tick = self.config.rtt_granularity;
         let sent_once = self.handshake.retransmissions == 0 && !self.handshake.repeated;
         match (self.config.handshake_rtt, &self.ts, seg.options.timestamps) {
             _ if sent_once => {
-                self.handshake.sent_at.map(|sent_at| elapsed_ticks(sent_at, now, tick))
+                self.handshake.sent_at.map(|sent_at| elapsed_ticks(sent_at, now, &self.config))
             }
             (HandshakeRtt::Timestamps, Some(ts), Some(option)) => {
                 // An echo of the current tick counts as one tick, as in Linux.
                 let rtt = ts.rtt_at_least_a_tick(now, option.echo)?;
-                Some(round_to_ticks(rtt, tick))
+                Some(round_to_ticks(rtt, &self.config))
             }
             _ => None,
         }
@@ -290,6 +290,7 @@ impl Connection {
             abc_limit: u64::from(config.abc_limit) * u64::from(mss),
             ecn: self.ecn.is_on(),
             now,
+            rules: window_rules(&config, mss),
         };
         let configured = cc::REGISTRY.find(config.cc).unwrap_or(&cc::newreno::ENTRY);
         // A delay-based congestion control cannot work without the delay option.
@@ -303,6 +304,7 @@ impl Connection {
             let decoder = feedback::REGISTRY.find(name).unwrap_or(&feedback::rfc3168::ENTRY);
             (decoder.build)(config.params.values(decoder.name, decoder.params))
         });
+        let quick_acks = config.initial_quick_acks.as_u64();
         let policy = ack::REGISTRY.find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
         let setup = ack::AckSetup {
             segments: config.delack_segments.max(1),
@@ -314,12 +316,29 @@ impl Connection {
             && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         let values = config.params.values(policy.name, policy.params);
-        self.rcv.establish(mss, (policy.build)(values, &setup));
+        let policy = (policy.build)(values, &setup);
+        self.rcv.establish(
+            mss,
+            if quick_acks > 0 { InitialQuickAcks::wrap(policy, quick_acks) } else { policy },
+        );
 
         self.snd.establish(now);
         self.on_alive(now);
         self.timers.stop_rto();
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_is_queued() { State::FinWait1 } else { State::Established };
+    }
+}
+
+/// The rules of the window in the settings of a connection.
+fn window_rules(config: &Config, mss: u32) -> WindowRules {
+    WindowRules {
+        counts_acks: config.growth_counts == GrowthCounts::Acks,
+        cut_from_window: config.cut_from == CutFrom::Window,
+        initial_ssthresh: match config.initial_ssthresh {
+            u32::MAX => u64::MAX,
+            bytes => u64::from(bytes),
+        },
+        restart_window: config.restart_window.map(|window| window.bytes(mss)),
     }
 }

@@ -180,9 +180,10 @@ pub use receive::memory::DataKind;
 pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
 pub use settings::config::{
-    Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth,
-    HandshakeRtt, InitialWindow, IsnRule, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
-    SynCookies, TimestampOffset, UndoRule,
+    Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass,
+    FreezeGrowth, GrowthCounts, GrowthWhen, HandshakeRtt, InitialWindow, IsnRule, LossFrom,
+    PacingRule, RecoveryRule, Reduction, RtoMinApplies, RttTicks, SynCookies, TimestampOffset,
+    UndoRule,
 };
 pub use settings::params::Params;
 pub use state::State;

@@ -111,6 +111,27 @@ fn long_explanations_have_headings() {
 }
 
 #[test]
+fn the_tcp_of_a_tool_is_compared_with_the_rfcs() {
+    let diff = stdout(&lowtide(&["explain", "--diff", "rfc+dctcp", "ns-2+dctcp"]));
+    for (switch, values) in [
+        ("growth-when", ["cwnd-limited", "below-rwnd"]),
+        ("growth-counts", ["bytes", "acks"]),
+        ("cut-from", ["cwnd", "window"]),
+        ("dctcp.initial-alpha", ["1024", "0"]),
+    ] {
+        let line = diff.lines().find(|line| line.split_whitespace().next() == Some(switch));
+        let line = line.unwrap_or_else(|| panic!("{switch}: {diff}"));
+        assert!(values.iter().all(|value| line.contains(value)), "{line}");
+    }
+    // The scheme sets it in both.
+    assert!(!diff.contains("freeze-growth"), "{diff}");
+    for tool in ["inet", "windows-2008r2", "freebsd-10", "linux-3.13", "ns-3"] {
+        let explained = stdout(&lowtide(&["explain", tool]));
+        assert!(explained.contains("not checked against the tool"), "{explained}");
+    }
+}
+
+#[test]
 fn tables_and_columns_are_explained() {
     let column = stdout(&lowtide(&["explain", "flows.fct_ps"]));
     assert!(column.contains("fct_ps  (uint64 in ps, may be null)"), "{column}");

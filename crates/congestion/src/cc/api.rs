@@ -26,6 +26,33 @@ pub struct CcSetup {
     pub ecn: bool,
     /// Time when the connection was established.
     pub now: Instant,
+    /// Rules of the window in which stacks differ.
+    pub rules: WindowRules,
+}
+
+/// Rules of the window in which some stacks differ from the RFCs; [`WindowRules::RFC`] has the
+/// RFCs'.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowRules {
+    /// Each ACK of new data counts as one segment, whatever it acknowledges. Else its bytes count
+    /// (RFC 3465 §2.1).
+    pub counts_acks: bool,
+    /// An ECN cut starts from cwnd or the peer's window, whichever is smaller. Else from cwnd.
+    pub cut_from_window: bool,
+    /// ssthresh at the start, bytes; `u64::MAX` for none (RFC 5681 §3.1).
+    pub initial_ssthresh: u64,
+    /// Maximum window after idle, bytes; `None` for the initial window (RFC 5681 §4.1).
+    pub restart_window: Option<u64>,
+}
+
+impl WindowRules {
+    /// Bytes count, cuts start from cwnd, and ssthresh has no initial bound.
+    pub const RFC: Self = Self {
+        counts_acks: false,
+        cut_from_window: false,
+        initial_ssthresh: u64::MAX,
+        restart_window: None,
+    };
 }
 
 /// Facts about one incoming ACK. Bytes are payload bytes; offsets count payload from zero. Tests
@@ -71,6 +98,8 @@ pub struct AckSample {
     pub in_flight: u64,
     /// Bytes in flight before it.
     pub prior_in_flight: u64,
+    /// SND.WND: the peer's window, bytes.
+    pub snd_wnd: u64,
     /// Bytes delivered since the newest acknowledged segment was sent, and the time since the last
     /// delivery before that. None if the application was the limit then. See
     /// [`Self::delivery_rate`].
@@ -81,7 +110,8 @@ pub struct AckSample {
     pub round_ended: bool,
     /// The cut rule allows an ECN reduction on this ACK.
     pub may_reduce: bool,
-    /// The window may grow: not in loss recovery, not frozen after a cut, and it was the limit.
+    /// The window may grow: not in loss recovery, not frozen after a cut, and the switch
+    /// `growth-when` permits it (by default: cwnd was the limit).
     pub may_grow: bool,
     /// An RTO is being repaired; slow start counts with L = 1 (RFC 3465 §2.3).
     pub after_rto: bool,
@@ -122,7 +152,8 @@ pub enum CongestionEvent {
     Loss {
         /// Time of the event.
         now: Instant,
-        /// FlightSize before the first retransmission, bytes.
+        /// FlightSize before the first retransmission, bytes; with `loss-from = "window"` the
+        /// smaller of cwnd and the peer's window.
         in_flight: u64,
         /// An ECN cut already happened in this window of data: the two must not add up.
         already_reduced: bool,
@@ -141,7 +172,7 @@ pub enum CongestionEvent {
         now: Instant,
         /// The first timeout for this data: only this one lowers ssthresh (RFC 5681 §3.1).
         first: bool,
-        /// FlightSize, bytes.
+        /// FlightSize, bytes; with `loss-from = "window"` as in [`Self::Loss`].
         in_flight: u64,
     },
     /// Sending resumes after an idle time of at least one RTO (RFC 5681 §4.1).
@@ -249,7 +280,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn on_event(&mut self, event: &CongestionEvent);
     /// Congestion window, bytes.
     fn cwnd(&self) -> u64;
-    /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
+    /// Slow-start threshold, bytes; before the first reaction [`WindowRules::initial_ssthresh`].
     fn ssthresh(&self) -> u64;
     /// Pacing rate; `None` sends on ACKs.
     fn pacing_rate(&self) -> Option<Rate> {

@@ -270,6 +270,7 @@ impl CongestionControl for Cubic {
             self.srtt = Some(self.srtt.map_or(rtt, |s| s - s / 8 + rtt / 8));
         }
         if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.drop_unused(ack);
             self.note_reduction();
             self.window.cut_to(BETA.of(self.window.cwnd()));
             return Reaction::Reduced;

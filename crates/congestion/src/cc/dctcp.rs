@@ -180,6 +180,7 @@ impl Dctcp {
             self.round = Round { window_end: ack.snd_nxt, ..Round::default() };
         }
         self.congested = true;
+        self.window.drop_unused(ack);
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         self.window.cut_to(self.set.arithmetic.cut(cwnd, self.alpha, mss));
         if self.set.grow_with_cut {
@@ -275,6 +276,11 @@ impl CongestionControl for Dctcp {
             return;
         }
         self.track_event(event);
+        if self.set.loss_by_alpha {
+            // 1 - alpha / 2.
+            let den = 2 << self.set.arithmetic.bits();
+            self.window.set_beta(Factor { num: den - self.alpha.min(den / 2), den });
+        }
         self.window.on_event(&self.adjusted_event(event));
     }
 

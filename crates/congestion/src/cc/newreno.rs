@@ -55,6 +55,7 @@ struct NewReno {
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
         if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.drop_unused(ack);
             self.window.cut_to(self.window.cwnd() / 2);
             return Reaction::Reduced;
         }
@@ -80,6 +81,7 @@ mod tests {
     use lowtide_units::{Duration, Instant};
 
     use super::*;
+    use crate::cc::WindowRules;
 
     const MSS: u64 = 1000;
     const NOW: Instant = Instant::ZERO;
@@ -93,6 +95,7 @@ mod tests {
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
+            rules: WindowRules::RFC,
         }
     }
 

@@ -181,7 +181,7 @@ impl Vegas {
         let rest = match (slow, self.doubling) {
             (true, true) => self.window.slow_start(ack),
             (true, false) => 0,
-            (false, _) => ack.acked_bytes,
+            (false, _) => self.window.counted_bytes(ack),
         };
         if self.increase && self.window.cwnd() >= self.window.ssthresh() {
             self.window.congestion_avoidance(rest);
@@ -192,6 +192,7 @@ impl Vegas {
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
         if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.drop_unused(ack);
             self.window.cut_to(self.window.cwnd() / 2);
             self.round.restart = true;
             return Reaction::Reduced;

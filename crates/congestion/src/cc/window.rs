@@ -44,13 +44,24 @@ impl Factor {
 }
 
 /// cwnd and ssthresh with the reactions of RFC 5681.
+#[expect(clippy::struct_excessive_bools, reason = "independent rules")]
 #[derive(Clone, Debug)]
 pub struct CongestionWindow {
-    setup: CcSetup,
-    beta: Factor,
-    overshoots: bool,
     cwnd: u64,
     ssthresh: u64,
+    mss: u32,
+    /// Slow start overshoots or ACKs are counted: growth takes the longer path.
+    uncommon_growth: bool,
+    overshoots: bool,
+    counts_acks: bool,
+    cut_from_window: bool,
+    ecn: bool,
+    beta: Factor,
+    floor: u64,
+    ssthresh_floor: u64,
+    abc_limit: u64,
+    /// Maximum window after idle, bytes.
+    restart_window: u64,
     /// Bytes acknowledged since the last growth in congestion avoidance (RFC 3465 §2.1).
     bytes_counted: u64,
     /// cwnd before the last ECN cut, for a loss in the same window of data.
@@ -63,11 +74,22 @@ impl CongestionWindow {
     /// The window of a new connection; a loss reduces it to `beta` times the bytes in flight.
     pub const fn new(setup: &CcSetup, beta: Factor) -> Self {
         Self {
-            setup: *setup,
-            beta,
-            overshoots: false,
             cwnd: setup.initial_window,
-            ssthresh: u64::MAX,
+            ssthresh: setup.rules.initial_ssthresh,
+            mss: setup.mss,
+            uncommon_growth: setup.rules.counts_acks,
+            overshoots: false,
+            counts_acks: setup.rules.counts_acks,
+            cut_from_window: setup.rules.cut_from_window,
+            ecn: setup.ecn,
+            beta,
+            floor: setup.floor,
+            ssthresh_floor: setup.ssthresh_floor,
+            abc_limit: setup.abc_limit,
+            restart_window: match setup.rules.restart_window {
+                Some(bytes) => bytes,
+                None => setup.initial_window,
+            },
             bytes_counted: 0,
             cwnd_before_cut: None,
             undo: None,
@@ -78,6 +100,7 @@ impl CongestionWindow {
     #[must_use]
     pub const fn overshooting(mut self, overshoots: bool) -> Self {
         self.overshoots = overshoots;
+        self.uncommon_growth = overshoots || self.counts_acks;
         self
     }
 
@@ -86,24 +109,29 @@ impl CongestionWindow {
         self.cwnd
     }
 
-    /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
+    /// Slow-start threshold, bytes; before the first reaction [`super::WindowRules`] sets it.
     pub const fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
 
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u64 {
-        u64::from(self.setup.mss)
+        u64::from(self.mss)
     }
 
     /// Minimum window after a reaction, bytes.
     pub const fn floor(&self) -> u64 {
-        self.setup.floor
+        self.floor
     }
 
     /// ECN was negotiated.
     pub const fn ecn(&self) -> bool {
-        self.setup.ecn
+        self.ecn
+    }
+
+    /// Sets the factor by which a loss reduces the window.
+    pub const fn set_beta(&mut self, beta: Factor) {
+        self.beta = beta;
     }
 
     /// Factor by which a loss reduces the window.
@@ -142,20 +170,49 @@ impl CongestionWindow {
     /// As [`Self::slow_start`], but the window grows by one byte for `divisor` bytes that count
     /// (RFC 9406 §4.2); `divisor` must not be zero.
     pub fn slow_start_by(&mut self, ack: &AckSample, divisor: u64) -> u64 {
+        if self.uncommon_growth {
+            return self.uncommon_slow_start(ack, divisor);
+        }
+        if self.cwnd >= self.ssthresh {
+            return ack.acked_bytes;
+        }
+        let counted = ack.acked_bytes.min(self.slow_start_limit(ack)) / divisor;
+        self.raise_to_ssthresh(counted)
+    }
+
+    /// [`Self::slow_start_by`] with the rules that few stacks have.
+    #[inline(never)]
+    fn uncommon_slow_start(&mut self, ack: &AckSample, divisor: u64) -> u64 {
+        let acked = self.counted_bytes(ack);
         let over =
             if self.overshoots { self.cwnd > self.ssthresh } else { self.cwnd >= self.ssthresh };
         if over {
-            return ack.acked_bytes;
+            return acked;
         }
-        let limit = if ack.after_rto { self.mss() } else { self.setup.abc_limit };
-        let counted = ack.acked_bytes.min(limit) / divisor;
+        let counted = acked.min(self.slow_start_limit(ack)) / divisor;
         if self.overshoots {
             self.cwnd = self.cwnd.saturating_add(counted);
             return 0;
         }
+        self.raise_to_ssthresh(counted)
+    }
+
+    /// Bytes of an ACK that count in slow start.
+    fn slow_start_limit(&self, ack: &AckSample) -> u64 {
+        if ack.after_rto { self.mss() } else { self.abc_limit }
+    }
+
+    /// Grows by `counted` bytes up to ssthresh, which is above cwnd; returns the bytes left.
+    fn raise_to_ssthresh(&mut self, counted: u64) -> u64 {
         let room = self.ssthresh - self.cwnd;
         self.cwnd = self.cwnd.saturating_add(counted.min(room));
         counted.saturating_sub(room)
+    }
+
+    /// Acknowledged bytes that count for growth: those of the ACK, or one segment for an ACK of any
+    /// new data.
+    pub fn counted_bytes(&self, ack: &AckSample) -> u64 {
+        if self.counts_acks && ack.acked_bytes > 0 { self.mss() } else { ack.acked_bytes }
     }
 
     /// Additive increase: one segment per window of acknowledged bytes (RFC 3465 §2.1).
@@ -177,6 +234,14 @@ impl CongestionWindow {
         self.cwnd = self.cwnd.max(bytes);
     }
 
+    /// Before an ECN cut: drops the part of cwnd that the peer's window left unused, if the cut
+    /// starts from the smaller of the two.
+    pub fn drop_unused(&mut self, ack: &AckSample) {
+        if self.cut_from_window {
+            self.cwnd = self.cwnd.min(ack.snd_wnd.max(self.floor));
+        }
+    }
+
     /// Cuts the window for ECN to `target` bytes, or to the floor.
     ///
     /// A window already below the floor (after a timeout) is not raised. An earlier loss reaction
@@ -184,7 +249,7 @@ impl CongestionWindow {
     pub fn cut_to(&mut self, target: u64) {
         self.cwnd_before_cut = Some(self.cwnd);
         self.undo = None;
-        self.lower_to(target.max(self.setup.floor));
+        self.lower_to(target.max(self.floor));
     }
 
     /// Processes loss, timeout, end of recovery, idle restart and undo.
@@ -196,7 +261,7 @@ impl CongestionWindow {
                 // reduces the window to the value that the loss alone would give, and no further.
                 let cut_from = self.cwnd_before_cut.take().filter(|_| already_reduced);
                 let before = cut_from.unwrap_or(in_flight);
-                let target = self.beta.of(before).max(self.setup.floor);
+                let target = self.beta.of(before).max(self.floor);
                 self.lower_to(target);
             }
             CongestionEvent::Recovered { in_flight, .. } => {
@@ -207,15 +272,15 @@ impl CongestionWindow {
             CongestionEvent::Rto { first, in_flight, .. } => {
                 if first {
                     self.save();
-                    let target = self.beta.of(in_flight).max(self.setup.floor);
-                    self.ssthresh = target.max(self.setup.ssthresh_floor);
+                    let target = self.beta.of(in_flight).max(self.floor);
+                    self.ssthresh = target.max(self.ssthresh_floor);
                 }
                 self.cwnd = self.mss();
                 self.bytes_counted = 0;
                 self.cwnd_before_cut = None;
             }
             CongestionEvent::IdleRestart { .. } => {
-                self.cwnd = self.cwnd.min(self.setup.initial_window);
+                self.cwnd = self.cwnd.min(self.restart_window);
                 self.bytes_counted = 0;
                 self.cwnd_before_cut = None;
                 self.undo = None;
@@ -233,7 +298,7 @@ impl CongestionWindow {
 
     /// Lowers cwnd and ssthresh to `target` in one step, ssthresh not below its own floor.
     fn lower_to(&mut self, target: u64) {
-        self.ssthresh = target.max(self.setup.ssthresh_floor);
+        self.ssthresh = target.max(self.ssthresh_floor);
         self.cwnd = self.cwnd.min(target);
         self.bytes_counted = 0;
     }
@@ -242,3 +307,6 @@ impl CongestionWindow {
         self.undo = Some((self.cwnd, self.ssthresh, self.cwnd_before_cut));
     }
 }
+
+#[cfg(test)]
+mod tests;

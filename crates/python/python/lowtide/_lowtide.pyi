@@ -435,6 +435,7 @@ class AckSample:
         base_rtt: int | None = None,
         in_flight: int = 0,
         prior_in_flight: int = 0,
+        snd_wnd: int = 0,
         rate_sample: tuple[int, int] | None = None,
         app_limited: bool = False,
         round_ended: bool = False,
@@ -502,6 +503,9 @@ class AckSample:
     def prior_in_flight(self) -> int:
         """Bytes in flight before it."""
     @property
+    def snd_wnd(self) -> int:
+        """SND.WND: the peer's window, bytes."""
+    @property
     def rate_sample(self) -> tuple[int, int] | None:
         """Bytes delivered since the newest acknowledged segment was sent, and the time since the
         last delivery before that, ps. None if the application was the limit then."""
@@ -516,7 +520,8 @@ class AckSample:
         """The cut rule allows an ECN reduction on this ACK."""
     @property
     def may_grow(self) -> bool:
-        """The window may grow: not in loss recovery, not frozen after a cut, and it was the limit."""
+        """The window may grow: not in loss recovery, not frozen after a cut, and `growth-when`
+        permits it."""
     @property
     def after_rto(self) -> bool:
         """A timeout is being repaired; slow start counts with L = 1 (RFC 3465 §2.3)."""
@@ -543,7 +548,7 @@ class Loss:
         """Time of the event, ps."""
     @property
     def in_flight(self) -> int:
-        """FlightSize before the first retransmission, bytes."""
+        """FlightSize before the first retransmission, bytes, or as `loss-from` has it."""
     @property
     def already_reduced(self) -> bool:
         """An ECN cut already happened in this window of data: the two must not add up."""

@@ -68,7 +68,8 @@ facts! {
 
 impl From<&cc::CcSetup> for CcSetup {
     fn from(setup: &cc::CcSetup) -> Self {
-        let cc::CcSetup { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now } =
+        // The rules are those of `CongestionWindow`, which Python does not have.
+        let cc::CcSetup { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, .. } =
             *setup;
         Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now: now.as_ps() }
     }
@@ -116,6 +117,8 @@ facts! {
         in_flight: u64 = 0,
         /// Bytes in flight before it.
         prior_in_flight: u64 = 0,
+        /// SND.WND: the peer's window, bytes.
+        snd_wnd: u64 = 0,
         /// Bytes delivered since the newest acknowledged segment was sent, and the time since the
         /// last delivery before that, ps. None if the application was the limit then.
         rate_sample: Option<(u64, u64)> = None,
@@ -125,7 +128,8 @@ facts! {
         round_ended: bool = false,
         /// The cut rule allows an ECN reduction on this ACK.
         may_reduce: bool = false,
-        /// The window may grow: not in loss recovery, not frozen after a cut, and it was the limit.
+        /// The window may grow: not in loss recovery, not frozen after a cut, and `growth-when`
+        /// permits it.
         may_grow: bool = false,
         /// A timeout is being repaired; slow start counts with L = 1 (RFC 3465 §2.3).
         after_rto: bool = false,
@@ -158,6 +162,7 @@ impl From<&cc::AckSample> for AckSample {
             base_rtt: ack.base_rtt.map(Duration::as_ps),
             in_flight: ack.in_flight,
             prior_in_flight: ack.prior_in_flight,
+            snd_wnd: ack.snd_wnd,
             rate_sample: ack.rate_sample.map(|(bytes, span)| (bytes, span.as_ps())),
             app_limited: ack.app_limited,
             round_ended: ack.round_ended,
@@ -175,7 +180,7 @@ facts! {
     Loss {
         /// Time of the event, ps.
         now: u64 = 0,
-        /// FlightSize before the first retransmission, bytes.
+        /// FlightSize before the first retransmission, bytes, or as `loss-from` has it.
         in_flight: u64 = 0,
         /// An ECN cut already happened in this window of data: the two must not add up.
         already_reduced: bool = false,

@@ -86,22 +86,26 @@ fn growth_freezes_by_the_switch() {
         e.on_cut(100);
         e
     };
-    assert!(!make(FreezeGrowth::Off).frozen(50, true));
-    assert!(make(FreezeGrowth::EceAcks).frozen(50, true));
-    assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
-    assert!(make(FreezeGrowth::Round).frozen(50, false));
+    assert!(!make(FreezeGrowth::Off).frozen(50, true, false));
+    // The first ACK of a run with ECE only.
+    assert!(make(FreezeGrowth::FirstEce).frozen(50, true, false));
+    assert!(!make(FreezeGrowth::FirstEce).frozen(50, true, true));
+    assert!(!make(FreezeGrowth::FirstEce).frozen(50, false, true));
+    assert!(make(FreezeGrowth::EceAcks).frozen(50, true, true));
+    assert!(!make(FreezeGrowth::EceAcks).frozen(50, false, false));
+    assert!(make(FreezeGrowth::Round).frozen(50, false, false));
     // Until the end of the round, where the next cut may come.
-    assert!(make(FreezeGrowth::Round).frozen(100, false));
-    assert!(!make(FreezeGrowth::Round).frozen(101, false));
+    assert!(make(FreezeGrowth::Round).frozen(100, false, false));
+    assert!(!make(FreezeGrowth::Round).frozen(101, false, false));
     let mut at_point = agreed(&Config {
         freeze_growth: FreezeGrowth::Round,
         recut: CutRoundEnd::AtPoint,
         ..Config::default()
     });
     at_point.on_cut(100);
-    assert!(!at_point.frozen(100, false));
+    assert!(!at_point.frozen(100, false, false));
     let mut lost =
         EcnState::new(&Config { freeze_growth: FreezeGrowth::Round, ..Config::default() });
     lost.on_reduced(100);
-    assert!(!lost.frozen(50, false), "a timeout must not stop slow start");
+    assert!(!lost.frozen(50, false, false), "a timeout must not stop slow start");
 }

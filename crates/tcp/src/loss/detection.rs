@@ -7,10 +7,7 @@ use lowtide_wire::Segment;
 use super::recovery::{Acked, Lost, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::settings::config::{RecoveryRule, Reduction};
-
-/// Duplicate ACKs that indicate a loss (RFC 5681 §3.2).
-const DUP_THRESH: u32 = 3;
+use crate::settings::config::{LossFrom, RecoveryRule, Reduction};
 
 /// The loss detector of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +105,7 @@ impl Connection {
             RecoveryPhase::Open => self.maybe_begin_recovery(now, detector, acked, summary.sacked),
             RecoveryPhase::FastRecovery { sack: true, .. } | RecoveryPhase::Timeout { .. } => {
                 if summary.sacked {
-                    self.snd.board.detect_losses(self.snd.mss())
+                    self.snd.board.detect_losses(self.snd.mss(), self.config.dup_thresh)
                 } else {
                     Lost::NONE
                 }
@@ -178,10 +175,10 @@ impl Connection {
         let use_sack = detector == LossDetector::Sack;
         let mut lost = Lost::NONE;
         if use_sack && newly_sacked {
-            lost = self.snd.board.detect_losses(self.snd.mss());
+            lost = self.snd.board.detect_losses(self.snd.mss(), self.config.dup_thresh);
         }
-        let enough =
-            self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
+        let enough = self.snd.episode.dup_acks >= self.config.dup_thresh
+            || (use_sack && self.snd.board.front_is_lost());
         let may_begin = self.snd.episode.may_begin(self.snd.una(), use_sack);
         if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
@@ -195,6 +192,15 @@ impl Connection {
         lost
     }
 
+    /// The bytes that a loss reaction reduces: `flight_size`, or the window by which this end sends
+    /// (switch `loss-from`).
+    pub(crate) fn loss_base(&self, flight_size: u64) -> u64 {
+        match (self.config.loss_from, &self.cc) {
+            (LossFrom::Window, Some(cc)) => cc.cwnd().min(self.snd.window()),
+            _ => flight_size,
+        }
+    }
+
     /// Begins fast recovery; `delivered` is the number of bytes delivered by the ACK that triggered
     /// it.
     #[inline(never)]
@@ -203,13 +209,14 @@ impl Connection {
         // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
         let flight_size = self.snd.board.flight_size();
         let in_flight = flight_size.saturating_sub(self.snd.end_limited_transmit());
+        let in_flight = self.loss_base(in_flight);
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una());
         self.snd.episode.begin(self.snd.nxt(), use_sack);
         self.snd.eifel.arm();
         let mss = u64::from(self.snd.mss());
-        let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
+        let counted = if use_sack { 0 } else { u64::from(self.config.dup_thresh) * mss };
         self.snd.episode.inflation_left = flight_size.saturating_sub(counted);
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
@@ -274,7 +281,7 @@ impl Connection {
         }
         ext.last_reaction_at = now;
         let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
-        let in_flight = cwnd.min(self.snd.board.flight_size());
+        let in_flight = self.loss_base(cwnd.min(self.snd.board.flight_size()));
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
         self.ecn.on_reduced(self.snd.nxt());
     }

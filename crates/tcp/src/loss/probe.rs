@@ -121,6 +121,7 @@ impl Connection {
         let Some(in_flight) = ext.tlp.on_ack(&ack) else { return };
         ext.last_reaction_at = now;
         let already_reduced = self.ecn.in_reaction(self.snd.una());
+        let in_flight = self.loss_base(in_flight);
         self.notify_cc(&CongestionEvent::Loss { now, in_flight, already_reduced });
         // There is no episode: recovery ends as it begins.
         self.notify_cc(&CongestionEvent::Recovered { now, in_flight: u64::MAX });

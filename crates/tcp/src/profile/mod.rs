@@ -2,9 +2,12 @@
 //!
 //! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
 //! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
-//! as the switches can express it. The others are the DCTCP family: DCTCP is on, and they differ in
-//! the switches in which papers and stacks differ. A scheme on top of a profile replaces the
-//! switches that it sets, so Linux's DCTCP needs no profile: it is `linux` with the scheme `dctcp`.
+//! as the switches can express it. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are
+//! the DCTCP family: DCTCP is on, and they differ where papers and stacks differ. `ns-2`, `inet`,
+//! `windows-2008r2`, `freebsd-10`, `linux-3.13` and `ns-3` are the TCPs below the experiments of
+//! papers, with the file and revision of each value (docs/notes/tools). A scheme on top of a
+//! profile replaces the switches that it sets, so Linux's DCTCP needs no profile: it is `linux`
+//! with the scheme `dctcp`.
 
 mod api;
 #[cfg(test)]
@@ -12,12 +15,18 @@ mod tests;
 mod thesis;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod freebsd;
+pub mod freebsd_10;
+pub mod inet;
 pub mod linux;
+pub mod linux_3_13;
+pub mod ns_2;
+pub mod ns_3;
 pub mod rfc;
 pub mod rfc8257;
 pub mod sigcomm10;
 pub mod thesis_modified;
 pub mod thesis_original;
+pub mod windows_2008r2;
 // lowtide:registry end
 
 use alloc::string::String;
@@ -34,12 +43,18 @@ use crate::switches;
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: Registry<Profile> = Registry::new(&[
     &freebsd::ENTRY,
+    &freebsd_10::ENTRY,
+    &inet::ENTRY,
     &linux::ENTRY,
+    &linux_3_13::ENTRY,
+    &ns_2::ENTRY,
+    &ns_3::ENTRY,
     &rfc::ENTRY,
     &rfc8257::ENTRY,
     &sigcomm10::ENTRY,
     &thesis_modified::ENTRY,
     &thesis_original::ENTRY,
+    &windows_2008r2::ENTRY,
 ]);
 // lowtide:registry list end
 

@@ -156,3 +156,131 @@ fn diff_lists_exactly_the_settings_that_differ() {
     assert_eq!(profile.source("window-floor"), Some("RFC 5681 §3.1 eq. 4"));
     assert_eq!(profile.source("pacing"), None);
 }
+
+/// The tools of the papers: the values in which each differs most from the RFCs.
+#[test]
+fn the_tools_have_the_values_of_their_sources() {
+    for (profile, values) in [
+        (
+            "ns-2",
+            &[
+                ("freeze-growth", "first-ece"),
+                ("growth-when", "below-rwnd"),
+                ("growth-counts", "acks"),
+                ("cut-from", "window"),
+                ("initial-ssthresh", "1833760"),
+                ("dctcp.initial-alpha", "0"),
+                ("window-floor", "1"),
+                ("ssthresh-floor", "2"),
+                ("initial-quick-acks", "3000 B"),
+                ("timestamps", "false"),
+                ("rto-granularity", "10 ms"),
+                ("rtt-ticks", "at-least-one"),
+                ("idle-restart", "false"),
+            ][..],
+        ),
+        (
+            "inet",
+            &[
+                ("growth-when", "always"),
+                ("growth-counts", "acks"),
+                ("loss-from", "window"),
+                ("cut-from", "cwnd"),
+                ("initial-window", "1"),
+                ("initial-ssthresh", "65535"),
+                ("receive-buffer", "20440 B"),
+                ("recovery", "newreno"),
+                ("sack", "false"),
+                ("rto-max", "240 s"),
+            ],
+        ),
+        (
+            "windows-2008r2",
+            &[
+                ("initial-window", "2"),
+                ("rto-min", "300 ms"),
+                ("syn-retries", "2"),
+                ("retries", "5"),
+                ("receive-buffer", "64 KiB"),
+                ("timestamps", "false"),
+            ],
+        ),
+        (
+            "freebsd-10",
+            &[
+                ("growth-when", "below-rwnd"),
+                ("restart-window", "rfc3390"),
+                ("rtt-ticks", "first-plus-one"),
+                ("rto-min", "30 ms"),
+                ("rto-slop", "200 ms"),
+                ("rto-initial", "3 s"),
+                ("syn-linear-timeouts", "4"),
+                ("syn-ack-retries", "3"),
+                ("dsack", "false"),
+            ],
+        ),
+        (
+            "linux-3.13",
+            &[
+                ("recovery", "sack"),
+                ("tail-loss-probe", "on"),
+                ("syn-ack-retries", "5"),
+                ("initial-quick-acks", "23168 B"),
+                ("receive-buffer", "6 MB"),
+            ],
+        ),
+        (
+            "ns-3",
+            &[
+                ("growth-when", "always"),
+                ("dctcp.loss-cut", "alpha"),
+                ("mtu", "588"),
+                ("receive-buffer", "128 KiB"),
+                ("rto-min", "1 s"),
+                ("dctcp.flip", "old-echo"),
+            ],
+        ),
+    ] {
+        let entry = REGISTRY.find(profile).unwrap();
+        let config = entry.config().unwrap();
+        for (switch, value) in values {
+            // In the syntax of the profile, as `64 KiB`, or in that of results, as `65536 B`.
+            let mut expected = Config::default();
+            switches::set_text(&mut expected, switch, value).unwrap();
+            let expected = switches::get_text(&expected, switch).unwrap();
+            assert_eq!(
+                switches::get_text(&config, switch).unwrap(),
+                expected,
+                "{profile} {switch}"
+            );
+            assert!(entry.source(switch).is_some_and(|s| s.len() > 5), "{profile} {switch}");
+        }
+        assert!(entry.summary.ends_with("not checked against the tool"), "{profile}");
+    }
+}
+
+#[test]
+fn a_scheme_over_a_tool_keeps_the_rules_of_the_tool() {
+    let over = |profile: &str| {
+        let mut config = REGISTRY.find(profile).unwrap().config().unwrap();
+        scheme::REGISTRY.find("dctcp").unwrap().apply(&mut config).unwrap();
+        config
+    };
+    let rows = diff(&over("rfc"), &over("ns-2"));
+    for (switch, a, b) in [
+        ("growth-when", "cwnd-limited", "below-rwnd"),
+        ("growth-counts", "bytes", "acks"),
+        ("cut-from", "cwnd", "window"),
+        ("loss-from", "flight", "window"),
+        ("initial-window", "rfc6928", "2"),
+        ("dctcp.initial-alpha", "1024", "0"),
+        ("dctcp.flip", "split", "old-echo"),
+    ] {
+        let row = rows.iter().find(|row| row.switch == switch);
+        assert_eq!(row.map(|row| (&row.a[..], &row.b[..])), Some((a, b)), "{switch}");
+    }
+    // The scheme's own switches are equal.
+    assert!(
+        rows.iter().all(|row| !["cc", "ack", "ect", "freeze-growth"].contains(&&row.switch[..]))
+    );
+}

@@ -2,5 +2,6 @@
 
 mod input;
 pub(crate) mod memory;
+pub(crate) mod quick_acks;
 mod reassembly;
 pub(crate) mod receiver;

@@ -94,11 +94,72 @@ pub enum CutRoundEnd {
 pub enum FreezeGrowth {
     /// Only the ACK that cuts (RFC 8257 §3.4).
     Off,
+    /// The first ACK with ECE after one without (ns-2).
+    FirstEce,
     /// Every ACK with ECE (RFC 3168 §6.1.2).
     EceAcks,
     /// All ACKs from the cut until its window of data is acknowledged ("congestion recovery"), as
     /// defined by [`CutRoundEnd`].
     Round,
+}
+
+/// Limit of the sender under which ACKs grow the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrowthWhen {
+    /// cwnd stopped the last attempt to send (RFC 7661 §3: not while the application is the limit).
+    CwndLimited,
+    /// cwnd is at most the peer's window, whatever the application does (FreeBSD).
+    BelowRwnd,
+    /// Always (ns-2, INET).
+    Always,
+}
+
+/// Unit of an ACK that grows the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrowthCounts {
+    /// The bytes that it acknowledges (RFC 3465).
+    Bytes,
+    /// One segment, whatever it acknowledges (RFC 5681 §3.1).
+    Acks,
+}
+
+/// Window from which an ECN cut starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CutFrom {
+    /// cwnd.
+    Cwnd,
+    /// cwnd or the peer's window, whichever is smaller (ns-2).
+    Window,
+}
+
+/// Quantity that a loss or a timeout reduces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossFrom {
+    /// FlightSize (RFC 5681 §3.1 eq. 4).
+    Flight,
+    /// cwnd or the peer's window, whichever is smaller (BSD, ns-2, INET).
+    Window,
+}
+
+/// Number of ticks in a round-trip sample, with a clock that has ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttTicks {
+    /// At least one.
+    AtLeastOne,
+    /// Zero is possible.
+    FromZero,
+    /// Zero is possible, but the first sample of a connection is one tick more (FreeBSD).
+    FirstPlusOne,
+}
+
+impl RttTicks {
+    /// Minimum ticks of a sample.
+    pub(crate) const fn least(self) -> u64 {
+        match self {
+            Self::AtLeastOne => 1,
+            Self::FromZero | Self::FirstPlusOne => 0,
+        }
+    }
 }
 
 /// Loss detection and repair.
@@ -211,20 +272,34 @@ pub struct Config {
     pub cut: CutRule,
     /// Earliest next cut.
     pub recut: CutRoundEnd,
+    /// Window from which an ECN cut starts.
+    pub cut_from: CutFrom,
+    /// Quantity that a loss or a timeout reduces.
+    pub loss_from: LossFrom,
     /// Freeze of growth by ECN.
     pub freeze_growth: FreezeGrowth,
+    /// Limit of the sender under which ACKs grow the window.
+    pub growth_when: GrowthWhen,
+    /// Unit of an ACK that grows the window.
+    pub growth_counts: GrowthCounts,
     /// Minimum window after an ECN or loss reaction, in segments (1 or 2).
     pub window_floor: u32,
     /// Minimum ssthresh after such a reaction, in segments (1 or 2); never below the window.
     pub ssthresh_floor: u32,
-    /// The initial window, and the bound after idle.
+    /// The initial window.
     pub initial_window: InitialWindow,
+    /// Bound of the window after idle; `None` for the initial window.
+    pub restart_window: Option<InitialWindow>,
+    /// Initial ssthresh, bytes; `u32::MAX` for none.
+    pub initial_ssthresh: u32,
     /// Byte counting: bytes per ACK that count in slow start, in segments (RFC 3465 L).
     pub abc_limit: u32,
-    /// Restart from the initial window after an idle RTO (RFC 5681 §4.1).
+    /// Restart from the restart window after an idle RTO (RFC 5681 §4.1).
     pub idle_restart: bool,
     /// Loss recovery.
     pub recovery: RecoveryRule,
+    /// Duplicate ACKs that indicate a loss (DupThresh).
+    pub dup_thresh: u32,
     /// Window reduction after a loss or an ECN cut.
     pub reduction: Reduction,
     /// Send a tail loss probe (RFC 8985 §7); needs SACK.
@@ -251,14 +326,22 @@ pub struct Config {
     pub rto_min: Duration,
     /// Lower bound applied by the minimum RTO.
     pub rto_min_applies: RtoMinApplies,
+    /// Added to the RTO.
+    pub rto_slop: Duration,
     /// Maximum RTO.
     pub rto_max: Duration,
     /// Clock granularity G of RFC 6298; timeouts are whole multiples of it.
     pub rto_granularity: Duration,
     /// Tick of the clock that measures round trips; zero measures exactly.
     pub rtt_granularity: Duration,
-    /// SYN and SYN-ACK retransmissions before giving up.
+    /// Ticks of a round-trip sample.
+    pub rtt_ticks: RttTicks,
+    /// SYN retransmissions before giving up.
     pub syn_retries: u32,
+    /// SYN-ACK retransmissions before giving up; `u32::MAX` for as many as of a SYN.
+    pub syn_ack_retries: u32,
+    /// SYN retransmissions after which the timeout is not doubled.
+    pub syn_linear_timeouts: u32,
     /// Consecutive data retransmission timeouts before giving up (R2 of RFC 9293 §3.8.3).
     pub retries: u32,
     /// Limit on unacknowledged plus unsent bytes of the application.
@@ -275,6 +358,8 @@ pub struct Config {
     pub delack_segments: u32,
     /// Maximum delay of an ACK.
     pub delack_timer: Duration,
+    /// Each segment of the first bytes of the stream is acknowledged at once.
+    pub initial_quick_acks: Bytes,
     /// Receive buffer, which bounds the advertised window.
     pub receive_buffer: Bytes,
     /// Report duplicates (RFC 2883).
@@ -379,13 +464,20 @@ impl Default for Config {
             cwr: CwrRule::AfterReduction,
             cut: CutRule::PerWindow,
             recut: CutRoundEnd::PastPoint,
+            cut_from: CutFrom::Cwnd,
+            loss_from: LossFrom::Flight,
             freeze_growth: FreezeGrowth::EceAcks,
+            growth_when: GrowthWhen::CwndLimited,
+            growth_counts: GrowthCounts::Bytes,
             window_floor: 2,
             ssthresh_floor: 1,
             initial_window: InitialWindow::Rfc6928,
+            restart_window: None,
+            initial_ssthresh: u32::MAX,
             abc_limit: 2,
             idle_restart: true,
             recovery: RecoveryRule::Sack,
+            dup_thresh: 3,
             reduction: Reduction::OneStep,
             tail_loss_probe: false,
             max_ack_delay: Duration::from_ms(200),
@@ -399,10 +491,14 @@ impl Default for Config {
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_min_applies: RtoMinApplies::Timeout,
+            rto_slop: Duration::ZERO,
             rto_max: Duration::from_secs(60),
             rto_granularity: Duration::from_ms(1),
             rtt_granularity: Duration::ZERO,
+            rtt_ticks: RttTicks::AtLeastOne,
             syn_retries: 7,
+            syn_ack_retries: u32::MAX,
+            syn_linear_timeouts: 0,
             retries: 15,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,
@@ -410,6 +506,7 @@ impl Default for Config {
             ack: "rfc3168",
             delack_segments: 2,
             delack_timer: Duration::from_ms(200),
+            initial_quick_acks: Bytes::new(0),
             receive_buffer: Bytes::new(4_000_000),
             dsack: true,
             mtu: 1500,

@@ -7,7 +7,7 @@ use super::field::{number, set_bool, set_bytes, set_count, set_duration, set_reg
 use super::{Side, Switch};
 use crate::ack;
 
-pub(super) const RECEIVER: [Switch; 5] = [
+pub(super) const RECEIVER: [Switch; 6] = [
     Switch {
         name: "ack",
         side: Side::Receiver,
@@ -34,6 +34,16 @@ pub(super) const RECEIVER: [Switch; 5] = [
         source: "RFC 9293 §3.8.6.3: at most 500 ms",
         get: |c| Value::Duration(c.delack_timer),
         set: |c, v| set_duration(&mut c.delack_timer, v),
+    },
+    Switch {
+        name: "initial-quick-acks",
+        side: Side::Receiver,
+        kind: ValueKind::Bytes { min: 0, max: 1 << 30 },
+        doc: "Segments of the first so many bytes of the stream are acknowledged at once; 0 delays \
+              from the start.",
+        source: "RFC 9293 §3.8.6.3 is silent; ns-2 spa_thresh_ (3000 B), Linux quick ACKs",
+        get: |c| Value::Bytes(c.initial_quick_acks),
+        set: |c, v| set_bytes(&mut c.initial_quick_acks, v),
     },
     Switch {
         name: "receive-buffer",

@@ -1,6 +1,8 @@
 //! Switches of the end that sends the data.
 
-use lowtide_schema::{Value, ValueKind};
+use alloc::vec::Vec;
+
+use lowtide_schema::{Value, ValueError, ValueKind};
 use lowtide_units::Duration;
 
 use super::field::{
@@ -9,8 +11,9 @@ use super::field::{
 };
 use super::{Side, Switch};
 use crate::settings::config::{
-    CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
-    RecoveryRule, Reduction, RtoMinApplies, UndoRule,
+    CutFrom, CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen,
+    HandshakeRtt, InitialWindow, LossFrom, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
+    RttTicks, UndoRule,
 };
 use crate::{cc, feedback};
 
@@ -26,9 +29,19 @@ const HANDSHAKE_RTT: Names<HandshakeRtt> =
     &[("karn", HandshakeRtt::Karn), ("timestamps", HandshakeRtt::Timestamps)];
 const FREEZE: Names<FreezeGrowth> = &[
     ("off", FreezeGrowth::Off),
+    ("first-ece", FreezeGrowth::FirstEce),
     ("ece-acks", FreezeGrowth::EceAcks),
     ("round", FreezeGrowth::Round),
 ];
+const CUT_FROM: Names<CutFrom> = &[("cwnd", CutFrom::Cwnd), ("window", CutFrom::Window)];
+const LOSS_FROM: Names<LossFrom> = &[("flight", LossFrom::Flight), ("window", LossFrom::Window)];
+const GROWTH_WHEN: Names<GrowthWhen> = &[
+    ("cwnd-limited", GrowthWhen::CwndLimited),
+    ("below-rwnd", GrowthWhen::BelowRwnd),
+    ("always", GrowthWhen::Always),
+];
+const GROWTH_COUNTS: Names<GrowthCounts> =
+    &[("bytes", GrowthCounts::Bytes), ("acks", GrowthCounts::Acks)];
 const RECOVERY: Names<RecoveryRule> = &[
     ("sack", RecoveryRule::Sack),
     ("rack", RecoveryRule::Rack),
@@ -44,10 +57,62 @@ const INITIAL_WINDOW: Names<InitialWindow> =
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
     &[("timeout", RtoMinApplies::Timeout), ("variance", RtoMinApplies::Variance)];
 
+const RTT_TICKS: Names<RttTicks> = &[
+    ("at-least-one", RttTicks::AtLeastOne),
+    ("from-zero", RttTicks::FromZero),
+    ("first-plus-one", RttTicks::FirstPlusOne),
+];
+
 /// The value without a limit: every acknowledged byte counts.
 const NO_LIMIT: &str = "none";
+/// The restart window that is the initial window.
+const INITIAL: &str = "initial";
+/// As many SYN-ACKs as SYNs.
+const AS_SYN: &str = "as-syn";
 
-pub(super) const SENDER: [Switch; 34] = [
+/// The names of restart windows.
+fn restart_windows() -> Vec<&'static str> {
+    let mut all = names(INITIAL_WINDOW);
+    all.insert(0, INITIAL);
+    all
+}
+
+/// The value of an initial or restart window.
+fn window_value(window: InitialWindow) -> Value {
+    match window {
+        InitialWindow::Segments(n) => Value::Count(u64::from(n)),
+        named => name_of(INITIAL_WINDOW, named),
+    }
+}
+
+/// Sets an initial or restart window by name or in segments.
+fn set_window(slot: &mut InitialWindow, value: &Value) -> Result<(), ValueError> {
+    if !matches!(value, Value::Count(_)) {
+        return set_name(slot, INITIAL_WINDOW, value);
+    }
+    let mut segments = 0;
+    set_count(&mut segments, value)?;
+    *slot = InitialWindow::Segments(segments);
+    Ok(())
+}
+
+/// The value of a number whose maximum has a name.
+fn count_or(name: &'static str, n: u32) -> Value {
+    if n == u32::MAX { Value::Name(name) } else { Value::Count(u64::from(n)) }
+}
+
+/// Sets a number, or its maximum by `name`.
+fn set_count_or(slot: &mut u32, name: &'static str, value: &Value) -> Result<(), ValueError> {
+    match value {
+        Value::Name(given) if *given == name => {
+            *slot = u32::MAX;
+            Ok(())
+        }
+        _ => set_count(slot, value),
+    }
+}
+
+pub(super) const SENDER: [Switch; 45] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -103,13 +168,55 @@ pub(super) const SENDER: [Switch; 34] = [
         set: |c, v| set_name(&mut c.recut, RECUT, v),
     },
     Switch {
+        name: "cut-from",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(CUT_FROM), refused: &[] },
+        doc: "The window from which an ECN cut starts: cwnd, or the peer's window if it is \
+              smaller. It matters if cwnd grows beyond the peer's window (`growth-when`).",
+        source: "RFC 3168 §6.1.2 (cwnd); ns-2 TcpAgent::slowdown, windowd",
+        get: |c| name_of(CUT_FROM, c.cut_from),
+        set: |c, v| set_name(&mut c.cut_from, CUT_FROM, v),
+    },
+    Switch {
+        name: "loss-from",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(LOSS_FROM), refused: &[] },
+        doc: "The quantity that a loss or a timeout reduces: FlightSize, or the smaller of cwnd \
+              and the peer's window. `dctcp.loss-from = \"cwnd\"` overrides it.",
+        source: "RFC 5681 §3.1 eq. 4 (flight); INET recalculateSlowStartThreshold @4ab1fe0b, ns-2 \
+                 windowd (window)",
+        get: |c| name_of(LOSS_FROM, c.loss_from),
+        set: |c, v| set_name(&mut c.loss_from, LOSS_FROM, v),
+    },
+    Switch {
         name: "freeze-growth",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(FREEZE), refused: &[] },
         doc: "The ACKs on which the window does not grow because of an ECN reaction.",
-        source: "RFC 3168 §6.1.2, RFC 8257 §3.4",
+        source: "RFC 3168 §6.1.2, RFC 8257 §3.4; DCTCP patch for ns-2.35 (first-ece)",
         get: |c| name_of(FREEZE, c.freeze_growth),
         set: |c, v| set_name(&mut c.freeze_growth, FREEZE, v),
+    },
+    Switch {
+        name: "growth-when",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(GROWTH_WHEN), refused: &[] },
+        doc: "ACKs grow the window if cwnd stopped the last attempt to send, if cwnd is at most \
+              the peer's window, or always.",
+        source: "RFC 7661 §3 (cwnd-limited); FreeBSD cc_ack_received @3d3f8b11 (below-rwnd); INET \
+                 TCPNewReno.cc @1ae8f685 (always)",
+        get: |c| name_of(GROWTH_WHEN, c.growth_when),
+        set: |c, v| set_name(&mut c.growth_when, GROWTH_WHEN, v),
+    },
+    Switch {
+        name: "growth-counts",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(GROWTH_COUNTS), refused: &[] },
+        doc: "The unit of growth: the bytes that an ACK acknowledges, or one segment per ACK, so \
+              that delayed ACKs slow growth down.",
+        source: "RFC 3465 §2.1 (bytes); RFC 5681 §3.1, ns-2 opencwnd, INET receivedDataAck (acks)",
+        get: |c| name_of(GROWTH_COUNTS, c.growth_counts),
+        set: |c, v| set_name(&mut c.growth_counts, GROWTH_COUNTS, v),
     },
     Switch {
         name: "window-floor",
@@ -134,21 +241,42 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "initial-window",
         side: Side::Sender,
         kind: ValueKind::NameOrCount { allowed: || names(INITIAL_WINDOW), min: 1, max: 1000 },
-        doc: "The initial window and the limit after idle: by RFC, or in segments.",
+        doc: "The initial window: by RFC, or in segments.",
         source: "RFC 6928 §2, RFC 3390 §1",
-        get: |c| match c.initial_window {
-            InitialWindow::Segments(n) => Value::Count(u64::from(n)),
-            named => name_of(INITIAL_WINDOW, named),
-        },
-        set: |c, v| match v {
-            Value::Count(_) => {
-                let mut segments = 0;
-                set_count(&mut segments, v)?;
-                c.initial_window = InitialWindow::Segments(segments);
-                Ok(())
+        get: |c| window_value(c.initial_window),
+        set: |c, v| set_window(&mut c.initial_window, v),
+    },
+    Switch {
+        name: "restart-window",
+        side: Side::Sender,
+        kind: ValueKind::NameOrCount { allowed: restart_windows, min: 1, max: 1000 },
+        doc: "The limit of the window after idle: the initial window, by RFC, or in segments.",
+        source: "RFC 5681 §4.1 (initial); FreeBSD newreno_after_idle @3d3f8b11 (rfc3390)",
+        get: |c| c.restart_window.map_or(Value::Name(INITIAL), window_value),
+        set: |c, v| {
+            if *v == Value::Name(INITIAL) {
+                c.restart_window = None;
+                return Ok(());
             }
-            _ => set_name(&mut c.initial_window, INITIAL_WINDOW, v),
+            let mut window = c.initial_window;
+            set_window(&mut window, v)?;
+            c.restart_window = Some(window);
+            Ok(())
         },
+    },
+    Switch {
+        name: "initial-ssthresh",
+        side: Side::Sender,
+        kind: ValueKind::NameOrCount {
+            allowed: || alloc::vec![NO_LIMIT],
+            min: 1,
+            max: u32::MAX as u64 - 1,
+        },
+        doc: "ssthresh at the start, in bytes: slow start ends there before any loss.",
+        source: "RFC 5681 §3.1: arbitrarily high (none); INET TCPTahoeRenoFamily.cc @4ab1fe0b \
+                 (65535), ns-2 TcpAgent::reset (window_)",
+        get: |c| count_or(NO_LIMIT, c.initial_ssthresh),
+        set: |c, v| set_count_or(&mut c.initial_ssthresh, NO_LIMIT, v),
     },
     Switch {
         name: "abc-limit",
@@ -156,20 +284,14 @@ pub(super) const SENDER: [Switch; 34] = [
         kind: ValueKind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 1, max: 65_535 },
         doc: "Bytes per ACK that count in slow start, in segments (L); none counts them all.",
         source: "RFC 3465 §2.2",
-        get: |c| match c.abc_limit {
-            u32::MAX => Value::Name(NO_LIMIT),
-            n => Value::Count(u64::from(n)),
-        },
-        set: |c, v| match v {
-            Value::Name(_) => set_name(&mut c.abc_limit, &[(NO_LIMIT, u32::MAX)], v),
-            _ => set_count(&mut c.abc_limit, v),
-        },
+        get: |c| count_or(NO_LIMIT, c.abc_limit),
+        set: |c, v| set_count_or(&mut c.abc_limit, NO_LIMIT, v),
     },
     Switch {
         name: "idle-restart",
         side: Side::Sender,
         kind: ValueKind::Bool,
-        doc: "Restart from the initial window when nothing was sent for one RTO.",
+        doc: "Restart from `restart-window` when nothing was sent for one RTO.",
         source: "RFC 5681 §4.1",
         get: |c| Value::Bool(c.idle_restart),
         set: |c, v| set_bool(&mut c.idle_restart, v),
@@ -183,6 +305,16 @@ pub(super) const SENDER: [Switch; 34] = [
         source: "RFC 6675, RFC 8985, RFC 6582",
         get: |c| name_of(RECOVERY, c.recovery),
         set: |c, v| set_name(&mut c.recovery, RECOVERY, v),
+    },
+    Switch {
+        name: "dup-thresh",
+        side: Side::Sender,
+        kind: number(1, 255),
+        doc: "Duplicate ACKs, or SACKed runs above a segment, that indicate a loss (DupThresh); \
+              RACK has its own constant.",
+        source: "RFC 5681 §3.2, RFC 6675 §2 (3); Windows TcpMaxDupAcks (2), ns-3 ReTxThreshold",
+        get: |c| Value::Count(u64::from(c.dup_thresh)),
+        set: |c, v| set_count(&mut c.dup_thresh, v),
     },
     Switch {
         name: "reduction",
@@ -317,6 +449,16 @@ pub(super) const SENDER: [Switch; 34] = [
         set: |c, v| set_name(&mut c.rto_min_applies, RTO_MIN_APPLIES, v),
     },
     Switch {
+        name: "rto-slop",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(4)),
+        doc: "Added to the timeout after its minimum and its backoff; not to the first one of the \
+              handshake.",
+        source: "RFC 6298 has none; FreeBSD TCPT_RANGESET, TCPTV_CPU_VAR @3d3f8b11 (200 ms)",
+        get: |c| Value::Duration(c.rto_slop),
+        set: |c, v| set_duration(&mut c.rto_slop, v),
+    },
+    Switch {
         name: "rto-max",
         side: Side::Sender,
         kind: span(Duration::from_ms(1), Duration::from_secs(3600)),
@@ -338,20 +480,51 @@ pub(super) const SENDER: [Switch; 34] = [
         name: "rtt-granularity",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(1)),
-        doc: "The RTT is measured in whole ticks of this clock, at least one; zero measures \
+        doc: "The RTT is measured in whole ticks of this clock (`rtt-ticks`); zero measures \
               exactly.",
         source: "ODCTCP §6.2: FreeBSD has 1 ms",
         get: |c| Value::Duration(c.rtt_granularity),
         set: |c, v| set_duration(&mut c.rtt_granularity, v),
     },
     Switch {
+        name: "rtt-ticks",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(RTT_TICKS), refused: &[] },
+        doc: "Ticks in an RTT sample: at least one, from zero, or from zero with one more in the \
+              first sample of a connection.",
+        source: "ns-2 TcpAgent::rtt_update (at-least-one); FreeBSD tcp_xmit_timer @3d3f8b11 \
+                 (first-plus-one)",
+        get: |c| name_of(RTT_TICKS, c.rtt_ticks),
+        set: |c, v| set_name(&mut c.rtt_ticks, RTT_TICKS, v),
+    },
+    Switch {
         name: "syn-retries",
         side: Side::Sender,
         kind: number(0, 127),
-        doc: "SYN and SYN-ACK retransmissions before giving up.",
+        doc: "SYN retransmissions before giving up.",
         source: "RFC 9293 §3.8.3",
         get: |c| Value::Count(u64::from(c.syn_retries)),
         set: |c, v| set_count(&mut c.syn_retries, v),
+    },
+    Switch {
+        name: "syn-ack-retries",
+        side: Side::Sender,
+        kind: ValueKind::NameOrCount { allowed: || alloc::vec![AS_SYN], min: 0, max: 127 },
+        doc: "SYN-ACK retransmissions before giving up: a number, or as many as `syn-retries`.",
+        source: "RFC 9293 §3.8.3; Linux net.ipv4.tcp_synack_retries (5), FreeBSD \
+                 SYNCACHE_MAXREXMTS (3)",
+        get: |c| count_or(AS_SYN, c.syn_ack_retries),
+        set: |c, v| set_count_or(&mut c.syn_ack_retries, AS_SYN, v),
+    },
+    Switch {
+        name: "syn-linear-timeouts",
+        side: Side::Sender,
+        kind: number(0, 127),
+        doc: "SYN retransmissions that do not double the timeout, before those that do.",
+        source: "RFC 6298 §5.5 (0); FreeBSD tcp_syn_backoff @3d3f8b11 (4), Linux \
+                 net.ipv4.tcp_syn_linear_timeouts",
+        get: |c| Value::Count(u64::from(c.syn_linear_timeouts)),
+        set: |c, v| set_count(&mut c.syn_linear_timeouts, v),
     },
     Switch {
         name: "retries",

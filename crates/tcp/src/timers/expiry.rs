@@ -38,14 +38,21 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn syn_timeout(&mut self, now: Instant) {
-        if self.handshake.retransmissions() >= self.config.syn_retries {
+        let answering = self.state == State::SynReceived;
+        let retries = match self.config.syn_ack_retries {
+            limit if answering && limit < u32::MAX => limit,
+            _ => self.config.syn_retries,
+        };
+        if self.handshake.retransmissions() >= retries {
             self.end(CloseReason::TimedOut);
             return;
         }
         self.handshake.on_syn_timeout();
         self.counters.rto_count += 1;
         self.ecn.syn_lost();
-        self.rtt.back_off();
+        if answering || self.handshake.retransmissions() > self.config.syn_linear_timeouts {
+            self.rtt.back_off();
+        }
         self.timers.arm_rto(now, &self.rtt);
     }
 
@@ -74,7 +81,7 @@ impl Connection {
         let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
         let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
         let limit = if counts_sacked { cwnd } else { u64::MAX };
-        let in_flight = self.snd.board.flight_size().min(limit);
+        let in_flight = self.loss_base(self.snd.board.flight_size().min(limit));
         self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
         if self.loss_detector() == LossDetector::Rack {
             let loss_delay = self.loss_delay();

@@ -5,7 +5,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use crate::settings::config::{Config, RtoMinApplies};
+use crate::settings::config::{Config, RtoMinApplies, RttTicks};
 
 /// SRTT, RTTVAR and the timeout computed from them.
 #[derive(Clone, Debug)]
@@ -16,7 +16,9 @@ pub(crate) struct RttEstimator {
     base_rto: Duration,
     /// The base RTO is a whole number of ticks.
     base_is_whole_ticks: bool,
-    backoff: u32,
+    backoff: u16,
+    /// Added to the RTO after backoff, nanoseconds; after the first sample part of the base RTO.
+    slop_ns: u32,
     rto_max: Duration,
 }
 
@@ -29,6 +31,7 @@ impl RttEstimator {
             base_rto: config.rto_initial,
             base_is_whole_ticks: false,
             backoff: 0,
+            slop_ns: u32::try_from(config.rto_slop.as_ns()).unwrap_or(u32::MAX),
             rto_max: config.rto_max,
         }
     }
@@ -39,6 +42,9 @@ impl RttEstimator {
         self.min = self.min.min(r);
         let srtt = match self.srtt {
             None => {
+                // FreeBSD adds one to its samples and takes it off again except here.
+                let extra = config.rtt_ticks == RttTicks::FirstPlusOne;
+                let r = if extra { r + config.rtt_granularity } else { r };
                 self.rttvar = r / 2;
                 r
             }
@@ -59,8 +65,9 @@ impl RttEstimator {
         // Usually the tick is that of the last sample, so the division is skipped.
         let same = timeout <= self.base_rto && self.base_rto - timeout < tick;
         if !(same && self.base_is_whole_ticks) {
-            let ticks = timeout.round_up_to(tick);
-            self.base_is_whole_ticks = ticks <= self.rto_max;
+            let ticks = timeout.round_up_to(tick) + config.rto_slop;
+            // With a slop it is computed anew at each sample.
+            self.base_is_whole_ticks = ticks <= self.rto_max && config.rto_slop == Duration::ZERO;
             self.base_rto = ticks.min(self.rto_max);
         }
         self.backoff = 0;
@@ -95,7 +102,7 @@ impl RttEstimator {
         if self.backoff == 0 {
             self.base_rto.min(self.rto_max)
         } else {
-            self.rto_backed_off(self.backoff)
+            self.rto_backed_off(u32::from(self.backoff))
         }
     }
 
@@ -103,12 +110,14 @@ impl RttEstimator {
     /// backoff (RFC 9293 §3.8.6.1): a closed window is no congestion.
     pub(crate) fn rto_backed_off(&self, times: u32) -> Duration {
         let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
-        (self.base_rto * factor).min(self.rto_max)
+        let slop = Duration::from_ns(u64::from(self.slop_ns));
+        let included = if self.srtt.is_some() { slop } else { Duration::ZERO };
+        (self.base_rto.saturating_sub(included) * factor + slop).min(self.rto_max)
     }
 
-    /// SRTT as a host with this clock tick reports it: whole ticks, rounded down, at least one.
-    pub(crate) fn srtt_quantised(&self, tick: Duration) -> Option<Duration> {
-        self.srtt.map(|srtt| round_to_ticks(srtt, tick))
+    /// SRTT as a host with this clock tick reports it: whole ticks, rounded down.
+    pub(crate) fn srtt_quantised(&self, config: &Config) -> Option<Duration> {
+        self.srtt.map(|srtt| round_to_ticks(srtt, config))
     }
 
     pub(crate) const fn srtt(&self) -> Option<Duration> {
@@ -125,22 +134,24 @@ impl RttEstimator {
     }
 }
 
-/// Time from `sent` to `now` in ticks of the clock, at least one, which is the minimum that such a
-/// host can express (ODCTCP §6.2). `tick` zero: no quantisation.
+/// Time from `sent` to `now` in ticks of the clock that measures round trips (switches
+/// `rtt-granularity`, zero for no ticks, and `rtt-ticks`).
 #[inline]
-pub(crate) fn elapsed_ticks(sent: Instant, now: Instant, tick: Duration) -> Duration {
+pub(crate) fn elapsed_ticks(sent: Instant, now: Instant, config: &Config) -> Duration {
+    let tick = config.rtt_granularity;
     if tick == Duration::ZERO {
         return now.saturating_since(sent);
     }
     let ticks = (now.as_ps() / tick.as_ps()).saturating_sub(sent.as_ps() / tick.as_ps());
-    tick * ticks.max(1)
+    tick * ticks.max(config.rtt_ticks.least())
 }
 
-/// A time in whole ticks, rounded down, at least one.
-pub(crate) fn round_to_ticks(time: Duration, tick: Duration) -> Duration {
+/// A time in whole ticks of that clock, rounded down.
+pub(crate) fn round_to_ticks(time: Duration, config: &Config) -> Duration {
+    let tick = config.rtt_granularity;
     match time.as_ps().checked_div(tick.as_ps()) {
         None => time,
-        Some(ticks) => tick * ticks.max(1),
+        Some(ticks) => tick * ticks.max(config.rtt_ticks.least()),
     }
 }
 
@@ -168,6 +179,11 @@ mod tests {
         let mut config = Config::default();
         change(&mut config);
         Estimator(RttEstimator::new(&config), config)
+    }
+
+    /// A clock with ticks of `ms` milliseconds.
+    fn ticks(ms: u64) -> Config {
+        Config { rtt_granularity: Duration::from_ms(ms), ..Config::default() }
     }
 
     #[test]
@@ -215,29 +231,92 @@ mod tests {
     #[test]
     fn a_clock_with_a_tick_counts_ticks_and_never_less_than_one() {
         let (at, ms) = (|us| Instant::ZERO + Duration::from_us(us), Duration::from_ms);
-        assert_eq!(elapsed_ticks(at(300), at(999), ms(0)), Duration::from_us(699), "no tick");
-        assert_eq!(elapsed_ticks(at(300), at(999), ms(1)), ms(1), "within one");
-        assert_eq!(elapsed_ticks(at(900), at(1_100), ms(1)), ms(1), "across one edge");
-        assert_eq!(elapsed_ticks(at(900), at(2_100), ms(1)), ms(2), "1.2 ms across two");
-        assert_eq!(elapsed_ticks(at(0), at(1_900), ms(1)), ms(1), "1.9 ms across one");
+        assert_eq!(elapsed_ticks(at(300), at(999), &ticks(0)), Duration::from_us(699), "no tick");
+        let tick = ticks(1);
+        assert_eq!(elapsed_ticks(at(300), at(999), &tick), ms(1), "within one");
+        assert_eq!(elapsed_ticks(at(900), at(1_100), &tick), ms(1), "across one edge");
+        assert_eq!(elapsed_ticks(at(900), at(2_100), &tick), ms(2), "1.2 ms across two");
+        assert_eq!(elapsed_ticks(at(0), at(1_900), &tick), ms(1), "1.9 ms across one");
+        for rtt_ticks in [RttTicks::FromZero, RttTicks::FirstPlusOne] {
+            let config = Config { rtt_ticks, ..ticks(1) };
+            assert_eq!(elapsed_ticks(at(300), at(999), &config), ms(0), "{rtt_ticks:?}");
+            assert_eq!(elapsed_ticks(at(900), at(1_100), &config), ms(1), "{rtt_ticks:?}");
+            assert_eq!(round_to_ticks(Duration::from_us(999), &config), ms(0), "{rtt_ticks:?}");
+        }
+        assert_eq!(round_to_ticks(Duration::from_us(999), &tick), ms(1));
+    }
+
+    /// FreeBSD at an RTT of 0.3 ms: SRTT starts at one tick and tends to the true RTT.
+    #[test]
+    fn with_one_more_tick_in_the_first_sample_srtt_tends_to_the_true_rtt() {
+        let tick = Duration::from_ms(1);
+        for (rtt_ticks, first, last) in [
+            (RttTicks::AtLeastOne, 1_000, 1_000..=1_000),
+            (RttTicks::FromZero, 0, 200..=400),
+            (RttTicks::FirstPlusOne, 1_000, 200..=400),
+        ] {
+            let config = Config { rtt_ticks, rtt_granularity: tick, ..Config::default() };
+            let mut rtt = RttEstimator::new(&config);
+            let mut sent = Instant::ZERO;
+            // The phase of the clock moves by 0.3 ms: three of ten samples cross an edge.
+            for n in 0..1_000 {
+                let now = sent + Duration::from_us(300);
+                rtt.sample(&config, elapsed_ticks(sent, now, &config));
+                if n == 0 {
+                    assert_eq!(rtt.srtt(), Some(Duration::from_us(first)), "{rtt_ticks:?}");
+                }
+                sent = now + Duration::from_ms(1);
+            }
+            let srtt = rtt.srtt().map_or(0, Duration::as_us);
+            assert!(last.contains(&srtt), "{rtt_ticks:?}: {srtt} us");
+        }
+    }
+
+    /// FreeBSD: max(SRTT + 4 RTTVAR, 30 ms) doubles, then 200 ms are added.
+    #[test]
+    fn the_slop_is_added_after_the_minimum_and_is_not_doubled() {
+        let mut rtt = estimator(|c| {
+            c.rto_initial = Duration::from_secs(3);
+            c.rto_min = Duration::from_ms(30);
+            c.rto_slop = Duration::from_ms(200);
+            c.rto_max = Duration::from_secs(64);
+        });
+        assert_eq!(rtt.rto(), Duration::from_secs(3), "not in the first timeout");
+        rtt.0.back_off();
+        assert_eq!(rtt.rto(), Duration::from_ms(6_200));
+        for (sample, timeouts) in [
+            (Duration::from_us(100), [230, 260, 320]),
+            (
+                Duration::from_ms(100),
+                // SRTT 12.5875 ms, RTTVAR 25.0 ms: 113 ms.
+                [313, 426, 652],
+            ),
+        ] {
+            rtt.sample(sample);
+            for ms in timeouts {
+                assert_eq!(rtt.rto(), Duration::from_ms(ms), "{sample}");
+                rtt.0.back_off();
+            }
+        }
+        for _ in 0..100 {
+            rtt.0.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(64));
+        assert_eq!(size_of::<RttEstimator>(), 56, "without the slop it had 56 B as well");
     }
 
     #[test]
     fn the_smoothed_time_keeps_fractions_and_is_shown_without() {
         let mut rtt = estimator(|_| ());
-        assert_eq!(rtt.srtt_quantised(Duration::from_ms(1)), None);
+        assert_eq!(rtt.srtt_quantised(&ticks(1)), None);
         for ms in [1, 1, 4] {
             rtt.sample(Duration::from_ms(ms));
         }
         // 1 + 3/8.
         assert_eq!(rtt.srtt(), Some(Duration::from_us(1_375)));
-        assert_eq!(rtt.srtt_quantised(Duration::from_ms(1)), Some(Duration::from_ms(1)));
-        assert_eq!(
-            rtt.srtt_quantised(Duration::from_ms(4)),
-            Some(Duration::from_ms(4)),
-            "at least one"
-        );
-        assert_eq!(rtt.srtt_quantised(Duration::ZERO), rtt.srtt());
+        assert_eq!(rtt.srtt_quantised(&ticks(1)), Some(Duration::from_ms(1)));
+        assert_eq!(rtt.srtt_quantised(&ticks(4)), Some(Duration::from_ms(4)), "at least one");
+        assert_eq!(rtt.srtt_quantised(&ticks(0)), rtt.srtt());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Random configuration of one end.
 
 use lowtide_tcp::{
-    AckAccept, AckThrottle, Config, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation,
-    EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule,
-    Reduction, RstAccept, RtoMinApplies, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset,
-    UndoRule, ack, cc, feedback, switches,
+    AckAccept, AckThrottle, Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule,
+    EcnNegotiation, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen, HandshakeRtt, InitialWindow,
+    IsnRule, LossFrom, PacingRule, Params, RecoveryRule, Reduction, RstAccept, RtoMinApplies,
+    RttTicks, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule, ack, cc, feedback,
+    switches,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -83,7 +84,6 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
             Duration::from_ms(1),
             Duration::from_ms(4),
         ]),
-        rtt_granularity: Duration::ZERO,
         syn_retries: if heavy { d.range(1, 8) as u32 } else { 20 },
         retries: if heavy { d.range(3, 15) as u32 } else { 20 },
         send_buffer: buffer(d),
@@ -152,7 +152,9 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
             Duration::ZERO
         },
         params: accecn(d, patient),
+        ..Config::default()
     };
+    vary(&mut config, patient);
     // Not drawn, so that the draws of a seed stay unchanged.
     config.tso_defer = if config.tso_segments == 8 { 3 } else { 0 };
     if patient {
@@ -164,6 +166,33 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
         config.loss_timer_granularity = config.rto_granularity;
     }
     config
+}
+
+/// Rules of other stacks for growth, loss and timers, chosen by values drawn before, so that the
+/// draws of a seed stay unchanged.
+fn vary(config: &mut Config, patient: bool) {
+    let draw = config.rto_initial.as_us();
+    let choose = |at: u64, n: u64| (draw / at) % n;
+    config.growth_when =
+        [GrowthWhen::CwndLimited, GrowthWhen::BelowRwnd, GrowthWhen::Always][choose(1, 3) as usize];
+    config.growth_counts = [GrowthCounts::Bytes, GrowthCounts::Acks][choose(3, 2) as usize];
+    config.cut_from = [CutFrom::Cwnd, CutFrom::Window][choose(6, 2) as usize];
+    config.loss_from = [LossFrom::Flight, LossFrom::Window][choose(12, 2) as usize];
+    config.initial_ssthresh = [u32::MAX, 1, 20_000][choose(24, 3) as usize];
+    config.restart_window = [None, Some(InitialWindow::Rfc3390)][choose(72, 2) as usize];
+    config.initial_quick_acks = Bytes::new([0, 3_000][choose(144, 2) as usize]);
+    if config.freeze_growth == FreezeGrowth::Off && choose(5, 2) == 1 {
+        config.freeze_growth = FreezeGrowth::FirstEce;
+    }
+    // A loss or timeout without need would be an error on a perfect path.
+    if !patient {
+        config.dup_thresh = [3, 1, 2, 10][choose(7, 4) as usize];
+        config.rto_slop = Duration::from_ms([0, 200][choose(11, 2) as usize]);
+        config.syn_linear_timeouts = [0, 4][choose(13, 2) as usize];
+        config.rtt_ticks = [RttTicks::AtLeastOne, RttTicks::FromZero, RttTicks::FirstPlusOne]
+            [choose(17, 3) as usize];
+        config.rtt_granularity = Duration::from_ms([0, 1, 10][choose(19, 3) as usize]);
+    }
 }
 
 /// Without ACK loss, no loss is assumed: a long ACK covers coalesced segments.

@@ -208,9 +208,10 @@ impl World {
             );
         }
         if let Some(rtt) = info.min_rtt.filter(|_| e.honest) {
-            // A timestamp has a resolution of one tick.
+            // A timestamp has a resolution of one tick, and so has the clock of round trips.
             let least = self.case.faults[0].delay + self.case.faults[1].delay;
-            let tick = e.plan.config.timestamp_granularity;
+            let config = &e.plan.config;
+            let tick = config.timestamp_granularity + config.rtt_granularity;
             assert!(rtt + tick >= least, "a round trip of {rtt}, the path takes {least}");
         }
         assert_eq!(conn.unread(), e.inbox.readable(), "unread bytes");

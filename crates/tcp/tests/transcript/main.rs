@@ -33,6 +33,7 @@ mod sack_receiver;
 mod sack_sender;
 mod samples;
 mod send_buffer;
+mod stacks;
 mod syn_checks;
 mod syn_loss;
 mod timeout;

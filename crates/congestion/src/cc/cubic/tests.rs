@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::WindowRules;
 
 const MSS: u64 = 1000;
 
@@ -11,6 +12,7 @@ fn setup() -> CcSetup {
         abc_limit: 2 * MSS,
         ecn: true,
         now: Instant::ZERO,
+        rules: WindowRules::RFC,
     }
 }
 

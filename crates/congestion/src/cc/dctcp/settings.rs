@@ -12,6 +12,7 @@ const ORDER: &[&str] = &["estimate-first", "cut-first"];
 const AFTER_IDLE: &[&str] = &["keep", "reset"];
 const LOSS_FROM: &[&str] = &["flight", "cwnd"];
 const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
+const LOSS_CUT: &[&str] = &["half", "alpha"];
 
 /// The gain of alpha, for every control that has one.
 pub(in crate::cc) const SHIFT_G: Param = Param {
@@ -84,6 +85,13 @@ pub(super) const PARAMS: &[Param] = &[
         doc: "A loss in the window of a cut halves cwnd before the cut (once), or after it.",
         source: "RFC 3168 §6.1.2 (once)",
     },
+    Param {
+        name: "loss-cut",
+        kind: ValueKind::Choice(LOSS_CUT),
+        default: DefaultValue::Is("half"),
+        doc: "Reduction by a loss or a timeout: to a half, or by half of alpha as for a mark.",
+        source: "RFC 8257 §3.5 (half); ns-3 TcpDctcp::GetSsThresh (alpha), issue 1012",
+    },
     SLOW_START_END,
 ];
 
@@ -142,6 +150,8 @@ pub(in crate::cc) struct Settings {
     pub(super) grow_with_cut: bool,
     pub(super) loss_from_cwnd: bool,
     pub(super) loss_again: bool,
+    /// A loss cuts by alpha.
+    pub(super) loss_by_alpha: bool,
     pub(super) overshoots: bool,
 }
 
@@ -159,6 +169,7 @@ impl Settings {
             grow_with_cut: false,
             loss_from_cwnd: false,
             loss_again: false,
+            loss_by_alpha: false,
             overshoots: false,
         }
     }
@@ -179,6 +190,7 @@ impl Settings {
             grow_with_cut: values.bool("grow-with-cut"),
             loss_from_cwnd: values.name("loss-from") == "cwnd",
             loss_again: values.name("loss-after-cut") == "again",
+            loss_by_alpha: values.name("loss-cut") == "alpha",
             overshoots: overshoots(values),
             ..Self::rfc8257(values)
         }

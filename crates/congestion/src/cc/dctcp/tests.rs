@@ -3,6 +3,7 @@ use std::string::ToString;
 use lowtide_units::{Duration, Instant};
 
 use super::*;
+use crate::cc::WindowRules;
 
 mod variants;
 mod vectors;
@@ -20,6 +21,7 @@ fn setup() -> CcSetup {
         abc_limit: 2 * MSS,
         ecn: true,
         now: NOW,
+        rules: WindowRules::RFC,
     }
 }
 

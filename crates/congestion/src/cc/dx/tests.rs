@@ -1,6 +1,7 @@
 use lowtide_units::Instant;
 
 use super::*;
+use crate::cc::WindowRules;
 
 const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
@@ -23,6 +24,7 @@ impl Flow {
             abc_limit: 2 * MSS,
             ecn: false,
             now: NOW,
+            rules: WindowRules::RFC,
         };
         let values = Values::parse(ENTRY.params, given).unwrap();
         Self { cc: build(&values, &path), una: 0 }

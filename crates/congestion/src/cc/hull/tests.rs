@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::WindowRules;
 
 const MSS: u64 = 1000;
 const INTERVAL: Duration = Duration::from_us(64);
@@ -11,6 +12,7 @@ const SETUP: CcSetup = CcSetup {
     abc_limit: 2 * MSS,
     ecn: true,
     now: START,
+    rules: WindowRules::RFC,
 };
 
 fn pacer(beta: u64) -> Pacer {

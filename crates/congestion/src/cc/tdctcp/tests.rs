@@ -3,6 +3,7 @@ use std::string::ToString;
 use lowtide_units::Instant;
 
 use super::*;
+use crate::cc::WindowRules;
 
 const MSS: u64 = 1000;
 const ONE: u32 = 1 << Q20_BITS;
@@ -16,6 +17,7 @@ fn setup(ecn: bool) -> CcSetup {
         abc_limit: 2 * MSS,
         ecn,
         now: Instant::ZERO,
+        rules: WindowRules::RFC,
     }
 }
 

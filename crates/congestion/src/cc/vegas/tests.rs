@@ -1,6 +1,7 @@
 use lowtide_units::Instant;
 
 use super::*;
+use crate::cc::WindowRules;
 
 const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
@@ -21,6 +22,7 @@ impl Flow {
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
+            rules: WindowRules::RFC,
         };
         Self { cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &path), una: 0 }
     }

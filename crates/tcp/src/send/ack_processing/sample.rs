@@ -11,6 +11,7 @@ use crate::connection::Connection;
 use crate::feedback::CeFeedback;
 use crate::loss::recovery::Acked;
 use crate::send::sender::LimitedBy;
+use crate::settings::config::GrowthWhen;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 
 impl Connection {
@@ -60,6 +61,7 @@ impl Connection {
             base_rtt: measured.map(|m| m.base_rtt),
             in_flight: self.snd.board.pipe(),
             prior_in_flight: delivery.prior_in_flight,
+            snd_wnd: self.snd.window(),
             rate_sample: self.rate_sample(now, acked),
             app_limited: self.snd.limited_by != LimitedBy::Cwnd,
             round_ended,
@@ -67,11 +69,24 @@ impl Connection {
             may_grow: advanced
                 && !loss.recovering
                 && !loss.was_reducing
-                && self.snd.limited_by == LimitedBy::Cwnd
-                && !self.ecn.frozen(ack.upto, feedback.congested),
+                && (self.snd.limited_by == LimitedBy::Cwnd || self.grows_unlimited())
+                && !self.ecn.frozen(ack.upto, feedback.congested, self.snd.last_ece),
             after_rto: loss.after_rto,
             delack_suspected: self.delack_suspected(ack, acked, rtt),
             delack_timeout: seg.rx.delack_timeout,
+        }
+    }
+
+    /// True if the window grows although cwnd did not stop the last attempt to send. When cwnd
+    /// does, it is below the peer's window, so that every rule permits growth.
+    #[inline(never)]
+    fn grows_unlimited(&self) -> bool {
+        match self.config.growth_when {
+            GrowthWhen::CwndLimited => false,
+            GrowthWhen::BelowRwnd => {
+                self.cc.as_ref().is_some_and(|cc| cc.cwnd() <= self.snd.window())
+            }
+            GrowthWhen::Always => true,
         }
     }
 
@@ -87,12 +102,9 @@ impl Connection {
     ) -> Option<Duration> {
         let clean = acked.newest.as_ref().filter(|_| !acked.filled_hole);
         let sample = match (clean, &self.ts, seg.options.timestamps) {
-            (Some(newest), _, _) => {
-                Some(elapsed_ticks(newest.at, now, self.config.rtt_granularity))
-            }
+            (Some(newest), _, _) => Some(elapsed_ticks(newest.at, now, &self.config)),
             (None, Some(ts), Some(option)) if advanced => {
-                let tick = self.config.rtt_granularity;
-                ts.rtt(now, option.echo).map(|rtt| round_to_ticks(rtt, tick))
+                ts.rtt(now, option.echo).map(|rtt| round_to_ticks(rtt, &self.config))
             }
             _ => None,
         };

@@ -213,6 +213,7 @@ fn without_ecn_no_parameter_matters() {
     let set = [
         ("loss-from", "cwnd"),
         ("loss-after-cut", "again"),
+        ("loss-cut", "alpha"),
         ("grow-with-cut", "true"),
         ("slowstart", "true"),
     ];
@@ -223,4 +224,34 @@ fn without_ecn_no_parameter_matters() {
     }
     assert_eq!((a.cc.cwnd(), a.alpha()), (b.cc.cwnd(), b.alpha()));
     assert_eq!(a.cc.cwnd(), 30 * MSS);
+}
+
+#[test]
+fn a_loss_halves_or_cuts_by_alpha() {
+    for (arithmetic, cut) in [("q20", "half"), ("q20", "alpha"), ("linux", "alpha")] {
+        // Alpha is 1/4 and ten of a hundred segments are in flight.
+        for (event, flight) in [(loss(80 * MSS, false), 80), (RTO, 10)] {
+            let mut flow = with(arithmetic, 256, &[("loss-cut", cut)]);
+            flow.cc.on_event(&event);
+            let kept = if cut == "half" { flight * MSS / 2 } else { flight * MSS * 7 / 8 };
+            assert_eq!(flow.cc.ssthresh(), kept, "{arithmetic} {cut}");
+        }
+    }
+    // An alpha of one halves; an alpha of zero reduces nothing.
+    for (alpha, ssthresh) in [(1024, 40 * MSS), (0, 80 * MSS)] {
+        let mut flow = with("q20", alpha, &[("loss-cut", "alpha")]);
+        flow.cc.on_event(&loss(80 * MSS, false));
+        assert_eq!(flow.cc.ssthresh(), ssthresh);
+    }
+}
+
+#[test]
+fn a_mark_cuts_the_window_in_use_if_cuts_start_from_it() {
+    let rules = WindowRules { cut_from_window: true, ..WindowRules::RFC };
+    for (rules, cwnd) in [(WindowRules::RFC, 50 * MSS), (rules, 10 * MSS)] {
+        let mut flow = Flow::with(&CcSetup { rules, ..setup() }, "q20", 1024, &[]);
+        let sample = AckSample { may_reduce: true, snd_wnd: 20 * MSS, ..flow.sample(true) };
+        assert_eq!(flow.cc.on_ack(&sample), Reaction::Reduced);
+        assert_eq!(flow.cc.cwnd(), cwnd);
+    }
 }

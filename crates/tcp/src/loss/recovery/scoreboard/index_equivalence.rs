@@ -241,7 +241,7 @@ proptest! {
             w.apply(&step);
             let mut walked = w.b.clone();
             if !by_time && matches!(step, Step::Detect | Step::Sack(..) | Step::SackWhole(..)) {
-                prop_assert_eq!(w.b.detect_losses(MSS), walk_detect_losses(&mut walked));
+                prop_assert_eq!(w.b.detect_losses(MSS, 3), walk_detect_losses(&mut walked));
             } else if by_time && let Some(newest) = w.rack.newest() {
                 let loss_delay = Duration::from_us(loss_delay);
                 let found = w.b.mark_overdue_lost(at(w.now), newest, loss_delay);

@@ -222,7 +222,7 @@ fn sack_both(b: &mut Scoreboard, m: &mut Model, start: u64, end: u64) -> Result<
     m.sack(start, end, &mut report);
     prop_assert_eq!(newly_sacked, report.sacked.1 > 0);
     prop_assert_eq!(Delivered::of(&acked), report);
-    prop_assert_eq!(b.detect_losses(MSS), m.detect());
+    prop_assert_eq!(b.detect_losses(MSS, 3), m.detect());
     Ok(())
 }
 

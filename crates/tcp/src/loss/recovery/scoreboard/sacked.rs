@@ -46,16 +46,17 @@ impl Scoreboard {
         newly_sacked
     }
 
-    /// Marks the segments lost for which RFC 6675 IsLost holds: those below three separate SACKed
-    /// runs, or below more than two segments' worth of SACKed bytes.
-    pub(crate) fn detect_losses(&mut self, mss: u32) -> Lost {
+    /// Marks the segments lost for which RFC 6675 IsLost holds: those below `dup_thresh` separate
+    /// SACKed runs, or below more than `dup_thresh - 1` segments' worth of SACKed bytes.
+    pub(crate) fn detect_losses(&mut self, mss: u32, dup_thresh: u32) -> Lost {
+        let most = u64::from(dup_thresh.saturating_sub(1)) * u64::from(mss);
         let Some(index) = &self.index else { return Lost::NONE };
         let (mut bytes, mut runs, mut edge) = (0, 0, None);
         for (start, end) in index.sacked.descending() {
             count_visit();
             bytes += end - start;
             runs += 1;
-            if runs >= 3 || bytes > 2 * u64::from(mss) {
+            if runs >= dup_thresh || bytes > most {
                 edge = Some(start);
                 break;
             }

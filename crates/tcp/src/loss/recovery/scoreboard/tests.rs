@@ -51,11 +51,24 @@ fn a_much_smaller_window_frees_memory_once() {
 fn three_segments_above_make_a_loss() {
     let mut b = board(10);
     sack(&mut b, 1, 3);
-    assert_eq!(b.detect_losses(MSS), Lost::NONE, "two segments above are not enough");
+    assert_eq!(b.detect_losses(MSS, 3), Lost::NONE, "two segments above are not enough");
     sack(&mut b, 3, 4);
-    assert_eq!(b.detect_losses(MSS), Lost { bytes: 1000, segments: 1 });
+    assert_eq!(b.detect_losses(MSS, 3), Lost { bytes: 1000, segments: 1 });
     assert_eq!(b.next_lost().map(|s| s.start), Some(0));
     assert_eq!(b.pipe(), 10_000 - 3000 - 1000);
+}
+
+#[test]
+fn dup_thresh_is_the_number_of_segments_above() {
+    for (dup_thresh, sacked) in [(1, 1), (2, 2), (5, 5)] {
+        let mut b = board(10);
+        if sacked > 1 {
+            sack(&mut b, 1, sacked);
+            assert_eq!(b.detect_losses(MSS, dup_thresh), Lost::NONE, "{dup_thresh}");
+        }
+        sack(&mut b, sacked, sacked + 1);
+        assert_eq!(b.detect_losses(MSS, dup_thresh), Lost { bytes: 1000, segments: 1 });
+    }
 }
 
 #[test]
@@ -76,11 +89,11 @@ fn three_separate_small_runs_make_a_loss() {
     }
     for i in [1, 3] {
         b.sack(i * 10, i * 10 + 10, &mut Acked::default());
-        assert_eq!(b.detect_losses(MSS), Lost::NONE);
+        assert_eq!(b.detect_losses(MSS, 3), Lost::NONE);
     }
     b.sack(50, 60, &mut Acked::default());
     assert_eq!(
-        b.detect_losses(MSS),
+        b.detect_losses(MSS, 3),
         Lost { bytes: 10, segments: 1 },
         "only the segment below all three runs"
     );
@@ -90,7 +103,7 @@ fn three_separate_small_runs_make_a_loss() {
 fn a_retransmission_is_in_the_pipe_until_it_is_sacked() {
     let mut b = board(5);
     sack(&mut b, 1, 4);
-    b.detect_losses(MSS);
+    b.detect_losses(MSS, 3);
     assert_eq!(b.pipe(), 1000);
     b.on_retransmit(0, 1000, Instant::ZERO);
     assert_eq!(b.pipe(), 2000);
@@ -106,7 +119,7 @@ fn a_retransmission_is_in_the_pipe_until_it_is_sacked() {
 fn a_timeout_clears_retransmissions_and_keeps_sacks() {
     let mut b = board(5);
     sack(&mut b, 1, 4);
-    b.detect_losses(MSS);
+    b.detect_losses(MSS, 3);
     b.on_retransmit(0, 1000, Instant::ZERO);
     b.mark_all_lost();
     assert_eq!(b.pipe(), 0);
@@ -227,7 +240,7 @@ proptest! {
                             m.retransmitted.remove(&s);
                         }
                     }
-                    b.detect_losses(MSS);
+                    b.detect_losses(MSS, 3);
                     m.detect();
                 }
                 Step::Retransmit => {
