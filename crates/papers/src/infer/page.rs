@@ -70,6 +70,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         title => title.unwrap_or_default(),
         settings => Serde(result.settings),
         parameters => Serde(parameters),
+        not_inferable => Serde(&result.not_inferable),
         figure => figure(&drawn, None),
         scores => Serde(score_rows(result)),
         held_back => Serde(rows(ClaimSide::HeldBack)),

@@ -7,7 +7,7 @@
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
-use super::open::OpenSettings;
+use super::open::{OpenParameter, OpenSettings};
 use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
 use super::setting::Setting;
 use super::split::ClaimSide;
@@ -210,7 +210,10 @@ pub(crate) fn at_inferred_setting(
         return Err(refuse("no inference is recorded; `--infer` makes one").into());
     };
     let text = paper_file(row.paper, "open.toml").ok_or_else(|| refuse("it has no open.toml"))?;
-    let open = OpenSettings::parse(text, &format!("papers/{}/open.toml", row.paper))?;
+    let mut open = OpenSettings::parse(text, &format!("papers/{}/open.toml", row.paper))?;
+    // Parameters without a fitted claim are not in the record, and stay as they are.
+    let recorded = |p: &OpenParameter| record.parameter.iter().any(|r| r.name == p.name);
+    open.parameters.retain(recorded);
     let names = open.parameters.iter().map(|p| p.name.as_str());
     if !names.eq(record.parameter.iter().map(|p| p.name.as_str())) {
         let message = "inferred.toml has other parameters than open.toml; infer again";

@@ -33,6 +33,8 @@ pub struct InferenceResult {
     pub split: Vec<SideCount>,
     /// The parameters, with what was inferred.
     pub parameters: Vec<InferredParameter>,
+    /// Parameters on which no fitted claim can depend, and which stay as they are.
+    pub not_inferable: Vec<String>,
     /// Scores by side, kind and group of settings.
     pub scores: Vec<InferenceScore>,
     /// The claims.
@@ -230,6 +232,7 @@ pub(super) fn result(
         },
         split: side_counts(&claims),
         parameters: parameters(subject, outcome, &consistent),
+        not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
         claims: claims
             .iter()

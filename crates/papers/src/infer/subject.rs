@@ -7,7 +7,7 @@ use std::path::Path;
 use lowtide_record::SweepPoint;
 use lowtide_scenario::{RunPlan, Scenario};
 
-use super::open::OpenSettings;
+use super::open::{OpenParameter, OpenSettings};
 use super::setting::Setting;
 use super::split::{ClaimSide, ClaimSplit};
 use crate::catalogue::{load_experiments, paper_file};
@@ -48,6 +48,8 @@ pub struct InferenceSubject {
     /// What it leaves open.
     pub open: OpenSettings,
     pub(super) experiments: Vec<InferredExperiment>,
+    /// Parameters on which no fitted claim can depend; they stay as the experiments have them.
+    pub not_inferable: Vec<OpenParameter>,
     /// Claims that no reduced form measures, with the reason.
     pub unmeasured: Vec<(String, String)>,
 }
@@ -134,11 +136,17 @@ impl InferenceSubject {
                 return Err(refuse(format!("there is no experiment `{row}`")).into());
             }
         }
-        let mut subject =
-            Self { paper: paper.to_owned(), open, experiments: Vec::new(), unmeasured: Vec::new() };
+        let mut subject = Self {
+            paper: paper.to_owned(),
+            open,
+            experiments: Vec::new(),
+            not_inferable: Vec::new(),
+            unmeasured: Vec::new(),
+        };
         for row in rows {
             subject.add(row, split)?;
         }
+        subject.keep_inferable();
         let (fitted, _) = subject.claim_counts();
         let parameters = subject.open.parameters.len();
         if parameters * CLAIMS_PER_PARAMETER >= fitted {
@@ -149,6 +157,19 @@ impl InferenceSubject {
             return Err(refuse(message).into());
         }
         Ok(subject)
+    }
+
+    /// Moves the parameters on which no fitted claim can depend to those that stay as they are:
+    /// any value would be as good, and would only blur the claims held back.
+    fn keep_inferable(&mut self) {
+        let has_fitted = |p: &OpenParameter| {
+            let of = self.experiments.iter().filter(|e| p.applies_to(e.experiment.name));
+            of.flat_map(|e| &e.claims).any(|c| c.side == ClaimSide::Fitted)
+        };
+        let all = self.open.parameters.clone();
+        let (kept, fixed) = all.into_iter().partition(has_fitted);
+        self.open.parameters = kept;
+        self.not_inferable = fixed;
     }
 
     fn add(&mut self, row: Experiment, split: &ClaimSplit) -> Result<(), PaperError> {
@@ -170,8 +191,8 @@ impl InferenceSubject {
                 return Err(refuse(message).into());
             }
         }
-        let form = self.open.forms.get(row.name).unwrap_or(&expected.quick);
-        let form = form.apply(whole, swept)?;
+        let own_form = self.open.forms.get(row.name);
+        let form = own_form.unwrap_or(&expected.quick).apply(whole, swept)?;
         let points = form.expand()?.points;
         let points: Vec<SweepPoint> = points.into_iter().map(SweepPoint).collect();
         let left_out = self.open.leave_out.iter().any(|name| name == row.name);
@@ -182,9 +203,10 @@ impl InferenceSubject {
             let id = format!("{}/{}", row.id(), claim.id);
             let mut leaves =
                 std::iter::once(&claim.measure).chain(&claim.trials).flat_map(ClaimMeasure::leaves);
+            // `full-only` says what `[quick]` cannot measure, which a form of the inference may.
             let why = if left_out {
                 Some("the experiment is too long for an inference")
-            } else if let Some(why) = &claim.full_only {
+            } else if let Some(why) = claim.full_only.as_ref().filter(|_| own_form.is_none()) {
                 Some(why.as_str())
             } else {
                 (!leaves.all(|leaf| leaf.is_at(&points))).then_some("the form leaves its point out")

@@ -200,7 +200,7 @@ fn open_settings_of_the_papers_fit_their_experiments() {
     for paper in lowtide_papers::papers_with_open_settings() {
         let subject = InferenceSubject::new(paper).unwrap_or_else(|e| panic!("{paper}: {e}"));
         let (fitted, held_back) = subject.claim_counts();
-        assert!(subject.open.parameters.len() >= 4 && held_back > 10, "{paper}");
+        assert!(!subject.open.parameters.is_empty() && held_back > 10, "{paper}");
         assert!(fitted > 3 * subject.open.parameters.len(), "{paper}");
     }
 }
