@@ -1,8 +1,9 @@
 //! More seeds for undecided claims, within a budget.
 //!
 //! Contract: seeds are doubled until no claim is undecided for want of seeds, or the budget is
-//! spent. A claim keeps the verdict of the look that decided it. The first look has the usual level
-//! of 95 %; the further ones share 5 % of error (Bonferroni), so more looks do not decide by chance.
+//! spent. A claim keeps the verdict of the look that decided it. The first look has the usual
+//! level of 95 %; the further ones share 5 % of error (Bonferroni), so more looks do not decide by
+//! chance.
 
 use super::judge::ClaimResult;
 use super::reproduce::ReproduceMode;

@@ -1,4 +1,4 @@
-//! What an inference found, on the page of its paper and in the scorecard.
+//! The result of an inference, on the page of its paper and in the scorecard.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
          `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
          of them draws of the prior. Of the better third, {} are consistent with the fitted \
          claims: their loss is within one standard error of the least. Influence is the part of \
-         the variance of the loss that a parameter explains by itself (omega squared among the \
+         the variance of the loss that a parameter explains alone (omega squared among the \
          draws), with its p value.\n\n\
          | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
         s.screened, s.draws, s.consistent

@@ -232,7 +232,7 @@ fn run(task: &Task<'_>, options: &InferenceOptions<'_>) -> Result<bool, PaperErr
         let text = serde_json::to_vec(&evaluation).unwrap_or_default();
         write_atomic(&task.file, &text)?;
     }
-    // The file of results exists, so whoever locks another file of this name finds it.
+    // The file of results exists, so a process that locks another file of this name finds it.
     std::fs::remove_file(&lock_path).map_err(io("remove", &lock_path))?;
     Ok(true)
 }

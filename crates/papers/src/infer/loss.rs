@@ -31,7 +31,7 @@ pub(super) fn loss(claim: &Claim, values: &[SeedValue]) -> f64 {
     } else {
         OPEN_BAND * if low.is_finite() { low } else { high }.abs()
     };
-    // A band around zero has no width of its own.
+    // A band around zero has no width.
     let half = if half > 0.0 { half } else { OPEN_BAND };
     let distance = outside / half;
     distance / (1.0 + distance)

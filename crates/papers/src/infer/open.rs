@@ -26,7 +26,7 @@ pub struct OpenSettings {
 pub struct OpenParameter {
     /// Its name in the file.
     pub name: String,
-    /// What it is.
+    /// Its meaning.
     pub says: String,
     /// Words of the paper that leave it open.
     pub quote: String,

@@ -43,7 +43,7 @@ pub struct InferenceRecord {
     pub claim: Vec<RecordedOutcome>,
 }
 
-/// What was inferred of a parameter.
+/// The inferred values of a parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RecordedParameter {

@@ -31,7 +31,7 @@ pub struct InferenceResult {
     pub settings: SettingCounts,
     /// Claims by kind and side.
     pub split: Vec<SideCount>,
-    /// The parameters, with what was inferred.
+    /// The parameters, with their inferred values.
     pub parameters: Vec<InferredParameter>,
     /// Parameters on which no fitted claim can depend, and which stay as they are.
     pub not_inferable: Vec<String>,
@@ -76,12 +76,12 @@ pub struct SideCount {
     pub held_back: usize,
 }
 
-/// What was inferred of a parameter.
+/// The inferred values of a parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct InferredParameter {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its meaning.
     pub says: String,
     /// Words of the paper that leave it open, and their place.
     pub quote: String,
@@ -117,7 +117,7 @@ impl InferredParameter {
     }
 }
 
-/// Whose score it is.
+/// The settings of a score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScoredSettings {

@@ -1,4 +1,4 @@
-//! How much of the loss a parameter explains by itself.
+//! The part of the loss that a parameter explains alone.
 //!
 //! Contract: the index is omega squared of a one-way analysis of variance (Hays 1963) over the
 //! draws of the prior: the part of the variance that the parameter explains, less what chance

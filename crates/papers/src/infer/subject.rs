@@ -45,7 +45,7 @@ pub(super) struct InferredExperiment {
 pub struct InferenceSubject {
     /// The folder of its experiments, as `td`.
     pub paper: String,
-    /// What it leaves open.
+    /// The settings that it leaves open.
     pub open: OpenSettings,
     pub(super) experiments: Vec<InferredExperiment>,
     /// Parameters on which no fitted claim can depend; they stay as the experiments have them.
