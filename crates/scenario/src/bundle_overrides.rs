@@ -2,7 +2,8 @@
 //!
 //! Contract: the values are put into the tree before it is interpreted, as those of a sweep are. So
 //! they pass the same checks, and an emitted run has them in their own tables. An override (`-s`)
-//! takes precedence. A swept key cannot be set: all its points would be equal.
+//! takes precedence, and one of the bundle's key (`-s compare.bundles.NAME.set.KEY=...`) over that.
+//! A swept key cannot be set: all its points would be equal.
 
 use crate::diagnostics::Diagnostics;
 use crate::key_path::{self, PathTarget};
@@ -71,7 +72,7 @@ fn check_key(
 pub(crate) fn apply(tree: &mut TomlNode, set: &[BundleOverride<'_>]) {
     for BundleOverride { key, at, value } in set {
         let path: Vec<&str> = key.split('.').collect();
-        if !tree.get(&path).is_some_and(|node| node.is_override) {
+        if value.is_override || !tree.get(&path).is_some_and(|node| node.is_override) {
             tree.insert(&path, *at, (*value).clone().into_override());
         }
     }

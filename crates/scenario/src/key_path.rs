@@ -52,7 +52,29 @@ pub(crate) fn resolve(path: &str, known: &KnownNames) -> Result<PathTarget, Unkn
         );
         return Err(("a sweep cannot be set as a key".to_owned(), Some(help)));
     }
+    if let Some((bundle, key)) = key_of_bundle(&parts) {
+        check_bundle(bundle, known)?;
+        return resolve(&key, known);
+    }
     follow(&ROOT, &parts, 0, known, path)
+}
+
+/// The bundle and the key of `compare.bundles.NAME.set.KEY`.
+pub(crate) fn key_of_bundle<'p>(parts: &[&'p str]) -> Option<(&'p str, String)> {
+    match parts {
+        ["compare", "bundles", name, "set", key @ ..] if !key.is_empty() => {
+            Some((name, key.join(".")))
+        }
+        _ => None,
+    }
+}
+
+fn check_bundle(name: &str, known: &KnownNames) -> Result<(), Unknown> {
+    if known.bundles.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let list: Vec<&str> = known.bundles.iter().map(String::as_str).collect();
+    Err((format!("there is no [compare.bundles.{name}]"), suggest(name, &list)))
 }
 
 fn follow(

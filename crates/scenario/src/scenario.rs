@@ -154,8 +154,13 @@ impl Scenario {
         }
         // `add_flag_source` has reported unknown names.
         for path in key_path::expand_stars(&key, &KnownNames::of(&self.root)).unwrap_or_default() {
+            let parts: Vec<&str> = path.split('.').collect();
+            if let Some((bundle, key)) = key_path::key_of_bundle(&parts) {
+                self.set_of_bundle(bundle, &key, key_at, node.clone());
+                continue;
+            }
             self.remove_from_sweep(&path);
-            self.root.insert(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
+            self.root.insert(&parts, key_at, node.clone());
         }
         self.remove_from_sweep(&key);
         renamed_keys::apply(&mut self.root, &mut self.notes);
@@ -260,6 +265,19 @@ impl Scenario {
             Ok(target) => Ok((bare, at, key.len() + 1, target)),
             Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),
         }
+    }
+
+    /// Replaces a key that a bundle sets, however the file writes it.
+    fn set_of_bundle(&mut self, bundle: &str, key: &str, key_at: SourceSpan, node: TomlNode) {
+        let table = ["compare", "bundles", bundle, "set"];
+        let others: Vec<TomlEntry> = self.root.get(&table).map_or_else(Vec::new, |set| {
+            let entries = sweep::dotted_entries(set).into_iter();
+            let other = entries.filter(|(known, ..)| known != key);
+            other.map(|(key, key_at, node)| TomlEntry { key, key_at, node: node.clone() }).collect()
+        });
+        let data = TomlData::Table(others);
+        self.root.insert(&table, key_at, TomlNode { data, at: key_at, is_override: false });
+        self.root.insert(&[&table[..], &[key]].concat(), key_at, node);
     }
 
     /// Removes a key from the sweep and returns its former position.

@@ -219,7 +219,7 @@ pub(crate) fn at_inferred_setting(
         let message = "inferred.toml has other parameters than open.toml; infer again";
         return Err(refuse(message).into());
     }
-    for (key, value) in record.setting().overrides(&open, row.name) {
+    for (key, value) in record.setting().overrides(&open, row.name, row.scenario) {
         scenario = scenario.with_override(&key, &value)?;
     }
     Ok(scenario)

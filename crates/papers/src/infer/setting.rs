@@ -33,10 +33,23 @@ impl Setting {
         Self { values }
     }
 
-    /// Keys and values for the experiment of this row.
-    pub(super) fn overrides(&self, open: &OpenSettings, row: &str) -> Vec<(String, String)> {
+    /// Keys and values for the experiment of this row, with the text of its scenario. A key of a
+    /// bundle is left out if the experiment does not have the bundle.
+    pub(super) fn overrides(
+        &self,
+        open: &OpenSettings,
+        row: &str,
+        scenario: &str,
+    ) -> Vec<(String, String)> {
+        let table: toml::Table = scenario.parse().unwrap_or_default();
+        let bundles = table.get("compare").and_then(|compare| compare.get("bundles"));
+        let applies = |(key, _): &(String, String)| {
+            let bundle = key.strip_prefix("compare.bundles.").and_then(|k| k.split('.').next());
+            bundle.is_none_or(|name| bundles.is_some_and(|b| b.get(name).is_some()))
+        };
         let pairs = open.parameters.iter().zip(&self.values);
-        pairs.filter(|(p, _)| p.applies_to(row)).flat_map(|(p, v)| p.overrides(v)).collect()
+        let of_row = pairs.filter(|(p, _)| p.applies_to(row)).flat_map(|(p, v)| p.overrides(v));
+        of_row.filter(applies).collect()
     }
 }
 
@@ -144,16 +157,30 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_a_bundle_is_for_experiments_with_the_bundle() {
+        let words = "says = \"a\"\nquote = \"b\"\nsource = \"§V\"\nwhy = \"c\"\nprior = \"d\"\n";
+        let text = format!(
+            "[[parameter]]\nname = \"g\"\n{words}keys = [\"compare.bundles.mine.sender.x\"]\n\
+             range = [\"1\", \"2\"]\nscale = \"linear\"\n"
+        );
+        let open = OpenSettings::parse(&text, "open.toml").unwrap();
+        let setting = Setting::at(&open, &[0.0]);
+        let with = "[compare.bundles.mine]\nbase = \"dctcp\"";
+        assert_eq!(setting.overrides(&open, "fig1", with).len(), 1);
+        assert_eq!(setting.overrides(&open, "fig1", &with.replace("mine", "other")), []);
+    }
+
+    #[test]
     fn overrides_are_those_of_the_experiment() {
         let open = open();
         let setting = Setting::at(&open, &[0.5, 0.0, 0.9]);
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
         let common = [pair("w", "1"), pair("q", "3"), pair("r", "true")];
-        assert_eq!(setting.overrides(&open, "fig1"), common);
+        assert_eq!(setting.overrides(&open, "fig1", ""), common);
         assert_eq!(
-            setting.overrides(&open, "fig7")[..2],
+            setting.overrides(&open, "fig7", "")[..2],
             [pair("a.b", "100 kB"), pair("a.c", "100 kB")]
         );
-        assert_eq!(Setting::as_stated().overrides(&open, "fig7"), []);
+        assert_eq!(Setting::as_stated().overrides(&open, "fig7", ""), []);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Contract: everything is checked here, before anything runs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use lowtide_record::SweepPoint;
@@ -146,6 +147,7 @@ impl InferenceSubject {
         for row in rows {
             subject.add(row, split)?;
         }
+        subject.check_bundles().map_err(refuse)?;
         subject.keep_inferable();
         let (fitted, _) = subject.claim_counts();
         let parameters = subject.open.parameters.len();
@@ -157,6 +159,32 @@ impl InferenceSubject {
             return Err(refuse(message).into());
         }
         Ok(subject)
+    }
+
+    /// Refuses a key of a bundle that no experiment of its parameter has.
+    fn check_bundles(&self) -> Result<(), String> {
+        for (i, parameter) in self.open.parameters.iter().enumerate() {
+            let alone = OpenSettings {
+                parameters: vec![self.open.parameters[i].clone()],
+                ..OpenSettings::default()
+            };
+            let set: BTreeSet<String> = self
+                .experiments
+                .iter()
+                .flat_map(|e| {
+                    let row = &e.experiment;
+                    let at = |value| Setting { values: vec![value] };
+                    let settings = parameter.extremes().into_iter().map(at);
+                    settings.flat_map(|s| s.overrides(&alone, row.name, row.scenario))
+                })
+                .map(|(key, _)| key)
+                .collect();
+            if let Some(key) = parameter.keys().into_iter().find(|key| !set.contains(*key)) {
+                let name = &parameter.name;
+                return Err(format!("parameter `{name}`: no experiment has the bundle of `{key}`"));
+            }
+        }
+        Ok(())
     }
 
     /// Moves the parameters on which no fitted claim can depend to those that stay as they are:
@@ -288,7 +316,8 @@ impl InferredExperiment {
         seed: u64,
     ) -> Result<RunPlan, PaperError> {
         let mut form = self.form.clone();
-        for (key, value) in setting.overrides(open, self.experiment.name) {
+        for (key, value) in setting.overrides(open, self.experiment.name, self.experiment.scenario)
+        {
             form = form.with_override(&key, &value)?;
         }
         let form = form.seeds(1)?.with_override("run.first-seed", &(seed + 1).to_string())?;

@@ -28,6 +28,32 @@ fn a_compared_bundle_sets_other_tables() {
 }
 
 #[test]
+fn an_override_of_the_key_of_a_bundle_takes_precedence_over_all() {
+    let bundle = "[compare]\nschemes = [\"dctcp\", \"fewer\"]\n[compare.bundles.fewer]\nbase = \"hull\"\n\
+                  [compare.bundles.fewer.set]\n\"traffic.short.count\" = 3\n";
+    let key = "compare.bundles.fewer.set.traffic.short.count";
+    let flows = |overrides: &[(&str, &str)]| {
+        let scenario = Scenario::parse(&with(bundle), "t.toml").unwrap();
+        let with = |s: Scenario, (key, value): &(&str, &str)| s.with_override(key, value);
+        let plan = overrides.iter().try_fold(scenario, with).unwrap().expand().unwrap();
+        let count = |run: &RunSpec| run.setup().unwrap().flows.len();
+        plan.runs.iter().map(count).collect::<Vec<_>>()
+    };
+    assert_eq!(flows(&[]), [12, 5]);
+    assert_eq!(flows(&[(key, "4")]), [12, 6]);
+    assert_eq!(flows(&[(key, "4"), ("traffic.short.count", "7")]), [9, 6]);
+    assert_eq!(flows(&[("traffic.short.count", "7"), (key, "4")]), [9, 6]);
+    for (key, says) in [
+        ("compare.bundles.fewre.set.traffic.short.count", "there is no [compare.bundles.fewre]"),
+        ("compare.bundles.fewer.set.traffic.short.cuont", "no key `cuont`"),
+    ] {
+        let scenario = Scenario::parse(&with(bundle), "t.toml").unwrap();
+        let error = scenario.with_override(key, "4").unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
 fn a_star_in_the_set_of_a_bundle_matches_all_tables() {
     let bundle = "[compare]\nschemes = [\"sack\", \"short-ones\"]\n[compare.bundles.short-ones]\nbase = \"sack\"\n\
          [compare.bundles.short-ones.set]\n\"traffic.*.size\" = \"7 kB\"\n";
