@@ -19,6 +19,7 @@ pub mod pie;
 pub mod red;
 pub mod step;
 pub mod step_dequeue;
+pub mod step_ns2;
 // lowtide:registry end
 
 pub use api::{
@@ -47,6 +48,7 @@ static BUILT_IN: &[&MarkerEntry] = &[
     &red::ENTRY,
     &step::ENTRY,
     &step_dequeue::ENTRY,
+    &step_ns2::ENTRY,
 ];
 // lowtide:registry list end
 
@@ -144,6 +146,7 @@ mod tests {
             ("red", &[("min", "1 pkt"), ("max", "2 pkt"), ("weight", "0")]),
             ("step", &[("k", "1 pkt")]),
             ("step-dequeue", &[("k", "1 pkt")]),
+            ("step-ns2", &[("k", "1 pkt")]),
         ] {
             for signal in signals {
                 for not_ect in not_ects {
@@ -167,8 +170,9 @@ mod tests {
         }
         forwarding.dedup();
         others.dedup();
-        assert_eq!(forwarding, ["codel", "phantom", "pi", "red", "step", "step-dequeue"]);
-        assert_eq!(others, ["codel", "phantom", "pi", "pie", "red", "step", "step-dequeue"]);
+        let steps = ["step", "step-dequeue", "step-ns2"];
+        assert_eq!(forwarding, [&["codel", "phantom", "pi", "red"][..], &steps].concat());
+        assert_eq!(others, [&["codel", "phantom", "pi", "pie", "red"][..], &steps].concat());
         let names: Vec<_> = REGISTRY.names().into_iter().filter(|n| *n != "droptail").collect();
         assert_eq!(others, names, "every marker was tried");
     }
