@@ -199,6 +199,7 @@ fn the_tools_have_the_values_of_their_sources() {
             &[
                 ("initial-window", "2"),
                 ("rto-min", "300 ms"),
+                ("undo", "f-rto"),
                 ("syn-retries", "2"),
                 ("retries", "5"),
                 ("receive-buffer", "64 KiB"),

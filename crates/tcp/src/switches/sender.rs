@@ -51,7 +51,8 @@ const REDUCTION: Names<Reduction> = &[("one-step", Reduction::OneStep), ("prr", 
 const ON_OFF: Names<bool> = &[("off", false), ("on", true)];
 const PACING: Names<PacingRule> =
     &[("off", PacingRule::Off), ("control", PacingRule::Control), ("window", PacingRule::Window)];
-const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
+const UNDO: Names<UndoRule> =
+    &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel), ("f-rto", UndoRule::FRto)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
@@ -379,17 +380,15 @@ pub(super) const SENDER: [Switch; 45] = [
         side: Side::Sender,
         kind: ValueKind::Name {
             allowed: || names(UNDO),
-            refused: &[
-                (
-                    "dsack",
-                    "detection by DSACK (RFC 3708) is not implemented; use eifel, which \
+            refused: &[(
+                "dsack",
+                "detection by DSACK (RFC 3708) is not implemented; use eifel, which \
                            needs timestamps",
-                ),
-                ("f-rto", "detection without options (RFC 5682) is not implemented; use eifel"),
-            ],
+            )],
         },
-        doc: "Undo a loss reaction when timestamps show that nothing was lost.",
-        source: "RFC 3522 §3.2, RFC 4015 §3",
+        doc: "Undo a loss reaction when timestamps show that nothing was lost (eifel), or that of \
+              a timeout when the next two ACKs show it (f-rto).",
+        source: "RFC 3522 §3.2, RFC 4015 §3; RFC 5682 §2.1",
         get: |c| name_of(UNDO, c.undo),
         set: |c, v| set_name(&mut c.undo, UNDO, v),
     },

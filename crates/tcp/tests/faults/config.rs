@@ -186,6 +186,9 @@ fn vary(config: &mut Config, patient: bool) {
     }
     // A loss or timeout without need would be an error on a perfect path.
     if !patient {
+        if config.undo == UndoRule::Off && choose(23, 2) == 1 {
+            config.undo = UndoRule::FRto;
+        }
         config.dup_thresh = [3, 1, 2, 10][choose(7, 4) as usize];
         config.rto_slop = Duration::from_ms([0, 200][choose(11, 2) as usize]);
         config.syn_linear_timeouts = [0, 4][choose(13, 2) as usize];
