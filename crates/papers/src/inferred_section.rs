@@ -17,7 +17,7 @@ pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
     let Some(text) = paper_file(paper, "open.toml") else { return Ok(String::new()) };
     let open = OpenSettings::parse(text, &file)?;
     let record = InferenceRecord::of_paper(paper)?;
-    let mut out = "\n## What the paper leaves open\n\
+    let mut out = "\n## Settings that the paper leaves open\n\
                    | parameter | the paper | prior |\n|---|---|---|\n"
         .to_owned();
     for p in &open.parameters {
@@ -54,7 +54,7 @@ fn one_line(text: &str) -> String {
 fn found(paper: &str, record: &InferenceRecord) -> String {
     let s = record.settings;
     let mut out = format!(
-        "\n## What must have been true\n\
+        "\n## Inferred settings\n\
          `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
          of them draws of the prior. Of the better third, {} are consistent with the fitted \
          claims: their loss is within one standard error of the least. Influence is the part of \
@@ -83,12 +83,13 @@ fn held_back(record: &InferenceRecord) -> String {
     let (fitted, held) = (of(ClaimSide::Fitted).count(), of(ClaimSide::HeldBack).count());
     let seen = of(ClaimSide::HeldBack).filter(|c| c.varied).count();
     let mut out = format!(
-        "\n## What then holds that was not used\n\
+        "\n## Claims held back\n\
          {fitted} claims were fitted, {held} held back. {seen} of those held back have a variation \
          on record, whose result was seen before.\n\n\
          | held back | claims | words alone | inferred | finalists | draws |\n\
-         |---|---|---|---|---|---|\n{}\n",
-        score_line("all", record)
+         |---|---|---|---|---|---|\n{}\n{}\n",
+        score_line("all", record, false),
+        score_line("not seen before", record, true)
     );
     for (title, was, is) in [
         ("Reproduced only with the inferred setting", false, true),
@@ -107,7 +108,7 @@ fn held_back(record: &InferenceRecord) -> String {
 
 fn cannot_hold(record: &InferenceRecord) -> String {
     let code = |id: &String| format!("`{id}`");
-    let mut out = "\n## What cannot hold\n".to_owned();
+    let mut out = "\n## Claims that no setting reproduces\n".to_owned();
     if record.never.is_empty() {
         out.push_str("Each claim is in its band under at least one setting.");
     } else {
@@ -134,8 +135,8 @@ fn cannot_hold(record: &InferenceRecord) -> String {
 }
 
 /// Cells of a table row: claims held back, and those reproduced.
-fn score_line(name: &str, record: &InferenceRecord) -> String {
-    let [claims, words, inferred, finalists, draws] = record.held_back();
+fn score_line(name: &str, record: &InferenceRecord, unseen: bool) -> String {
+    let [claims, words, inferred, finalists, draws] = record.held_back(unseen);
     let percent = |n: f64| format!("{n:.1} ({:.0} %)", 100.0 * n / claims.max(1.0));
     format!(
         "| {name} | {claims} | {} | {} | {} | {} |",
@@ -155,7 +156,7 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
             papers.push(page.folder);
             if let Some(record) = InferenceRecord::of_paper(page.folder)? {
                 let link = format!("[{}](papers/{})", page.name, page.file);
-                let _ = writeln!(rows, "{}", score_line(&link, &record));
+                let _ = writeln!(rows, "{}", score_line(&link, &record, false));
             }
         }
     }
@@ -165,9 +166,9 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
     Ok(format!(
         "\n## Claims held back, with inferred settings\n\
          The settings that a paper leaves open are inferred from a part of its claims; these are \
-         the others, in the reduced form with ten seeds. The verdicts above are those of the \
+         the others, in the reduced form with five seeds that chose nothing. The verdicts above are those of the \
          paper's words alone in the full form. Finalists are the best eight settings, draws as \
-         many of the prior (means, five seeds).\n\n\
+         many of the prior (means).\n\n\
          | paper | claims | words alone | inferred | finalists | draws |\n|---|---|---|---|---|---|\n\
          {rows}"
     ))

@@ -21,7 +21,7 @@ use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
 use crate::receive::quick_acks::InitialQuickAcks;
 use crate::receive::receiver::{Accepted, Receiver};
-use crate::settings::config::{Config, CutFrom, GrowthCounts, HandshakeRtt};
+use crate::settings::config::{Config, CutFrom, HandshakeRtt};
 use crate::state::State;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 use crate::timers::timestamps::{TimestampState, tick};
@@ -333,7 +333,7 @@ impl Connection {
 /// The rules of the window in the settings of a connection.
 fn window_rules(config: &Config, mss: u32) -> WindowRules {
     WindowRules {
-        counts_acks: config.growth_counts == GrowthCounts::Acks,
+        counts: config.growth_counts,
         cut_from_window: config.cut_from == CutFrom::Window,
         initial_ssthresh: match config.initial_ssthresh {
             u32::MAX => u64::MAX,

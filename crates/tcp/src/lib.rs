@@ -168,6 +168,7 @@ pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError}
 pub use event::{CloseReason, Event, SegmentError};
 pub use icmp::IcmpReport;
 pub use info::{Counters, Info};
+pub use lowtide_congestion::cc::GrowthCounts;
 pub use lowtide_congestion::{ack, cc, feedback};
 pub use lowtide_schema::{
     DefaultValue, Param, ParamError, RegisteredTwice, UnknownName, Value, ValueError, ValueKind,
@@ -181,8 +182,8 @@ pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
 pub use settings::config::{
     Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass,
-    FreezeGrowth, GrowthCounts, GrowthWhen, HandshakeRtt, InitialWindow, IsnRule, LossFrom,
-    PacingRule, RecoveryRule, Reduction, RtoMinApplies, RttTicks, SynCookies, TimestampOffset,
+    FreezeGrowth, GrowthWhen, HandshakeRtt, InitialWindow, IsnRule, LossFrom, PacingRule,
+    RecoveryRule, Reduction, RtoMinApplies, RttGains, RttTicks, SynCookies, TimestampOffset,
     UndoRule,
 };
 pub use settings::params::Params;

@@ -20,6 +20,14 @@ use crate::progress::ProgressReporter;
 /// Infers the open settings of the papers that `args` names; of all that have some, without names.
 pub(crate) fn run(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
     let size = args.infer.size();
+    let (index, of) = args.infer.part();
+    if index >= of {
+        let help = format!("processes are numbered from 0 to {}", of - 1);
+        return Err(CommandError::Usage(
+            format!("there is no process {index} of {of}"),
+            Some(help),
+        ));
+    }
     let known = lowtide_papers::papers_with_open_settings();
     let is_paper =
         |row: &String| row == "all" || known.contains(&row.as_str()) || Path::new(row).is_dir();
@@ -31,9 +39,16 @@ pub(crate) fn run(args: &ReproduceArgs, out: Output) -> Result<(), CommandError>
         return Err(CommandError::Usage(format!("`{unknown}` is not a paper"), Some(help)));
     }
     let all = args.rows.is_empty() || args.rows.iter().any(|row| row == "all");
-    let named: Vec<&str> = if all { known } else { args.rows.iter().map(String::as_str).collect() };
+    let named: Vec<&str> =
+        if all { known.clone() } else { args.rows.iter().map(String::as_str).collect() };
     // Everything is checked before anything runs.
-    let subjects = named.into_iter().map(InferenceSubject::new);
+    let subjects = named.into_iter().map(|name| {
+        if known.contains(&name) {
+            InferenceSubject::new(name)
+        } else {
+            InferenceSubject::load(Path::new(name))
+        }
+    });
     let subjects: Vec<InferenceSubject> =
         subjects.collect::<Result<_, PaperError>>().map_err(CommandError::from)?;
     watch_for_interrupt()?;
@@ -100,9 +115,7 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
         &parameters.collect::<Vec<_>>(),
     )?;
     let of = |of, one: &lowtide_papers::infer::InferenceScore| {
-        let same = |s: &&lowtide_papers::infer::InferenceScore| {
-            s.of == of && s.side == one.side && s.kind == one.kind
-        };
+        let same = |s: &&lowtide_papers::infer::InferenceScore| s.of == of && s.is_like(one);
         result.scores.iter().find(same).map_or_else(String::new, score_text)
     };
     let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);

@@ -30,13 +30,23 @@ pub struct CcSetup {
     pub rules: WindowRules,
 }
 
+/// Unit in which an ACK of new data grows the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrowthCounts {
+    /// The bytes that it acknowledges; L limits them in slow start (RFC 3465 §2).
+    Bytes,
+    /// These bytes, with L as their limit in congestion avoidance too (FreeBSD).
+    LimitedBytes,
+    /// One segment, whatever it acknowledges (RFC 5681 §3.1).
+    Acks,
+}
+
 /// Rules of the window in which some stacks differ from the RFCs; [`WindowRules::RFC`] has the
 /// RFCs'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowRules {
-    /// Each ACK of new data counts as one segment, whatever it acknowledges. Else its bytes count
-    /// (RFC 3465 §2.1).
-    pub counts_acks: bool,
+    /// Unit in which an ACK of new data grows the window.
+    pub counts: GrowthCounts,
     /// An ECN cut starts from cwnd or the peer's window, whichever is smaller. Else from cwnd.
     pub cut_from_window: bool,
     /// ssthresh at the start, bytes; `u64::MAX` for none (RFC 5681 §3.1).
@@ -48,7 +58,7 @@ pub struct WindowRules {
 impl WindowRules {
     /// Bytes count, cuts start from cwnd, and ssthresh has no initial bound.
     pub const RFC: Self = Self {
-        counts_acks: false,
+        counts: GrowthCounts::Bytes,
         cut_from_window: false,
         initial_ssthresh: u64::MAX,
         restart_window: None,

@@ -30,7 +30,7 @@ use lowtide_schema::Registry;
 
 pub use api::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
-    DelackDetection, Exemption, Reaction, Requirements, Signal, WindowRules,
+    DelackDetection, Exemption, GrowthCounts, Reaction, Requirements, Signal, WindowRules,
 };
 pub use rate::per_round_trip;
 pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};

@@ -5,7 +5,7 @@
 
 use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 
-use super::{AckSample, CcSetup, CongestionEvent};
+use super::{AckSample, CcSetup, CongestionEvent, GrowthCounts};
 
 const ENDS: &[&str] = &["exact", "overshoot"];
 
@@ -50,10 +50,10 @@ pub struct CongestionWindow {
     cwnd: u64,
     ssthresh: u64,
     mss: u32,
-    /// Slow start overshoots or ACKs are counted: growth takes the longer path.
+    /// Slow start overshoots or not all bytes count: growth takes the longer path.
     uncommon_growth: bool,
     overshoots: bool,
-    counts_acks: bool,
+    counts: GrowthCounts,
     cut_from_window: bool,
     ecn: bool,
     beta: Factor,
@@ -77,9 +77,9 @@ impl CongestionWindow {
             cwnd: setup.initial_window,
             ssthresh: setup.rules.initial_ssthresh,
             mss: setup.mss,
-            uncommon_growth: setup.rules.counts_acks,
+            uncommon_growth: !matches!(setup.rules.counts, GrowthCounts::Bytes),
             overshoots: false,
-            counts_acks: setup.rules.counts_acks,
+            counts: setup.rules.counts,
             cut_from_window: setup.rules.cut_from_window,
             ecn: setup.ecn,
             beta,
@@ -100,7 +100,7 @@ impl CongestionWindow {
     #[must_use]
     pub const fn overshooting(mut self, overshoots: bool) -> Self {
         self.overshoots = overshoots;
-        self.uncommon_growth = overshoots || self.counts_acks;
+        self.uncommon_growth = overshoots || !matches!(self.counts, GrowthCounts::Bytes);
         self
     }
 
@@ -209,10 +209,14 @@ impl CongestionWindow {
         counted.saturating_sub(room)
     }
 
-    /// Acknowledged bytes that count for growth: those of the ACK, or one segment for an ACK of any
-    /// new data.
+    /// Acknowledged bytes of an ACK that count for growth, by [`GrowthCounts`].
     pub fn counted_bytes(&self, ack: &AckSample) -> u64 {
-        if self.counts_acks && ack.acked_bytes > 0 { self.mss() } else { ack.acked_bytes }
+        match self.counts {
+            GrowthCounts::Bytes => ack.acked_bytes,
+            GrowthCounts::LimitedBytes => ack.acked_bytes.min(self.abc_limit),
+            GrowthCounts::Acks if ack.acked_bytes > 0 => self.mss(),
+            GrowthCounts::Acks => 0,
+        }
     }
 
     /// Additive increase: one segment per window of acknowledged bytes (RFC 3465 §2.1).

@@ -3,8 +3,9 @@
 //!
 //! ## Algorithm
 //! An arriving packet is marked if the queue that it finds has at least K packets or bytes, and at
-//! least two packets. ns-2 does not count the packet in transmission (`count-in-service = false`). The first packet that finds such a queue after one that did not is not
-//! marked: it only sets the state from which RED marks.
+//! least two packets. The first packet that finds such a queue after one that did not is not
+//! marked: it only sets the state from which RED marks. ns-2 does not count the packet in
+//! transmission (`count-in-service = false`).
 //!
 //! ## Spec
 //! `queue/red.cc` of ns-2.35, `enque` and `drop_early`, with the DCTCP patch (docs/notes/tools,

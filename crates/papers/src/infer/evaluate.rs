@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +29,19 @@ use crate::source::RunData;
 
 /// Time between two looks at evaluations of other processes.
 const POLL: Duration = Duration::from_millis(500);
+
+/// The code that turns tables into values, which the digest of the program does not cover.
+const MEASURES: [&str; 9] = [
+    include_str!("../measure.rs"),
+    include_str!("../measure/censored.rs"),
+    include_str!("../measure/filter.rs"),
+    include_str!("../measure/metric.rs"),
+    include_str!("../measure/reduce.rs"),
+    include_str!("../measure/rows.rs"),
+    include_str!("../rates.rs"),
+    include_str!("../windows.rs"),
+    include_str!("../source.rs"),
+];
 
 /// Options of an inference.
 pub struct InferenceOptions<'a> {
@@ -84,22 +99,22 @@ enum Progress {
     Done,
 }
 
-/// Values of the claims at each of `settings`, with seeds from 0 to `seeds`: by setting, then by
-/// claim, then by seed.
+/// Values of the claims at each of `settings`, with these seeds: by setting, then by claim, then by
+/// seed.
 ///
 /// # Errors
 /// A run fails or is stopped, or a file cannot be written.
 pub(super) fn evaluate(
     subject: &InferenceSubject,
     settings: &[Setting],
-    seeds: u64,
+    seeds: Range<u64>,
     phase: &str,
     options: &InferenceOptions<'_>,
 ) -> Result<Vec<BTreeMap<String, Vec<SeedValue>>>, PaperError> {
     let mut tasks = Vec::new();
     for setting in settings {
         for experiment in &subject.experiments {
-            for seed in 0..seeds {
+            for seed in seeds.clone() {
                 tasks.push(task(subject, experiment, setting, seed, options)?);
             }
         }
@@ -109,7 +124,7 @@ pub(super) fn evaluate(
     let mut out = Vec::new();
     for _ in settings {
         let mut values: BTreeMap<String, Vec<SeedValue>> = BTreeMap::new();
-        for _ in 0..subject.experiments.len() as u64 * seeds {
+        for _ in 0..subject.experiments.len() * seeds.clone().count() {
             let Some(evaluation) = read.next() else { break };
             for (claim, value) in evaluation?.values {
                 values.entry(claim).or_default().push(value);
@@ -131,6 +146,9 @@ fn task<'s>(
     let mut hasher = blake3::Hasher::new();
     hasher.update(plan.hash.as_bytes()).update(&seed.to_le_bytes());
     hasher.update(program_digest().as_bytes());
+    for source in MEASURES {
+        hasher.update(source.as_bytes());
+    }
     for claim in &experiment.claims {
         let claim = &claim.claim;
         let measure = format!("{} {:?} {:?};", claim.id, claim.measure, claim.trials);
@@ -148,7 +166,7 @@ fn run_all(
     options: &InferenceOptions<'_>,
 ) -> Result<(), PaperError> {
     let (index, of) = options.part;
-    let begin = tasks.len() * index / of.max(1);
+    let begin = (tasks.len() * index / of.max(1)).min(tasks.len());
     let begun = |task: &Task<'_>| {
         if task.file.exists() { Progress::Done } else { Progress::Open }
     };
@@ -232,9 +250,12 @@ fn run(task: &Task<'_>, options: &InferenceOptions<'_>) -> Result<bool, PaperErr
         let text = serde_json::to_vec(&evaluation).unwrap_or_default();
         write_atomic(&task.file, &text)?;
     }
-    // The file of results exists, so a process that locks another file of this name finds it.
-    std::fs::remove_file(&lock_path).map_err(io("remove", &lock_path))?;
-    Ok(true)
+    // The file of results exists, so a process that locks another file of this name finds it. One
+    // that waited for this file has removed it already.
+    match std::fs::remove_file(&lock_path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(io("remove", &lock_path)(e)),
+        _ => Ok(true),
+    }
 }
 
 fn measure(task: &Task<'_>, options: &InferenceOptions<'_>) -> Result<Evaluation, PaperError> {

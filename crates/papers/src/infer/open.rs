@@ -177,6 +177,9 @@ impl Entry {
         if self.keys.is_empty() {
             return Err("a range needs `keys`".to_owned());
         }
+        if self.whole && (low.fract() != 0.0 || high.fract() != 0.0) {
+            return Err("the bounds of a `whole` range are whole numbers".to_owned());
+        }
         let (keys, unit, whole) = (self.keys.clone(), unit.to_owned(), self.whole);
         Ok(ParameterDomain::Range { keys, low, high, unit, log, whole })
     }

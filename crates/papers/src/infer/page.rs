@@ -99,7 +99,7 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
     let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
     let row = |one: &InferenceScore| {
         let cell = |of| {
-            let same = |s: &&InferenceScore| s.of == of && s.side == one.side && s.kind == one.kind;
+            let same = |s: &&InferenceScore| s.of == of && s.is_like(one);
             result.scores.iter().find(same).map_or_else(String::new, score_text)
         };
         let groups = [
@@ -133,7 +133,12 @@ pub fn score_text(score: &InferenceScore) -> String {
 impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
-        self.kind.map_or("all", kind_name)
+        self.kind.map_or(if self.unseen { "all, not seen before" } else { "all" }, kind_name)
+    }
+
+    /// Whether it is a score on the same claims.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.side, self.kind, self.unseen) == (other.side, other.kind, other.unseen)
     }
 }
 

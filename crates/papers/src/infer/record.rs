@@ -177,10 +177,12 @@ impl InferenceRecord {
         Setting { values: self.parameter.iter().map(|p| p.inferred.clone()).collect() }
     }
 
-    /// Claims held back: their number, those reproduced with the words alone and with the inferred
-    /// setting, and the means of the finalists and the draws.
-    pub fn held_back(&self) -> [f64; 5] {
-        let of = || self.claim.iter().filter(|c| c.side == ClaimSide::HeldBack);
+    /// Claims held back, or those of them without a variation on record: their number, those
+    /// reproduced with the words alone and with the inferred setting, and the means of the finalists
+    /// and the draws.
+    pub fn held_back(&self, unseen: bool) -> [f64; 5] {
+        let is_of = |c: &&RecordedOutcome| c.side == ClaimSide::HeldBack && !(unseen && c.varied);
+        let of = || self.claim.iter().filter(is_of);
         let count = |verdict: fn(&RecordedOutcome) -> ClaimVerdict| {
             of().filter(|c| verdict(c) == ClaimVerdict::Reproduced).count() as f64
         };
@@ -234,5 +236,6 @@ pub(crate) fn at_inferred(row: &Experiment, claim: &Claim) -> Result<Claim, Clai
     let (split, _) = split_of(row.paper)?;
     let refuse = |message| ClaimError { file: row.claims_path(), message };
     let fitted = split.side(claim).map_err(refuse)? == ClaimSide::Fitted;
-    Ok(Claim { recorded: None, calibrated: claim.calibrated || fitted, ..claim.clone() })
+    let calibrated = claim.calibrated || fitted;
+    Ok(Claim { recorded: None, reason: None, calibrated, ..claim.clone() })
 }

@@ -125,7 +125,7 @@ pub enum ScoredSettings {
     Words,
     /// The inferred setting.
     Inferred,
-    /// The finalists, of which the inferred setting is the best.
+    /// The finalists, of which the inferred setting is the first.
     Finalists,
     /// Draws of the prior.
     Draws,
@@ -141,6 +141,8 @@ pub struct InferenceScore {
     pub side: ClaimSide,
     /// Their kind; `None` for all.
     pub kind: Option<ClaimKind>,
+    /// Only claims without a variation on record, whose results were not seen before.
+    pub unseen: bool,
     /// Number of claims.
     pub claims: usize,
     /// Reproduced ones: mean, least and most over the settings.
@@ -215,9 +217,10 @@ pub(super) fn result(
     outcome: &SearchOutcome,
 ) -> InferenceResult {
     let claims: Vec<&InferredClaim> = subject.claims().collect();
-    let consistent = consistent(subject, &outcome.confirmed);
+    let consistent = consistent(subject, &outcome.confirmed, &outcome.inferred().setting);
     let draws = &outcome.screened[..outcome.draws];
-    let (never, pairs) = impossible(&claims, &outcome.screened);
+    let never = never(&claims, outcome);
+    let pairs = exclusive(&claims, draws);
     InferenceResult {
         schema: "lowtide.inference/1".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -247,7 +250,7 @@ pub(super) fn result(
                 varied: claim.varied,
                 calibrated: claim.claim.calibrated,
                 words: verdict(claim, &outcome.stated),
-                inferred: verdict(claim, &outcome.inferred),
+                inferred: verdict(claim, outcome.inferred()),
                 in_band_of_draws: share(claim, draws.iter()),
                 in_band_of_consistent: share(claim, consistent.iter().copied()),
                 reproduced_by_finalists: reproduced(claim, &outcome.finalists),
@@ -312,20 +315,23 @@ fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict 
 fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceScore> {
     let groups = [
         (ScoredSettings::Words, std::slice::from_ref(&outcome.stated)),
-        (ScoredSettings::Inferred, std::slice::from_ref(&outcome.inferred)),
+        (ScoredSettings::Inferred, std::slice::from_ref(outcome.inferred())),
         (ScoredSettings::Finalists, &outcome.finalists),
         (ScoredSettings::Draws, &outcome.sample),
     ];
     let mut out = Vec::new();
     for (of, settings) in groups {
         for side in [ClaimSide::Fitted, ClaimSide::HeldBack] {
-            for kind in std::iter::once(None).chain(KINDS.map(Some)) {
+            let kinds = KINDS.map(|kind| (Some(kind), false));
+            for (kind, unseen) in [(None, false), (None, true)].into_iter().chain(kinds) {
                 let is_of = |c: &&InferredClaim| {
-                    c.side == side && kind.is_none_or(|kind| c.claim.kind == kind)
+                    c.side == side
+                        && kind.is_none_or(|kind| c.claim.kind == kind)
+                        && !(unseen && c.varied)
                 };
                 let claims: Vec<&InferredClaim> = subject.claims().filter(is_of).collect();
                 if !claims.is_empty() {
-                    out.push(score(of, side, kind, &claims, settings));
+                    out.push(score((of, side, kind, unseen), &claims, settings));
                 }
             }
         }
@@ -334,9 +340,7 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
 }
 
 fn score(
-    of: ScoredSettings,
-    side: ClaimSide,
-    kind: Option<ClaimKind>,
+    (of, side, kind, unseen): (ScoredSettings, ClaimSide, Option<ClaimKind>, bool),
     claims: &[&InferredClaim],
     settings: &[EvaluatedSetting],
 ) -> InferenceScore {
@@ -352,6 +356,7 @@ fn score(
         of,
         side,
         kind,
+        unseen,
         claims: claims.len(),
         reproduced: [mean(&reproduced), least, most],
         undecided: mean(&count(ClaimVerdict::Undecided)),
@@ -377,7 +382,7 @@ fn parameters(
             values: parameter.values_text(),
             is_range: parameter.choices().is_none(),
             prior: parameter.prior.clone(),
-            inferred: value(&outcome.inferred),
+            inferred: value(outcome.inferred()),
             consistent: spread(parameter, consistent.iter().map(|s| value(s)).collect()),
             sensitivity: sensitivity(&groups, &losses),
         }
@@ -412,16 +417,22 @@ fn spread(parameter: &OpenParameter, mut values: Vec<String>) -> Vec<(String, us
     counts
 }
 
-fn impossible(
-    claims: &[&InferredClaim],
-    screened: &[EvaluatedSetting],
-) -> (Vec<String>, Vec<Contradiction>) {
+/// Claims that are in their bands under no setting that was evaluated, with any seeds.
+fn never(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<String> {
+    let all = || {
+        let groups = [&outcome.screened, &outcome.confirmed, &outcome.finalists, &outcome.sample];
+        groups.into_iter().flatten().chain([&outcome.stated])
+    };
+    let none = |claim: &&&InferredClaim| !all().any(|s| in_band(claim, s));
+    claims.iter().filter(none).map(|claim| claim.id.clone()).collect()
+}
+
+/// Pairs that exclude each other among the draws of the prior: proposals are not independent.
+fn exclusive(claims: &[&InferredClaim], draws: &[EvaluatedSetting]) -> Vec<Contradiction> {
     let holds: Vec<Vec<bool>> =
-        claims.iter().map(|c| screened.iter().map(|s| in_band(c, s)).collect()).collect();
+        claims.iter().map(|c| draws.iter().map(|s| in_band(c, s)).collect()).collect();
     let ids: Vec<&str> = claims.iter().map(|c| c.id.as_str()).collect();
-    let none = |row: &Vec<bool>| !row.contains(&true);
-    let never = ids.iter().zip(&holds).filter(|(_, row)| none(row)).map(|(id, _)| (*id).to_owned());
-    (never.collect(), contradictions(&ids, &holds))
+    contradictions(&ids, &holds)
 }
 
 fn screened(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<ScreenedSetting> {

@@ -5,6 +5,7 @@
 //! 2016). Held-back claims are measured on the way, and decide nothing.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::design::{latin_hypercube, propose, rng};
 use super::evaluate::{InferenceOptions, SeedValue, evaluate};
@@ -15,12 +16,12 @@ use super::subject::InferenceSubject;
 use crate::ClaimError;
 use crate::error::PaperError;
 
-/// Seeds of the settings that the first comparison leaves.
+/// Seeds of the settings that the first comparison leaves, which begin at 0 as all that choose.
 pub(super) const CONFIRMED_SEEDS: u64 = 3;
 /// Seeds of the best of those.
 pub(super) const FINALIST_SEEDS: u64 = 5;
-/// Seeds of the inferred setting and of the paper's words alone.
-pub(super) const VERDICT_SEEDS: u64 = 10;
+/// Seeds of verdicts: others than those that chose the settings, and as many for all.
+const VERDICT_SEEDS: Range<u64> = 100..105;
 /// Seed of the designs.
 const DESIGN_SEED: u64 = 1;
 
@@ -51,12 +52,10 @@ impl InferenceSize {
         let screened = self.draws + self.rounds * self.batch();
         let confirmed = screened.div_ceil(3).max(self.finalists);
         let more = |from: u64, to: u64| (to - from) as usize;
-        1 + screened
+        screened
             + confirmed * more(1, CONFIRMED_SEEDS)
             + self.finalists * more(CONFIRMED_SEEDS, FINALIST_SEEDS)
-            + self.finalists * more(1, FINALIST_SEEDS)
-            + more(1, VERDICT_SEEDS)
-            + more(FINALIST_SEEDS, VERDICT_SEEDS)
+            + (1 + 2 * self.finalists) * VERDICT_SEEDS.count()
     }
 }
 
@@ -73,18 +72,24 @@ pub(super) struct EvaluatedSetting {
 /// All settings that a search has evaluated.
 #[derive(Debug)]
 pub(super) struct SearchOutcome {
-    /// The paper's words alone and the inferred setting.
+    /// The paper's words alone, with the seeds of verdicts.
     pub(super) stated: EvaluatedSetting,
-    pub(super) inferred: EvaluatedSetting,
     /// Draws and proposals with one seed, in the order of evaluation; the draws come first.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
     /// The better third of them, with more seeds, the best first.
     pub(super) confirmed: Vec<EvaluatedSetting>,
-    /// The best of those, with still more seeds, the best first.
+    /// The best of those, with the seeds of verdicts; the first is the inferred setting.
     pub(super) finalists: Vec<EvaluatedSetting>,
-    /// Draws of the prior with as many seeds as the finalists.
+    /// Draws of the prior with the seeds of verdicts.
     pub(super) sample: Vec<EvaluatedSetting>,
+}
+
+impl SearchOutcome {
+    /// The inferred setting, with the seeds of verdicts.
+    pub(super) fn inferred(&self) -> &EvaluatedSetting {
+        self.finalists.first().unwrap_or(&self.stated)
+    }
 }
 
 /// Runs the search.
@@ -93,12 +98,12 @@ pub(super) fn search(
     size: InferenceSize,
     options: &InferenceOptions<'_>,
 ) -> Result<SearchOutcome, PaperError> {
-    let at = |settings: Vec<Setting>, seeds, phase: &str| {
+    let at = |settings: Vec<Setting>, seeds: Range<u64>, phase: &str| {
         evaluated(subject, settings, seeds, phase, options)
     };
     let mut rng = rng(DESIGN_SEED);
     let draws = latin_hypercube(&subject.open, size.draws, &mut rng);
-    let mut screened = at(draws, 1, "draws of the prior")?;
+    let mut screened = at(draws, 0..1, "draws of the prior")?;
     let draws = screened.len();
     for round in 0..size.rounds {
         let known: Vec<(Setting, f64)> =
@@ -109,36 +114,44 @@ pub(super) fn search(
             message,
         })?;
         let phase = format!("proposals, round {} of {}", round + 1, size.rounds);
-        screened.extend(at(proposed, 1, &phase)?);
+        screened.extend(at(proposed, 0..1, &phase)?);
     }
     let third = screened.len().div_ceil(3).max(size.finalists);
-    let mut confirmed = at(best(&screened, third), CONFIRMED_SEEDS, "the better third")?;
-    confirmed.sort_by(|a, b| a.loss.total_cmp(&b.loss));
-    let mut finalists = at(best(&confirmed, size.finalists), FINALIST_SEEDS, "the best")?;
-    finalists.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+    let confirmed = at(best(&screened, third), 0..CONFIRMED_SEEDS, "the better third")?;
+    let chosen = best(&confirmed, size.finalists);
+    let compared = at(chosen, 0..FINALIST_SEEDS, "the best")?;
+    let finalists = best(&compared, size.finalists);
+    let finalists = at(finalists, VERDICT_SEEDS, "verdicts of the best")?;
     let sample = screened.iter().take(draws.min(size.finalists)).map(|s| s.setting.clone());
-    let sample = at(sample.collect(), FINALIST_SEEDS, "draws to compare with")?;
-    let last = vec![Setting::as_stated()].into_iter().chain(best(&finalists, 1)).collect();
-    let mut last = at(last, VERDICT_SEEDS, "verdicts")?.into_iter();
-    let (Some(stated), Some(inferred)) = (last.next(), last.next()) else {
-        let message = "an inference needs settings to choose from".to_owned();
+    let sample = at(sample.collect(), VERDICT_SEEDS, "verdicts of draws")?;
+    let words = vec![Setting::as_stated()];
+    let mut stated = at(words, VERDICT_SEEDS, "verdicts of the paper's words")?;
+    let Some(stated) = stated.pop() else {
+        let message = "an inference needs experiments".to_owned();
         let file = format!("papers/{}/open.toml", subject.paper);
         return Err(ClaimError { file, message }.into());
     };
-    Ok(SearchOutcome { stated, inferred, screened, draws, confirmed, finalists, sample })
+    Ok(SearchOutcome { stated, screened, draws, confirmed, finalists, sample })
 }
 
-/// The settings with the least losses, the best first; of equals the one that was evaluated first.
+/// The distinct settings with the least losses, the best first; of equals the one that was
+/// evaluated first.
 fn best(of: &[EvaluatedSetting], count: usize) -> Vec<Setting> {
     let mut order: Vec<&EvaluatedSetting> = of.iter().collect();
     order.sort_by(|a, b| a.loss.total_cmp(&b.loss));
-    order.into_iter().take(count).map(|s| s.setting.clone()).collect()
+    let mut out: Vec<Setting> = Vec::new();
+    for one in order {
+        if out.len() < count && !out.contains(&one.setting) {
+            out.push(one.setting.clone());
+        }
+    }
+    out
 }
 
 fn evaluated(
     subject: &InferenceSubject,
     settings: Vec<Setting>,
-    seeds: u64,
+    seeds: Range<u64>,
     phase: &str,
     options: &InferenceOptions<'_>,
 ) -> Result<Vec<EvaluatedSetting>, PaperError> {
@@ -166,20 +179,20 @@ pub(super) fn claim_losses(
     of.map(|c| loss(&c.claim, values.get(&c.id).map_or(&[][..], Vec::as_slice))).collect()
 }
 
-/// The settings of `sorted`, the best first, whose losses of the fitted claims are within one
-/// standard error of the best one's, in pairs by claim (the one-standard-error rule of Breiman et
-/// al. 1984).
+/// The settings of `of` whose losses of the fitted claims are within one standard error of those of
+/// the inferred setting, in pairs by claim (the one-standard-error rule of Breiman et al. 1984).
 pub(super) fn consistent<'s>(
     subject: &InferenceSubject,
-    sorted: &'s [EvaluatedSetting],
+    of: &'s [EvaluatedSetting],
+    inferred: &Setting,
 ) -> Vec<&'s EvaluatedSetting> {
-    let Some(best) = sorted.first() else { return Vec::new() };
+    let Some(best) = of.iter().find(|one| one.setting == *inferred) else { return Vec::new() };
     let least = claim_losses(subject, &best.values, ClaimSide::Fitted);
     let near = |one: &&EvaluatedSetting| {
         let losses = claim_losses(subject, &one.values, ClaimSide::Fitted);
         within_one_error(&least, &losses)
     };
-    sorted.iter().filter(near).collect()
+    of.iter().filter(near).collect()
 }
 
 fn within_one_error(best: &[f64], losses: &[f64]) -> bool {
@@ -205,7 +218,7 @@ mod tests {
     #[test]
     fn the_number_of_evaluations_is_that_of_all_phases() {
         let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
-        // 1 + (8 + 2 x 2) + 4 x 2 + 2 x 2 + 2 x 4 + 9 + 5
-        assert_eq!(size.evaluations(), 1 + 12 + 8 + 4 + 8 + 9 + 5);
+        // Screened, confirmed, the best, and verdicts of these, of draws and of the words alone.
+        assert_eq!(size.evaluations(), (8 + 2 * 2) + 4 * 2 + 2 * 2 + (2 + 2 + 1) * 5);
     }
 }

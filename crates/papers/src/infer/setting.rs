@@ -59,9 +59,12 @@ impl OpenParameter {
         let unit = unit.clamp(0.0, 1.0);
         match &self.domain {
             ParameterDomain::Range { low, high, unit: name, log, whole, .. } => {
-                let value =
-                    if *log { low * (high / low).powf(unit) } else { low + (high - low) * unit };
-                let value = if *whole { value.round() } else { three_digits(value) };
+                let value = if *whole {
+                    // All whole numbers have the same weight on a linear scale.
+                    on_scale(*low, *high + 1.0, *log, unit).floor()
+                } else {
+                    three_digits(on_scale(*low, *high, *log, unit))
+                };
                 let value = value.clamp(*low, *high);
                 if name.is_empty() { value.to_string() } else { format!("{value} {name}") }
             }
@@ -119,6 +122,10 @@ impl OpenParameter {
             }
         }
     }
+}
+
+fn on_scale(low: f64, high: f64, log: bool, unit: f64) -> f64 {
+    if log { low * (high / low).powf(unit) } else { low + (high - low) * unit }
 }
 
 /// Rounds to three significant digits, in decimal.

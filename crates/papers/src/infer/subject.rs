@@ -148,6 +148,7 @@ impl InferenceSubject {
             subject.add(row, split)?;
         }
         subject.check_bundles().map_err(refuse)?;
+        subject.check_keys().map_err(refuse)?;
         subject.keep_inferable();
         let (fitted, _) = subject.claim_counts();
         let parameters = subject.open.parameters.len();
@@ -182,6 +183,25 @@ impl InferenceSubject {
             if let Some(key) = parameter.keys().into_iter().find(|key| !set.contains(*key)) {
                 let name = &parameter.name;
                 return Err(format!("parameter `{name}`: no experiment has the bundle of `{key}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses two parameters that set one key of one experiment.
+    fn check_keys(&self) -> Result<(), String> {
+        for experiment in &self.experiments {
+            let row = experiment.experiment.name;
+            let mut known: Vec<(&str, &str)> = Vec::new();
+            for parameter in self.open.parameters.iter().filter(|p| p.applies_to(row)) {
+                let keys: BTreeSet<&str> = parameter.keys().into_iter().collect();
+                for key in keys {
+                    let name = parameter.name.as_str();
+                    if let Some((_, other)) = known.iter().find(|(k, _)| *k == key) {
+                        return Err(format!("`{other}` and `{name}` both set `{key}` of `{row}`"));
+                    }
+                    known.push((key, name));
+                }
             }
         }
         Ok(())
@@ -273,13 +293,19 @@ impl InferenceSubject {
                     ..OpenSettings::default()
                 };
                 let setting = Setting { values: vec![value.clone()] };
-                experiment.plan(&alone, &setting, 0).map_err(|e| ClaimError {
+                let refuse = |message: String| ClaimError {
                     file: experiment.experiment.id(),
                     message: format!(
-                        "parameter `{}` of open.toml at `{value}`: {e}",
+                        "parameter `{}` of open.toml at `{value}`: {message}",
                         parameter.name
                     ),
-                })?;
+                };
+                let plan = experiment.plan(&alone, &setting, 0);
+                let plan = plan.map_err(|e| refuse(e.to_string()))?;
+                // A key with a `*` can end a sweep of a matching key.
+                if plan.points != experiment.form.expand()?.points {
+                    return Err(refuse("it sets what this experiment sweeps".to_owned()).into());
+                }
             }
         }
         Ok(())

@@ -161,9 +161,9 @@ fn unknown_names() {
     assert_one_error("[run]", "[probes]\ngroups = [\"lung\"]\n[run]", "\"lung\"", &["`long`"]);
     assert_one_error(
         "nagle = false",
-        "undo = \"f-rto\"",
-        "\"f-rto\"",
-        &["not available in this version", "RFC 5682"],
+        "undo = \"dsack\"",
+        "\"dsack\"",
+        &["not available in this version", "RFC 3708"],
     );
 }
 

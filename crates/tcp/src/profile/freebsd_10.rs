@@ -8,9 +8,8 @@
 //!
 //! With dummynet the thesis turns initcwnd10 off: `initial-window = "rfc3390"`. The switches cannot
 //! express: socket buffers that grow (here their maximum); undo of a timeout by an early ACK; the
-//! older estimate of the pipe; delayed ACKs that count segments of any size; L as a limit in
-//! congestion avoidance; a timeout that starts from min(cwnd, rwnd) beside a loss that starts from
-//! cwnd (`dctcp.loss-from` sets both).
+//! older estimate of the pipe; delayed ACKs that count segments of any size; a timeout that starts
+//! from min(cwnd, rwnd) beside a loss that starts from cwnd (`dctcp.loss-from` sets both).
 
 use super::{Assignment, Profile, set};
 
@@ -33,6 +32,7 @@ const SETTINGS: &[Assignment] = &[
     set("loss-from", "window", "cc_cong_signal @3d3f8b11: a timeout halves min(cwnd, rwnd)"),
     set("freeze-growth", "off", "dctcp_ack_received @0191e6d8 leaves congestion recovery"),
     set("growth-when", "below-rwnd", "cc_ack_received @3d3f8b11: CCF_CWND_LIMITED"),
+    set("growth-counts", "limited-bytes", "cc_ack_received @3d3f8b11: L limits t_bytes_acked too"),
     set("window-floor", "2", "dctcp_cong_signal @0191e6d8: 2 MSS"),
     set("initial-window", "rfc6928", "cc_conn_init @3d3f8b11: initcwnd10; off with dummynet"),
     set("restart-window", "rfc3390", "newreno_after_idle @3d3f8b11, even with initcwnd10"),

@@ -7,8 +7,7 @@
 //!
 //! A scheme on top of it replaces the switches that it sets: all of them turn SACK on, which
 //! INET's NewReno refuses (`connection.sack = false` in the scenario). The switches cannot express
-//! the gain of 1/8 for RTTVAR with its start at 0.75 s, and a slow start that adds a whole segment
-//! past ssthresh.
+//! a slow start that adds a whole segment past ssthresh.
 
 use super::{Assignment, Profile, set};
 
@@ -43,6 +42,7 @@ const SETTINGS: &[Assignment] = &[
     set("rto-max", "240 s", "TCPBaseAlg.cc @24582891: MAX_REXMIT_TIMEOUT"),
     set("rto-granularity", "1 ns", "TCP.ned @14be1508: timeouts are precisely calculated"),
     set("rtt-granularity", "0 s", "TCP.ned @14be1508: no clock ticks"),
+    set("rtt-gains", "inet", "TCPBaseAlg.cc @24582891: rttMeasurementComplete"),
     set("syn-retries", "4", "TCPConnection.h @0117b25a: given up after 75 s, so 3 + 6 + 12 + 24 s"),
     set("syn-ack-retries", "12", "TCPConnection.h @0117b25a: MAX_SYN_REXMIT_COUNT"),
     set("retries", "12", "TCPBaseAlg.cc @24582891: MAX_REXMIT_COUNT"),

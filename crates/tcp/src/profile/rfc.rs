@@ -49,6 +49,7 @@ pub static ENTRY: Profile = Profile {
         set("rto-granularity", "1 ms", "RFC 6298 §4: finer than 100 ms is good"),
         set("rtt-granularity", "0 s", "RFC 6298 §4 asks for no tick"),
         set("rtt-ticks", "at-least-one", "RFC 6298 asks for no tick; ODCTCP §6.2"),
+        set("rtt-gains", "rfc6298", "RFC 6298 §2.2, §2.3"),
         set("syn-ack-retries", "as-syn", "RFC 9293 §3.8.3 is silent"),
         set("syn-linear-timeouts", "0", "RFC 6298 §5.5"),
         set("syn-retries", "7", "RFC 9293 §3.8.3: R2 of a SYN is at least 3 minutes"),

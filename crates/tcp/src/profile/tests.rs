@@ -192,6 +192,7 @@ fn the_tools_have_the_values_of_their_sources() {
                 ("recovery", "newreno"),
                 ("sack", "false"),
                 ("rto-max", "240 s"),
+                ("rtt-gains", "inet"),
             ],
         ),
         (
@@ -199,6 +200,7 @@ fn the_tools_have_the_values_of_their_sources() {
             &[
                 ("initial-window", "2"),
                 ("rto-min", "300 ms"),
+                ("undo", "f-rto"),
                 ("syn-retries", "2"),
                 ("retries", "5"),
                 ("receive-buffer", "64 KiB"),
@@ -209,6 +211,7 @@ fn the_tools_have_the_values_of_their_sources() {
             "freebsd-10",
             &[
                 ("growth-when", "below-rwnd"),
+                ("growth-counts", "limited-bytes"),
                 ("restart-window", "rfc3390"),
                 ("rtt-ticks", "first-plus-one"),
                 ("rto-min", "30 ms"),

@@ -6,8 +6,8 @@
 //! §4 and 10 ms in the second half. Growth, byte counting, growth on ECE, the floor of the window
 //! and the initial alpha are unknown, so they are those of `rfc`.
 //!
-//! The switches cannot express: F-RTO (`undo = "f-rto"`), and the receive buffer that starts at 64
-//! KiB and is tuned up to 16 MB above an RTT of 1 ms (here the value below it).
+//! The switches cannot express the receive buffer that starts at 64 KiB and is tuned up to 16 MB
+//! above an RTT of 1 ms (here the value below it).
 
 use super::{Assignment, Profile, set};
 
@@ -26,7 +26,7 @@ const SETTINGS: &[Assignment] = &[
     set("recovery", "sack", "Microsoft cc754287: RFC 2018, 3517"),
     set("dup-thresh", "3", "unchecked: RFC 3517 has 3, TcpMaxDupAcks of XP and 2003 is 2"),
     set("reduction", "one-step", "Microsoft cc754287: RFC 2582"),
-    set("undo", "off", "Microsoft cc754287: RFC 4138 (F-RTO), which is missing here"),
+    set("undo", "f-rto", "Microsoft cc754287: RFC 4138"),
     set("limited-transmit", "true", "unchecked"),
     set("nagle", "true", "on without TCP_NODELAY"),
     set(

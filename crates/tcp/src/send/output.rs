@@ -210,6 +210,14 @@ impl Connection {
             let in_flight = if inflated { board.flight_size() } else { board.pipe() };
             (self.send_window(in_flight), in_flight)
         };
+        if self.snd.episode.frto_sends_new_data() {
+            // At most two segments (RFC 5682 §2.1 step 2 b).
+            let cwnd = cwnd.min(2 * u64::from(self.snd.mss));
+            let plan = self.plan_new(now, cwnd, in_flight, ca_open);
+            if plan.is_some() || !self.snd.episode.end_frto_without_data(self.snd.nxt) {
+                return plan;
+            }
+        }
         if self.snd.episode.in_recovery()
             && let Some(lost) = self.snd.board.next_lost()
         {

@@ -4,6 +4,7 @@
 use lowtide_units::{Bytes, Duration};
 
 use super::params::Params;
+use crate::cc::GrowthCounts;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 
 /// Negotiation of ECN (RFC 3168 §6.1.1, RFC 9768 §3.1).
@@ -114,15 +115,6 @@ pub enum GrowthWhen {
     Always,
 }
 
-/// Unit of an ACK that grows the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GrowthCounts {
-    /// The bytes that it acknowledges (RFC 3465).
-    Bytes,
-    /// One segment, whatever it acknowledges (RFC 5681 §3.1).
-    Acks,
-}
-
 /// Window from which an ECN cut starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutFrom {
@@ -150,6 +142,15 @@ pub enum RttTicks {
     FromZero,
     /// Zero is possible, but the first sample of a connection is one tick more (FreeBSD).
     FirstPlusOne,
+}
+
+/// The estimator of round trips.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttGains {
+    /// Gains of 1/8 and 1/4; the first sample sets SRTT and RTTVAR (RFC 6298 §2.2, §2.3).
+    Rfc6298,
+    /// Gains of 1/8 and 1/8, from an SRTT of zero and an RTTVAR of 0.75 s (INET).
+    Inet,
 }
 
 impl RttTicks {
@@ -202,6 +203,8 @@ pub enum UndoRule {
     Off,
     /// If timestamps show that the original was delivered (Eifel, RFC 3522 and RFC 4015).
     Eifel,
+    /// After a timeout, if the next two ACKs show it (F-RTO, RFC 5682).
+    FRto,
 }
 
 /// Choice of the initial sequence number.
@@ -336,6 +339,8 @@ pub struct Config {
     pub rtt_granularity: Duration,
     /// Ticks of a round-trip sample.
     pub rtt_ticks: RttTicks,
+    /// The estimator of round trips.
+    pub rtt_gains: RttGains,
     /// SYN retransmissions before giving up.
     pub syn_retries: u32,
     /// SYN-ACK retransmissions before giving up; `u32::MAX` for as many as of a SYN.
@@ -496,6 +501,7 @@ impl Default for Config {
             rto_granularity: Duration::from_ms(1),
             rtt_granularity: Duration::ZERO,
             rtt_ticks: RttTicks::AtLeastOne,
+            rtt_gains: RttGains::Rfc6298,
             syn_retries: 7,
             syn_ack_retries: u32::MAX,
             syn_linear_timeouts: 0,

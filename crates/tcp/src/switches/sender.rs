@@ -10,9 +10,10 @@ use super::field::{
     set_registered, span,
 };
 use super::{Side, Switch};
+use crate::cc::GrowthCounts;
 use crate::settings::config::{
-    CutFrom, CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen,
-    HandshakeRtt, InitialWindow, LossFrom, PacingRule, RecoveryRule, Reduction, RtoMinApplies,
+    CutFrom, CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, GrowthWhen, HandshakeRtt,
+    InitialWindow, LossFrom, PacingRule, RecoveryRule, Reduction, RtoMinApplies, RttGains,
     RttTicks, UndoRule,
 };
 use crate::{cc, feedback};
@@ -40,8 +41,11 @@ const GROWTH_WHEN: Names<GrowthWhen> = &[
     ("below-rwnd", GrowthWhen::BelowRwnd),
     ("always", GrowthWhen::Always),
 ];
-const GROWTH_COUNTS: Names<GrowthCounts> =
-    &[("bytes", GrowthCounts::Bytes), ("acks", GrowthCounts::Acks)];
+const GROWTH_COUNTS: Names<GrowthCounts> = &[
+    ("bytes", GrowthCounts::Bytes),
+    ("limited-bytes", GrowthCounts::LimitedBytes),
+    ("acks", GrowthCounts::Acks),
+];
 const RECOVERY: Names<RecoveryRule> = &[
     ("sack", RecoveryRule::Sack),
     ("rack", RecoveryRule::Rack),
@@ -51,7 +55,8 @@ const REDUCTION: Names<Reduction> = &[("one-step", Reduction::OneStep), ("prr", 
 const ON_OFF: Names<bool> = &[("off", false), ("on", true)];
 const PACING: Names<PacingRule> =
     &[("off", PacingRule::Off), ("control", PacingRule::Control), ("window", PacingRule::Window)];
-const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
+const UNDO: Names<UndoRule> =
+    &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel), ("f-rto", UndoRule::FRto)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
@@ -62,6 +67,8 @@ const RTT_TICKS: Names<RttTicks> = &[
     ("from-zero", RttTicks::FromZero),
     ("first-plus-one", RttTicks::FirstPlusOne),
 ];
+
+const RTT_GAINS: Names<RttGains> = &[("rfc6298", RttGains::Rfc6298), ("inet", RttGains::Inet)];
 
 /// The value without a limit: every acknowledged byte counts.
 const NO_LIMIT: &str = "none";
@@ -112,7 +119,7 @@ fn set_count_or(slot: &mut u32, name: &'static str, value: &Value) -> Result<(),
     }
 }
 
-pub(super) const SENDER: [Switch; 45] = [
+pub(super) const SENDER: [Switch; 46] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -212,9 +219,11 @@ pub(super) const SENDER: [Switch; 45] = [
         name: "growth-counts",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(GROWTH_COUNTS), refused: &[] },
-        doc: "The unit of growth: the bytes that an ACK acknowledges, or one segment per ACK, so \
-              that delayed ACKs slow growth down.",
-        source: "RFC 3465 §2.1 (bytes); RFC 5681 §3.1, ns-2 opencwnd, INET receivedDataAck (acks)",
+        doc: "The unit of growth: the bytes that an ACK acknowledges, these with `abc-limit` as \
+              their limit in congestion avoidance too, or one segment per ACK, so that delayed \
+              ACKs slow growth down.",
+        source: "RFC 3465 §2.1 (bytes); FreeBSD cc_ack_received @3d3f8b11 (limited-bytes); RFC \
+                 5681 §3.1, ns-2 opencwnd, INET receivedDataAck (acks)",
         get: |c| name_of(GROWTH_COUNTS, c.growth_counts),
         set: |c, v| set_name(&mut c.growth_counts, GROWTH_COUNTS, v),
     },
@@ -379,17 +388,15 @@ pub(super) const SENDER: [Switch; 45] = [
         side: Side::Sender,
         kind: ValueKind::Name {
             allowed: || names(UNDO),
-            refused: &[
-                (
-                    "dsack",
-                    "detection by DSACK (RFC 3708) is not implemented; use eifel, which \
+            refused: &[(
+                "dsack",
+                "detection by DSACK (RFC 3708) is not implemented; use eifel, which \
                            needs timestamps",
-                ),
-                ("f-rto", "detection without options (RFC 5682) is not implemented; use eifel"),
-            ],
+            )],
         },
-        doc: "Undo a loss reaction when timestamps show that nothing was lost.",
-        source: "RFC 3522 §3.2, RFC 4015 §3",
+        doc: "Undo a loss reaction when timestamps show that nothing was lost (eifel), or that of \
+              a timeout when the next two ACKs show it (f-rto).",
+        source: "RFC 3522 §3.2, RFC 4015 §3; RFC 5682 §2.1",
         get: |c| name_of(UNDO, c.undo),
         set: |c, v| set_name(&mut c.undo, UNDO, v),
     },
@@ -496,6 +503,16 @@ pub(super) const SENDER: [Switch; 45] = [
                  (first-plus-one)",
         get: |c| name_of(RTT_TICKS, c.rtt_ticks),
         set: |c, v| set_name(&mut c.rtt_ticks, RTT_TICKS, v),
+    },
+    Switch {
+        name: "rtt-gains",
+        side: Side::Sender,
+        kind: ValueKind::Name { allowed: || names(RTT_GAINS), refused: &[] },
+        doc: "Estimator of round trips: gains of 1/8 and 1/4 from the first sample on, or both 1/8 \
+              from an SRTT of zero and an RTTVAR of 0.75 s.",
+        source: "RFC 6298 §2.2, §2.3; INET TCPBaseAlg.cc @24582891, rttMeasurementComplete",
+        get: |c| name_of(RTT_GAINS, c.rtt_gains),
+        set: |c, v| set_name(&mut c.rtt_gains, RTT_GAINS, v),
     },
     Switch {
         name: "syn-retries",

@@ -28,7 +28,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         undo = "undo", limited_transmit = "limited-transmit", nagle = "nagle",
         pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",
         rto_min_applies = "rto-min-applies", rto_slop = "rto-slop", rto_max = "rto-max",
-        rto_granularity = "rto-granularity", rtt_granularity = "rtt-granularity", rtt_ticks = "rtt-ticks",
+        rto_granularity = "rto-granularity", rtt_granularity = "rtt-granularity", rtt_ticks = "rtt-ticks", rtt_gains = "rtt-gains",
         syn_retries = "syn-retries", syn_ack_retries = "syn-ack-retries",
         syn_linear_timeouts = "syn-linear-timeouts", retries = "retries",
         send_buffer = "send-buffer", tso_segments = "tso-segments", tso_defer = "tso-defer", ack = "ack",

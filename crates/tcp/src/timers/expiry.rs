@@ -6,6 +6,7 @@ use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::event::CloseReason;
 use crate::loss::detection::LossDetector;
+use crate::settings::config::UndoRule;
 use crate::state::State;
 
 impl Connection {
@@ -89,7 +90,12 @@ impl Connection {
         } else {
             self.snd.board.mark_all_lost();
         }
+        // Not during a recovery: its retransmissions would look like originals (RFC 5682 §2.1).
+        let frto = self.config.undo == UndoRule::FRto && first && !self.snd.episode.in_recovery();
         self.snd.episode.on_rto(self.snd.nxt());
+        if frto {
+            self.snd.episode.begin_frto();
+        }
         if first {
             self.snd.eifel.arm();
         }

@@ -5,7 +5,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use crate::settings::config::{Config, RtoMinApplies, RttTicks};
+use crate::settings::config::{Config, RtoMinApplies, RttGains, RttTicks};
 
 /// SRTT, RTTVAR and the timeout computed from them.
 #[derive(Clone, Debug)]
@@ -41,6 +41,7 @@ impl RttEstimator {
         let (tick, floor) = (config.rto_granularity, config.rto_min);
         self.min = self.min.min(r);
         let srtt = match self.srtt {
+            _ if config.rtt_gains == RttGains::Inet => self.inet_srtt(r),
             None => {
                 // FreeBSD adds one to its samples and takes it off again except here.
                 let extra = config.rtt_ticks == RttTicks::FirstPlusOne;
@@ -71,6 +72,18 @@ impl RttEstimator {
             self.base_rto = ticks.min(self.rto_max);
         }
         self.backoff = 0;
+    }
+
+    /// INET: both gains are 1/8, and there is no rule for the first sample. Returns SRTT.
+    #[cold]
+    #[inline(never)]
+    fn inet_srtt(&mut self, r: Duration) -> Duration {
+        let (srtt, rttvar) = match self.srtt {
+            Some(srtt) => (srtt, self.rttvar),
+            None => (Duration::ZERO, Duration::from_ms(750)),
+        };
+        self.rttvar = rttvar - rttvar / 8 + srtt.abs_diff(r) / 8;
+        srtt - srtt / 8 + r / 8
     }
 
     /// Doubles the timeout after an expiry (RFC 6298 §5.5).
@@ -269,6 +282,28 @@ mod tests {
             }
             let srtt = rtt.srtt().map_or(0, Duration::as_us);
             assert!(last.contains(&srtt), "{rtt_ticks:?}: {srtt} us");
+        }
+    }
+
+    /// INET: no rule for the first sample, and 1/8 for both.
+    #[test]
+    fn inet_starts_from_zero_and_takes_eighths() {
+        let mut rtt = estimator(|c| {
+            c.rtt_gains = RttGains::Inet;
+            c.rto_min = Duration::from_us(1);
+            c.rto_granularity = Duration::from_us(1);
+        });
+        rtt.sample(Duration::from_ms(80));
+        assert_eq!(rtt.srtt(), Some(Duration::from_ms(10)));
+        // 7/8 of 750 + 1/8 of 80 ms.
+        assert_eq!(rtt.rttvar(), Duration::from_us(666_250));
+        rtt.sample(Duration::from_ms(80));
+        assert_eq!(rtt.srtt(), Some(Duration::from_us(18_750)));
+        assert_eq!(rtt.rttvar(), Duration::from_ps(591_718_750_000));
+        // With short round trips the timeout is above 1 s for eight samples.
+        for n in 0..20 {
+            rtt.sample(Duration::from_us(100));
+            assert_eq!(rtt.rto() > Duration::from_secs(1), n + 3 <= 8, "after {} samples", n + 3);
         }
     }
 

@@ -4,8 +4,8 @@ use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule,
     EcnNegotiation, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen, HandshakeRtt, InitialWindow,
     IsnRule, LossFrom, PacingRule, Params, RecoveryRule, Reduction, RstAccept, RtoMinApplies,
-    RttTicks, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule, ack, cc, feedback,
-    switches,
+    RttGains, RttTicks, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule, ack, cc,
+    feedback, switches,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -175,7 +175,10 @@ fn vary(config: &mut Config, patient: bool) {
     let choose = |at: u64, n: u64| (draw / at) % n;
     config.growth_when =
         [GrowthWhen::CwndLimited, GrowthWhen::BelowRwnd, GrowthWhen::Always][choose(1, 3) as usize];
-    config.growth_counts = [GrowthCounts::Bytes, GrowthCounts::Acks][choose(3, 2) as usize];
+    config.growth_counts = [GrowthCounts::Bytes, GrowthCounts::LimitedBytes, GrowthCounts::Acks]
+        [choose(3, 3) as usize];
+    // Its first timeouts are longer.
+    config.rtt_gains = [RttGains::Rfc6298, RttGains::Inet][choose(29, 2) as usize];
     config.cut_from = [CutFrom::Cwnd, CutFrom::Window][choose(6, 2) as usize];
     config.loss_from = [LossFrom::Flight, LossFrom::Window][choose(12, 2) as usize];
     config.initial_ssthresh = [u32::MAX, 1, 20_000][choose(24, 3) as usize];
@@ -186,6 +189,9 @@ fn vary(config: &mut Config, patient: bool) {
     }
     // A loss or timeout without need would be an error on a perfect path.
     if !patient {
+        if config.undo == UndoRule::Off && choose(23, 2) == 1 {
+            config.undo = UndoRule::FRto;
+        }
         config.dup_thresh = [3, 1, 2, 10][choose(7, 4) as usize];
         config.rto_slop = Duration::from_ms([0, 200][choose(11, 2) as usize]);
         config.syn_linear_timeouts = [0, 4][choose(13, 2) as usize];

@@ -1,4 +1,5 @@
-//! Spurious loss reactions, detected by timestamps and undone (RFC 3522, RFC 4015; switch `undo`).
+//! Spurious loss reactions, detected by timestamps (RFC 3522, RFC 4015) or by the ACKs after a
+//! timeout (RFC 5682), and undone; switch `undo`.
 
 use lowtide_tcp::{Config, EcnNegotiation, UndoRule};
 
@@ -224,5 +225,122 @@ fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
              < . 1:1(0) ack 15001 <TS val 14 ecr 20>
              > . 15001:16001(1000) ack 1 * 2",
         );
+    });
+}
+
+fn frto() -> Config {
+    Config { undo: UndoRule::FRto, ..plain() }
+}
+
+#[test]
+fn rfc5682_2_1_two_acks_of_new_data_undo_a_timeout_without_options() {
+    at_every_origin(|o| {
+        for sack in [false, true] {
+            ten_in_flight(o, &Config { sack, ..frto() }).run(
+                "+1s > . 1:1001(1000) ack 1
+                 is cwnd 1000
+                 is ssthresh 5000
+                 // The ACKs of the originals were only late. Step 2 b: two new segments.
+                 < . 1:1(0) ack 1001
+                 is cwnd 2000
+                 is recovery true
+                 > . 10001:11001(1000) ack 1 * 2
+                 // Step 3 b: nothing was lost.
+                 < . 1:1(0) ack 2001
+                 is recovery false
+                 is undos 1
+                 is ssthresh none
+                 is cwnd 10000
+                 is flight 10000",
+            );
+        }
+    });
+}
+
+#[test]
+fn rfc5682_2_1_a_duplicate_shows_a_real_loss() {
+    at_every_origin(|o| {
+        // Of the ten segments the first two were lost.
+        ten_in_flight(o, &frto()).run(
+            "+1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2
+             < . 1:1(0) ack 1001
+             is recovery true
+             is ssthresh 5000
+             is undos 0
+             < . 1:1(0) ack 1001
+             +1s > . 1001:2001(1000) ack 1
+             < . 1:1(0) ack 12001
+             is recovery false
+             is undos 0
+             > . 12001:13001(1000) ack 1 * 2",
+        );
+    });
+}
+
+#[test]
+fn rfc5682_2_1_without_new_data_retransmissions_go_on() {
+    at_every_origin(|o| {
+        // The application has no more data, and then the peer no more window.
+        let mut t = Script::established(o, &frto());
+        t.run("send 3000\n> . 1:1001(1000) ack 1 * 2\n> P. 2001:3001(1000) ack 1");
+        t.run(
+            "+1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001
+             > . 1001:2001(1000) ack 1
+             > P. 2001:3001(1000) ack 1
+             < . 1:1(0) ack 2001
+             is undos 0",
+        );
+        let mut t = Script::opened(o, &frto(), "S. 0:0(0) ack 1 win 3000 <mss 1460>");
+        t.window = 3000;
+        t.run(
+            "send 9000
+             > . 1:1001(1000) ack 1 * 3
+             +1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001 win 2000
+             > . 1001:2001(1000) ack 1 * 2
+             < . 1:1(0) ack 2001 win 1000
+             is undos 0",
+        );
+    });
+}
+
+#[test]
+fn rfc5682_2_1_an_ack_of_everything_or_a_second_timeout_decides_nothing() {
+    at_every_origin(|o| {
+        ten_in_flight(o, &frto()).run(
+            "+1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 10001
+             is recovery false
+             is undos 0
+             is ssthresh 5000
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+        ten_in_flight(o, &frto()).run(
+            "+1s > . 1:1001(1000) ack 1
+             +2s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001
+             > . 1001:2001(1000) ack 1 * 2
+             < . 1:1(0) ack 2001
+             is undos 0
+             > . 3001:4001(1000) ack 1 * 2",
+        );
+    });
+}
+
+#[test]
+fn rfc5682_marks_keep_the_reaction() {
+    at_every_origin(|o| {
+        let config = Config { ecn: EcnNegotiation::Rfc3168, ..frto() };
+        let mut t = Script::established(o, &config);
+        t.run("send 50000\n> [ect0] . 1:1001(1000) ack 1 * 10");
+        t.run("+1s > [noecn] . 1:1001(1000) ack 1");
+        for ack in [". 1:1(0) ack 1001", "E. 1:1(0) ack 2001"] {
+            t.inject(ack).expect("an ACK");
+            while t.drop_sent() {}
+        }
+        t.run("is undos 0\nis ssthresh 5000");
     });
 }

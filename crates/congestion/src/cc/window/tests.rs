@@ -27,7 +27,8 @@ fn ack(bytes: u64) -> AckSample {
     AckSample { acked_bytes: bytes, may_grow: true, ..AckSample::default() }
 }
 
-const ACKS: WindowRules = WindowRules { counts_acks: true, ..WindowRules::RFC };
+const ACKS: WindowRules = WindowRules { counts: GrowthCounts::Acks, ..WindowRules::RFC };
+const LIMITED: WindowRules = WindowRules { counts: GrowthCounts::LimitedBytes, ..WindowRules::RFC };
 
 #[test]
 fn slow_start_counts_bytes_or_one_segment_per_ack() {
@@ -66,6 +67,21 @@ fn with_acks_counted_delayed_acks_halve_the_growth_of_congestion_avoidance() {
         window.grow(&ack(100));
     }
     assert_eq!(window.cwnd(), 11 * MSS);
+}
+
+#[test]
+fn l_limits_an_ack_in_congestion_avoidance_if_chosen() {
+    // L is two segments, and each ACK covers five.
+    for (rules, acks_of_five) in [(WindowRules::RFC, 2), (LIMITED, 5), (ACKS, 10)] {
+        let mut window = window(rules);
+        window.end_slow_start();
+        for _ in 1..acks_of_five {
+            window.grow(&ack(5 * MSS));
+        }
+        assert_eq!(window.cwnd(), 10 * MSS, "{rules:?}");
+        window.grow(&ack(5 * MSS));
+        assert_eq!(window.cwnd(), 11 * MSS, "{rules:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! One loss episode, from the first sign of loss to the ACK that covers all data outstanding at its
 //! start.
 
+use super::frto::{FRto, FRtoAck};
+
 /// The state of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum RecoveryPhase {
@@ -39,6 +41,8 @@ pub(crate) struct Episode {
     pub(in crate::loss) force_one: bool,
     /// RescueRxt of RFC 6675 was used in this episode.
     pub(in crate::loss) rescued: bool,
+    /// Detection of a spurious timeout (switch `undo`).
+    frto: FRto,
 }
 
 impl Episode {
@@ -53,6 +57,11 @@ impl Episode {
 
     pub(crate) const fn after_timeout(&self) -> bool {
         matches!(self.phase, RecoveryPhase::Timeout { .. })
+    }
+
+    /// The end of the recovery under way, or of the last one.
+    pub(crate) const fn recovery_point(&self) -> Option<u64> {
+        self.recover
     }
 
     /// Returns whether fast recovery counts duplicate ACKs (RFC 6582).
@@ -76,8 +85,12 @@ impl Episode {
         self.force_one
     }
 
-    /// A segment was retransmitted.
-    pub(crate) const fn on_retransmit(&mut self) {
+    /// A segment was retransmitted. More than one before the first ACK ends F-RTO: the ACKs may be
+    /// of the retransmissions.
+    pub(crate) fn on_retransmit(&mut self) {
+        if self.frto == FRto::FirstAck && !self.force_one {
+            self.frto = FRto::Off;
+        }
         self.force_one = false;
     }
 
@@ -111,6 +124,7 @@ impl Episode {
 
     /// Begins recovery after a retransmission timeout with SND.NXT at `recovery_point`.
     pub(crate) fn on_rto(&mut self, recovery_point: u64) {
+        self.frto = FRto::Off;
         self.phase = RecoveryPhase::Timeout { recovery_point };
         self.recover = Some(recovery_point);
         self.dup_acks = 0;
@@ -127,8 +141,39 @@ impl Episode {
         }
     }
 
+    /// Begins F-RTO after the timeout.
+    pub(crate) const fn begin_frto(&mut self) {
+        self.frto = FRto::FirstAck;
+    }
+
+    /// F-RTO is running.
+    pub(crate) fn frto_runs(&self) -> bool {
+        self.frto != FRto::Off
+    }
+
+    /// F-RTO permits new data instead of retransmissions.
+    pub(crate) fn frto_sends_new_data(&self) -> bool {
+        self.frto == FRto::SecondAck
+    }
+
+    /// Applies an ACK to F-RTO: true if the timeout was spurious.
+    pub(crate) const fn frto_on_ack(&mut self, ack: FRtoAck) -> bool {
+        self.frto.on_ack(ack)
+    }
+
+    /// Ends F-RTO: no new data can be sent although it was permitted. False if some was sent since
+    /// the timeout, with SND.NXT at `snd_nxt`.
+    pub(crate) fn end_frto_without_data(&mut self, snd_nxt: u64) -> bool {
+        let nothing_sent = self.recover == Some(snd_nxt);
+        if nothing_sent {
+            self.frto = FRto::Off;
+        }
+        nothing_sent
+    }
+
     /// Ends the episode.
     pub(crate) fn end(&mut self) {
+        self.frto = FRto::Off;
         self.phase = RecoveryPhase::Open;
         self.dup_acks = 0;
         self.inflation = 0;

@@ -3,6 +3,7 @@
 mod dsack;
 mod episode;
 mod ext;
+mod frto;
 mod prr;
 mod rack;
 mod scoreboard;
@@ -12,6 +13,7 @@ mod undo;
 pub(crate) use dsack::is_dsack;
 pub(crate) use episode::{Episode, RecoveryPhase};
 pub(crate) use ext::RecoveryExt;
+pub(crate) use frto::FRtoAck;
 pub(crate) use prr::{Prr, PrrAck};
 pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Loss step: losses that an ACK reveals, begin and end of recovery, undo of a spurious one.
 
+use core::hint::cold_path;
+
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
@@ -8,7 +10,7 @@ use super::scoreboard::Delivery;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::loss::detection::AckSummary;
-use crate::loss::recovery::{Acked, EifelAck, Lost, is_dsack};
+use crate::loss::recovery::{Acked, EifelAck, FRtoAck, Lost, is_dsack};
 use crate::send::sender::LimitedBy;
 use crate::settings::config::UndoRule;
 
@@ -98,8 +100,33 @@ impl Connection {
         ack: DecodedAck,
         marked: bool,
     ) {
+        if self.snd.episode.frto_runs() {
+            cold_path();
+            return self.undo_by_frto(now, seg, ack, marked);
+        }
         if self.ts.is_some() && (ack.has_sack || self.snd.episode.in_recovery()) {
             self.undo_spurious(now, seg, ack.advanced, marked);
+        }
+    }
+
+    /// Undoes the reaction to a timeout that F-RTO finds spurious (RFC 5682 §2.1, §3).
+    ///
+    /// An ACK that is not a duplicate and acknowledges nothing new does not count. An ACK with
+    /// marks ends the detection, as [`Self::undo_spurious`] undoes nothing then.
+    #[inline(never)]
+    fn undo_by_frto(&mut self, now: Instant, seg: &Segment, ack: DecodedAck, marked: bool) {
+        let duplicate = !ack.window_changed && seg.payload_len == 0;
+        if !ack.advanced && !ack.has_sack && !duplicate {
+            return;
+        }
+        let ready = self.snd.available().min(u64::from(self.snd.mss));
+        let spurious = self.snd.episode.frto_on_ack(FRtoAck {
+            advanced: ack.advanced && !marked,
+            acks_all: self.snd.episode.recovery_point().is_none_or(|point| ack.upto >= point),
+            new_data: ready > 0 && self.snd.usable_window() >= ready,
+        });
+        if spurious {
+            self.undo_reaction(now);
         }
     }
 
@@ -120,9 +147,14 @@ impl Connection {
             return;
         }
         let answer = EifelAck { echo: option.echo, dsack, acks_all: self.snd.board.is_empty() };
-        if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
-            return;
+        if self.snd.eifel.is_spurious(answer) && !marked && self.config.undo == UndoRule::Eifel {
+            self.undo_reaction(now);
         }
+    }
+
+    /// Restores the state before the loss reaction.
+    #[inline(never)]
+    fn undo_reaction(&mut self, now: Instant) {
         let in_flight = self.snd.board.len();
         if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
             return;
