@@ -178,8 +178,8 @@ impl InferenceRecord {
     }
 
     /// Claims held back, or those of them without a variation on record: their number, those
-    /// reproduced with the words alone and with the inferred setting, and the means of the finalists
-    /// and the draws.
+    /// reproduced with the words alone and with the inferred setting, and the means of the
+    /// finalists and the draws.
     pub fn held_back(&self, unseen: bool) -> [f64; 5] {
         let is_of = |c: &&RecordedOutcome| c.side == ClaimSide::HeldBack && !(unseen && c.varied);
         let of = || self.claim.iter().filter(is_of);
