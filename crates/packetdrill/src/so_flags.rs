@@ -222,7 +222,7 @@ mod tests {
         for (text, says, word) in [
             (
                 "profile=solaris",
-                "no profile `solaris`; there are freebsd, linux, rfc,",
+                "no profile `solaris`; there are freebsd, freebsd-10, inet,",
                 "profile=solaris",
             ),
             ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),

@@ -49,7 +49,7 @@ pub struct InferenceRecord {
 pub struct RecordedParameter {
     /// Its name in `open.toml`.
     pub name: String,
-    /// The value of the inferred setting.
+    /// The value of the inferred setting; empty if the paper's words alone fit best.
     pub inferred: String,
     /// Values of the consistent settings.
     pub consistent: String,
@@ -174,7 +174,8 @@ impl InferenceRecord {
 
     /// The inferred setting.
     pub fn setting(&self) -> Setting {
-        Setting { values: self.parameter.iter().map(|p| p.inferred.clone()).collect() }
+        let values: Vec<String> = self.parameter.iter().map(|p| p.inferred.clone()).collect();
+        if values.iter().all(String::is_empty) { Setting::as_stated() } else { Setting { values } }
     }
 
     /// Claims held back, or those of them without a variation on record: their number, those

@@ -95,7 +95,7 @@ pub struct InferredParameter {
     pub is_range: bool,
     /// Reason of the range or the choices.
     pub prior: String,
-    /// The value of the inferred setting.
+    /// The value of the inferred setting; empty if the paper's words alone fit best.
     pub inferred: String,
     /// Values of the consistent settings: least and largest of a range, or choices, each with its
     /// number of settings.
@@ -202,7 +202,7 @@ pub struct ClaimOutcome {
 pub struct ScreenedSetting {
     /// Its values, in the order of the parameters.
     pub setting: Setting,
-    /// Mean loss of the fitted claims.
+    /// Mean loss of the figures with fitted claims.
     pub loss: f64,
     /// Whether it is a draw of the prior, and not a proposal.
     pub drawn: bool,
@@ -373,6 +373,8 @@ fn parameters(
     let one = |(i, parameter): (usize, &OpenParameter)| {
         let value = |s: &EvaluatedSetting| s.setting.values.get(i).cloned().unwrap_or_default();
         let groups: Vec<usize> = draws.iter().map(|s| group(parameter, &value(s))).collect();
+        // The paper's words alone have no values.
+        let with_values = || consistent.iter().copied().filter(|s| !s.setting.is_as_stated());
         InferredParameter {
             name: parameter.name.clone(),
             says: parameter.says.clone(),
@@ -383,7 +385,7 @@ fn parameters(
             is_range: parameter.choices().is_none(),
             prior: parameter.prior.clone(),
             inferred: value(outcome.inferred()),
-            consistent: spread(parameter, consistent.iter().map(|s| value(s)).collect()),
+            consistent: spread(parameter, with_values().map(value).collect()),
             sensitivity: sensitivity(&groups, &losses),
         }
     };

@@ -49,7 +49,7 @@ impl InferenceSize {
 
     /// Evaluations of all experiments with one seed, at most.
     pub fn evaluations(self) -> usize {
-        let screened = self.draws + self.rounds * self.batch();
+        let screened = self.draws + 1 + self.rounds * self.batch();
         let confirmed = screened.div_ceil(3).max(self.finalists);
         let more = |from: u64, to: u64| (to - from) as usize;
         screened
@@ -65,7 +65,7 @@ pub(super) struct EvaluatedSetting {
     pub(super) setting: Setting,
     /// Values over seeds, by claim.
     pub(super) values: BTreeMap<String, Vec<SeedValue>>,
-    /// Mean loss of the fitted claims.
+    /// Mean loss of the figures with fitted claims.
     pub(super) loss: f64,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct EvaluatedSetting {
 pub(super) struct SearchOutcome {
     /// The paper's words alone, with the seeds of verdicts.
     pub(super) stated: EvaluatedSetting,
-    /// Draws and proposals with one seed, in the order of evaluation; the draws come first.
+    /// Draws, the words alone and proposals with one seed, in the order of evaluation.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
     /// The better third of them, with more seeds, the best first.
@@ -105,6 +105,8 @@ pub(super) fn search(
     let draws = latin_hypercube(&subject.open, size.draws, &mut rng);
     let mut screened = at(draws, 0..1, "draws of the prior")?;
     let draws = screened.len();
+    // The experiments as they are compete with the settings that are tried.
+    screened.extend(at(vec![Setting::as_stated()], 0..1, "the paper's words alone")?);
     for round in 0..size.rounds {
         let known: Vec<(Setting, f64)> =
             screened.iter().map(|s| (s.setting.clone(), s.loss)).collect();
@@ -163,44 +165,49 @@ fn evaluated(
     Ok(settings.into_iter().zip(values).map(with).collect())
 }
 
-/// Mean loss of the fitted claims.
+/// Mean loss of the figures with fitted claims.
 fn fitted_loss(subject: &InferenceSubject, values: &BTreeMap<String, Vec<SeedValue>>) -> f64 {
-    let losses = claim_losses(subject, values, ClaimSide::Fitted);
-    losses.iter().sum::<f64>() / losses.len().max(1) as f64
+    mean(&figure_losses(subject, values))
 }
 
-/// Losses of the claims of one side, in the order of the subject.
-pub(super) fn claim_losses(
+/// Loss of each figure with fitted claims: the mean of its claims. Many claims of a figure have one
+/// measure or one run in common, so the figures and not the claims are the sample.
+fn figure_losses(
     subject: &InferenceSubject,
     values: &BTreeMap<String, Vec<SeedValue>>,
-    side: ClaimSide,
 ) -> Vec<f64> {
-    let of = subject.claims().filter(|c| c.side == side);
-    of.map(|c| loss(&c.claim, values.get(&c.id).map_or(&[][..], Vec::as_slice))).collect()
+    let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for claim in subject.claims().filter(|c| c.side == ClaimSide::Fitted) {
+        let of = values.get(&claim.id).map_or(&[][..], Vec::as_slice);
+        figures.entry(claim.figure()).or_default().push(loss(&claim.claim, of));
+    }
+    figures.values().map(|losses| mean(losses)).collect()
 }
 
-/// The settings of `of` whose losses of the fitted claims are within one standard error of those of
-/// the inferred setting, in pairs by claim (the one-standard-error rule of Breiman et al. 1984).
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The settings of `of` whose losses are within one standard error of those of the inferred
+/// setting, in pairs by fitted figure (the one-standard-error rule of Breiman et al. 1984).
 pub(super) fn consistent<'s>(
     subject: &InferenceSubject,
     of: &'s [EvaluatedSetting],
     inferred: &Setting,
 ) -> Vec<&'s EvaluatedSetting> {
     let Some(best) = of.iter().find(|one| one.setting == *inferred) else { return Vec::new() };
-    let least = claim_losses(subject, &best.values, ClaimSide::Fitted);
-    let near = |one: &&EvaluatedSetting| {
-        let losses = claim_losses(subject, &one.values, ClaimSide::Fitted);
-        within_one_error(&least, &losses)
-    };
+    let least = figure_losses(subject, &best.values);
+    let near =
+        |one: &&EvaluatedSetting| within_one_error(&least, &figure_losses(subject, &one.values));
     of.iter().filter(near).collect()
 }
 
 fn within_one_error(best: &[f64], losses: &[f64]) -> bool {
     let n = losses.len() as f64;
     let more: Vec<f64> = losses.iter().zip(best).map(|(a, b)| a - b).collect();
-    let mean = more.iter().sum::<f64>() / n;
-    let squares: f64 = more.iter().map(|d| (d - mean) * (d - mean)).sum();
-    mean <= (squares / (n - 1.0).max(1.0) / n).sqrt()
+    let middle = mean(&more);
+    let squares: f64 = more.iter().map(|d| (d - middle) * (d - middle)).sum();
+    middle <= (squares / (n - 1.0).max(1.0) / n).sqrt()
 }
 
 #[cfg(test)]
@@ -208,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_that_is_worse_for_most_claims_is_not_consistent() {
+    fn a_setting_that_is_worse_for_most_figures_is_not_consistent() {
         let best = [0.1, 0.2, 0.0, 0.3];
         assert!(within_one_error(&best, &best));
         assert!(within_one_error(&best, &[0.2, 0.1, 0.1, 0.2]));
@@ -219,6 +226,6 @@ mod tests {
     fn the_number_of_evaluations_is_that_of_all_phases() {
         let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
         // Screened, confirmed, the best, and verdicts of these, of draws and of the words alone.
-        assert_eq!(size.evaluations(), (8 + 2 * 2) + 4 * 2 + 2 * 2 + (2 + 2 + 1) * 5);
+        assert_eq!(size.evaluations(), (8 + 1 + 2 * 2) + 5 * 2 + 2 * 2 + (2 + 2 + 1) * 5);
     }
 }

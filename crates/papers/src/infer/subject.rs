@@ -10,7 +10,7 @@ use lowtide_scenario::{RunPlan, Scenario};
 
 use super::open::{OpenParameter, OpenSettings};
 use super::setting::Setting;
-use super::split::{ClaimSide, ClaimSplit};
+use super::split::{ClaimSide, ClaimSplit, figure_of};
 use crate::catalogue::{load_experiments, paper_file};
 use crate::check::ExperimentSchema;
 use crate::error::PaperError;
@@ -30,6 +30,13 @@ pub(super) struct InferredClaim {
     pub(super) side: ClaimSide,
     /// Whether a variation of it is on record, so that its result was seen.
     pub(super) varied: bool,
+}
+
+impl InferredClaim {
+    /// Its figure, table or section.
+    pub(super) fn figure(&self) -> &str {
+        figure_of(&self.claim.source)
+    }
 }
 
 /// An experiment in the form of the inference.
