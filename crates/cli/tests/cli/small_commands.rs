@@ -125,7 +125,7 @@ fn the_tcp_of_a_tool_is_compared_with_the_rfcs() {
     }
     // The scheme sets it in both.
     assert!(!diff.contains("freeze-growth"), "{diff}");
-    for tool in ["inet", "windows-2008r2", "freebsd-10", "linux-3.13", "ns-3"] {
+    for tool in ["inet", "windows-2008r2", "freebsd-10", "linux-3.13"] {
         let explained = stdout(&lowtide(&["explain", tool]));
         assert!(explained.contains("not checked against the tool"), "{explained}");
     }

@@ -15,7 +15,7 @@ use super::{Assignment, Profile, set};
 /// Registration.
 pub static ENTRY: Profile = Profile {
     name: "ns-2",
-    summary: "ns-2.35 with the DCTCP patch, from its sources; not checked against the tool",
+    summary: "ns-2.35 with the DCTCP patch, from its sources; checked without the patch (benches/tools)",
     settings: SETTINGS,
 };
 
@@ -45,7 +45,7 @@ const SETTINGS: &[Assignment] = &[
     set("recovery", "sack", "ns-default.tcl: FullTcp/Sack"),
     set("dup-thresh", "3", "ns-default.tcl"),
     set("reduction", "one-step", "P hunk 2874, K slowdown"),
-    set("limited-transmit", "true", "ns-default.tcl singledup_ 1 (one-way)"),
+    set("limited-transmit", "false", "K tcp-full.cc has no code for singledup_; one-way agents do"),
     set("nagle", "true", "ns-default.tcl nodelay_ false, as S leaves it; K and PIAS turn it off"),
     set("rto-initial", "3 s", "ns-default.tcl rtxcur_init_"),
     set("rto-min", "200 ms", "ns-default.tcl and S: minrto_"),
@@ -57,7 +57,7 @@ const SETTINGS: &[Assignment] = &[
     set("ack", "dctcp", "P, both recv paths: the state is CE of the newest ECT segment"),
     set("delack-segments", "1", "S segsperack_ 1; DCTCP §3.1 describes m"),
     set("delack-timer", "40 ms", "S interval_ 0.04; ns-default.tcl 100 ms"),
-    set("initial-quick-acks", "3000 B", "S spa_thresh_ 3000"),
+    set("initial-quick-acks", "2920 B", "S spa_thresh_ 3000, with the SYN: two segments"),
     set("receive-buffer", "1833760 B", "S window_ 1256 packets of 1460 B; 180 in K, 20 by default"),
     set("dsack", "false", "ns-default.tcl"),
     set("mtu", "1500", "S packetSize_ 1460, and 40 B of headers (P foutput)"),

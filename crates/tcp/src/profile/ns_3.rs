@@ -13,7 +13,7 @@ use super::{Assignment, Profile, set};
 /// Registration.
 pub static ENTRY: Profile = Profile {
     name: "ns-3",
-    summary: "TcpDctcp of ns-3.32 and later, from its sources; not checked against the tool",
+    summary: "TcpDctcp of ns-3.32 and later, from its sources; differs from ns-3.44 (benches/tools)",
     settings: SETTINGS,
 };
 
@@ -25,6 +25,7 @@ const SETTINGS: &[Assignment] = &[
     set("freeze-growth", "off", "tcp-linux-reno.cc @2bb66a20: no test of ECE (unchecked)"),
     set("growth-when", "always", "tcp-linux-reno.cc @2bb66a20: on every ACK"),
     set("growth-counts", "bytes", "tcp-linux-reno.cc @2bb66a20: acknowledged segments"),
+    set("loss-from", "window", "TcpLinuxReno::GetSsThresh: half of cwnd; seen in ns-3.44"),
     set("window-floor", "1", "TcpDctcp::GetSsThresh @031ef17c: no floor, 1 is the lowest here"),
     set("initial-window", "10", "CHANGES.md @00771216: 10 from 3.32 on"),
     set("initial-ssthresh", "none", "InitialSlowStartThreshold, tcp-socket.cc @50c1bfef"),
