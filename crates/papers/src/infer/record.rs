@@ -240,3 +240,81 @@ pub(crate) fn at_inferred(row: &Experiment, claim: &Claim) -> Result<Claim, Clai
     let calibrated = claim.calibrated || fitted;
     Ok(Claim { recorded: None, reason: None, calibrated, ..claim.clone() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> InferenceRecord {
+        let outcome = |id: &str, side, varied, words, inferred| RecordedOutcome {
+            id: id.to_owned(),
+            side,
+            varied,
+            words,
+            inferred,
+            measured: None,
+            finalists: 0.5,
+            draws: 0.25,
+        };
+        let (held, no) = (ClaimSide::HeldBack, ClaimVerdict::NotReproduced);
+        let yes = ClaimVerdict::Reproduced;
+        InferenceRecord {
+            program: "0123".to_owned(),
+            settings: SettingCounts {
+                draws: 8,
+                screened: 13,
+                confirmed: 5,
+                consistent: 2,
+                finalists: 2,
+            },
+            never: vec!["td-fig7/a".to_owned()],
+            contradictions: vec![["td-fig7/a".to_owned(), "td-fig7/b".to_owned()]],
+            parameter: vec![RecordedParameter {
+                name: "gain".to_owned(),
+                inferred: "4".to_owned(),
+                consistent: "2 to 5".to_owned(),
+                influence: None,
+            }],
+            claim: vec![
+                outcome("td-fig7/a", held, false, no, yes),
+                outcome("td-fig7/b", held, true, yes, no),
+                outcome("td-fig7/c", ClaimSide::Fitted, false, yes, yes),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        assert_eq!(InferenceRecord::parse(&record().to_toml(), "x").unwrap(), record());
+        let error = InferenceRecord::parse("program = 1", "x").unwrap_err();
+        assert_eq!(error.file, "x");
+    }
+
+    #[test]
+    fn only_claims_held_back_are_counted() {
+        assert_eq!(record().held_back(false), [2.0, 1.0, 1.0, 1.0, 0.5]);
+        assert_eq!(record().held_back(true), [1.0, 0.0, 1.0, 0.5, 0.25]);
+    }
+
+    #[test]
+    fn without_values_the_setting_is_that_of_the_experiments() {
+        assert_eq!(record().setting().values, ["4"]);
+        let mut words = record();
+        words.parameter[0].inferred.clear();
+        assert!(words.setting().is_as_stated());
+    }
+
+    #[test]
+    fn a_claim_on_the_wrong_side_is_refused() {
+        let mut wrong = record();
+        wrong.claim = vec![RecordedOutcome {
+            id: "td-fig7/throughput-700k-k6".to_owned(),
+            ..wrong.claim[0].clone()
+        }];
+        let says = wrong.check("td").unwrap_err().message;
+        assert!(
+            says.contains("is counted as held back, and `split.toml` has it as fitted"),
+            "{says}"
+        );
+    }
+}
