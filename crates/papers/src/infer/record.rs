@@ -292,8 +292,9 @@ mod tests {
 
     #[test]
     fn only_claims_held_back_are_counted() {
-        assert_eq!(record().held_back(false), [2.0, 1.0, 1.0, 1.0, 0.5]);
-        assert_eq!(record().held_back(true), [1.0, 0.0, 1.0, 0.5, 0.25]);
+        let counts = |unseen| record().held_back(unseen).map(|n| (n * 100.0).round() as i32);
+        assert_eq!(counts(false), [200, 100, 100, 100, 50]);
+        assert_eq!(counts(true), [100, 0, 100, 50, 25]);
     }
 
     #[test]
