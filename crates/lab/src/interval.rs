@@ -51,7 +51,7 @@ impl OverSeeds {
     /// The interval at another confidence level, from 0 to 1; `None` without a 95 % interval.
     pub fn interval(&self, level: f64) -> Option<[f64; 2]> {
         let ([low, high], mean) = (self.ci95?, self.mean?);
-        let freedom = self.seeds - 1;
+        let freedom = self.seeds.checked_sub(1)?;
         let half = (high - low) / 2.0 / t95(freedom) * quantile(freedom, level);
         Some([mean - half, mean + half])
     }

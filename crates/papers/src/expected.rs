@@ -30,6 +30,30 @@ pub enum ClaimKind {
     Difference,
 }
 
+impl ClaimKind {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 6] = [
+        Self::Ordering,
+        Self::Ratio,
+        Self::Simulation,
+        Self::Testbed,
+        Self::Rate,
+        Self::Difference,
+    ];
+
+    /// Printed name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ordering => "ordering",
+            Self::Ratio => "ratio",
+            Self::Simulation => "simulation",
+            Self::Testbed => "testbed",
+            Self::Rate => "rate",
+            Self::Difference => "difference",
+        }
+    }
+}
+
 /// One claim of a paper.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -45,15 +45,6 @@ between 0.8 and 1.33; its verdict is shown beside the new one for this version.
 /// Header of the columns of [`verdict_counts`].
 const VERDICTS: &str = "claims | reproduced | direction | undecided | not-reproduced | open |\n";
 
-const KINDS: [(ClaimKind, &str); 6] = [
-    (ClaimKind::Ordering, "ordering"),
-    (ClaimKind::Ratio, "ratio"),
-    (ClaimKind::Simulation, "simulation"),
-    (ClaimKind::Testbed, "testbed"),
-    (ClaimKind::Rate, "rate"),
-    (ClaimKind::Difference, "difference"),
-];
-
 /// The whole page.
 ///
 /// # Errors
@@ -73,7 +64,8 @@ pub fn scorecard() -> Result<String, ClaimError> {
         // Writing to a string cannot fail.
         let _ = writeln!(papers, "| {link} | {} |", verdict_counts(&claims));
         effects.push_str(&effect_counts(page.name, &claims));
-        for (kind, name) in KINDS {
+        for kind in ClaimKind::ALL {
+            let name = kind.name();
             let of_kind: Vec<&Claim> = claims.iter().copied().filter(|c| c.kind == kind).collect();
             if !of_kind.is_empty() {
                 let _ =

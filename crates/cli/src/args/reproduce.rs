@@ -38,7 +38,8 @@ pub(crate) struct ReproduceArgs {
     pub(crate) jobs: Option<u32>,
     #[command(flatten)]
     pub(crate) memory: MemoryArg,
-    /// Output directory; default: `runs/papers`
+    /// Output directory; default: `runs/papers`, with `--infer` `runs/inference`, with `--inferred`
+    /// `runs/papers-inferred`
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Discard finished runs instead of continuing
@@ -52,7 +53,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InferArgs {
     /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
-    /// claims, and test them on the claims held back; takes papers, not experiments
+    /// claims, and test them on the claims held back; takes papers or folders of own experiments
     #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "decide", "inferred"])]
     pub(crate) enabled: bool,
     /// Run at the setting that `--infer` found for the paper (`papers/PAPER/inferred.toml`), and

@@ -247,7 +247,10 @@ fn run(task: &Task<'_>, options: &InferenceOptions<'_>) -> Result<bool, PaperErr
     // Another process may have finished it before this one had the lock.
     if !task.file.exists() {
         let evaluation = measure(task, options)?;
-        let text = serde_json::to_vec(&evaluation).unwrap_or_default();
+        let text = serde_json::to_vec(&evaluation).map_err(|e| ClaimError {
+            file: task.file.display().to_string(),
+            message: e.to_string(),
+        })?;
         write_atomic(&task.file, &text)?;
     }
     // The file of results exists, so a process that locks another file of this name finds it. One

@@ -38,6 +38,7 @@ pub use setting::Setting;
 pub use split::{ClaimSide, ClaimSplit};
 pub use subject::{InferenceSubject, split_of};
 
+use crate::ClaimError;
 use crate::error::PaperError;
 
 /// The page of an inference, below its directory.
@@ -57,10 +58,11 @@ pub fn infer(
 ) -> Result<(InferenceResult, PathBuf), PaperError> {
     let outcome = search::search(subject, size, options)?;
     let result = result::result(subject, size, &outcome);
-    let mut text = serde_json::to_string_pretty(&result).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&result)
+        .map_err(|e| ClaimError { file: INFERENCE_RESULT.to_owned(), message: e.to_string() })?;
     text.push('\n');
     write_atomic(&options.dir.join(INFERENCE_RESULT), text.as_bytes())?;
-    let record = InferenceRecord::from(&result).to_toml();
+    let record = InferenceRecord::from(&result).to_toml()?;
     write_atomic(&options.dir.join(INFERENCE_RECORD), record.as_bytes())?;
     let path = options.dir.join(INFERENCE_PAGE);
     write_atomic(&path, page::page(&result, command)?.as_bytes())?;

@@ -105,6 +105,11 @@ enum ParameterScale {
 }
 
 impl OpenSettings {
+    /// The settings of one parameter.
+    pub(super) fn of_parameter(parameter: &OpenParameter) -> Self {
+        Self { parameters: vec![parameter.clone()], ..Self::default() }
+    }
+
     /// Parses a file; `name` identifies it in errors.
     ///
     /// # Errors

@@ -133,23 +133,12 @@ pub fn score_text(score: &InferenceScore) -> String {
 impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
-        self.kind.map_or(if self.unseen { "all, not seen before" } else { "all" }, kind_name)
+        self.kind.map_or(if self.unseen { "all, not seen before" } else { "all" }, ClaimKind::name)
     }
 
     /// Whether it is a score on the same claims.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.side, self.kind, self.unseen) == (other.side, other.kind, other.unseen)
-    }
-}
-
-const fn kind_name(kind: ClaimKind) -> &'static str {
-    match kind {
-        ClaimKind::Ordering => "ordering",
-        ClaimKind::Ratio => "ratio",
-        ClaimKind::Simulation => "simulation",
-        ClaimKind::Testbed => "testbed",
-        ClaimKind::Rate => "rate",
-        ClaimKind::Difference => "difference",
     }
 }
 
@@ -165,7 +154,7 @@ fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
         name: &claim.id,
         says: &claim.says,
         source: &claim.source,
-        kind: kind_name(claim.kind),
+        kind: claim.kind.name(),
         paper: claim
             .reported
             .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),

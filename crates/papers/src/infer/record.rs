@@ -1,8 +1,8 @@
 //! `papers/<paper>/inferred.toml`: the reviewed result of an inference, kept small.
 //!
 //! Contract: an inference writes the file into its own directory, and a reviewer copies it. It has
-//! verdicts of claims and no scores: those are counted from the claims and the present split, so a
-//! fitted claim is never counted.
+//! verdicts of claims and no scores: those are counted from the claims. A claim on another side
+//! than in `split.toml` is refused, so a fitted claim is never counted.
 
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -126,8 +126,15 @@ fn rounded(value: f64) -> f64 {
 
 impl InferenceRecord {
     /// The file.
-    pub fn to_toml(&self) -> String {
-        format!("{HEAD}{}", toml::to_string(self).unwrap_or_default())
+    ///
+    /// # Errors
+    /// It cannot be written as TOML.
+    pub fn to_toml(&self) -> Result<String, ClaimError> {
+        let text = toml::to_string(self).map_err(|e| ClaimError {
+            file: INFERENCE_RECORD.to_owned(),
+            message: e.to_string(),
+        })?;
+        Ok(format!("{HEAD}{text}"))
     }
 
     /// The reviewed result of a paper; `None` if there is none.
@@ -209,6 +216,10 @@ pub(crate) fn at_inferred_setting(
         file: format!("papers/{}", row.paper),
         message: message.to_owned(),
     };
+    if row.path.is_some() {
+        let message = "an inference is recorded for the embedded papers only, not for own files";
+        return Err(refuse(message).into());
+    }
     let Some(record) = InferenceRecord::of_paper(row.paper)? else {
         return Err(refuse("no inference is recorded; `--infer` makes one").into());
     };
@@ -222,7 +233,14 @@ pub(crate) fn at_inferred_setting(
         let message = "inferred.toml has other parameters than open.toml; infer again";
         return Err(refuse(message).into());
     }
-    for (key, value) in record.setting().overrides(&open, row.name, row.scenario) {
+    let setting = record.setting();
+    let pairs = open.parameters.iter().zip(&setting.values);
+    if let Some((parameter, value)) = pairs.into_iter().find(|(p, v)| p.coordinate(v).is_none()) {
+        let name = &parameter.name;
+        let message = format!("inferred.toml has `{value}` for `{name}`, which open.toml lacks");
+        return Err(refuse(&message).into());
+    }
+    for (key, value) in setting.overrides(&open, row.name, row.scenario) {
         scenario = scenario.with_override(&key, &value)?;
     }
     Ok(scenario)
@@ -285,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        assert_eq!(InferenceRecord::parse(&record().to_toml(), "x").unwrap(), record());
+        assert_eq!(InferenceRecord::parse(&record().to_toml().unwrap(), "x").unwrap(), record());
         let error = InferenceRecord::parse("program = 1", "x").unwrap_err();
         assert_eq!(error.file, "x");
     }

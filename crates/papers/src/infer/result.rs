@@ -264,19 +264,10 @@ pub(super) fn result(
     }
 }
 
-const KINDS: [ClaimKind; 6] = [
-    ClaimKind::Ordering,
-    ClaimKind::Ratio,
-    ClaimKind::Simulation,
-    ClaimKind::Testbed,
-    ClaimKind::Rate,
-    ClaimKind::Difference,
-];
-
 fn side_counts(claims: &[&InferredClaim]) -> Vec<SideCount> {
     let count =
         |kind, side| claims.iter().filter(|c| c.claim.kind == kind && c.side == side).count();
-    let of = KINDS.map(|kind| SideCount {
+    let of = ClaimKind::ALL.map(|kind| SideCount {
         kind,
         fitted: count(kind, ClaimSide::Fitted),
         held_back: count(kind, ClaimSide::HeldBack),
@@ -322,7 +313,7 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
     let mut out = Vec::new();
     for (of, settings) in groups {
         for side in [ClaimSide::Fitted, ClaimSide::HeldBack] {
-            let kinds = KINDS.map(|kind| (Some(kind), false));
+            let kinds = ClaimKind::ALL.map(|kind| (Some(kind), false));
             for (kind, unseen) in [(None, false), (None, true)].into_iter().chain(kinds) {
                 let is_of = |c: &&InferredClaim| {
                     c.side == side

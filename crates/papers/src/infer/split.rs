@@ -139,16 +139,9 @@ impl ClaimSplit {
 
 /// Kind of most of the claims, as its place in the list of kinds; the first of equals.
 fn main_kind(claims: &[&Claim]) -> usize {
-    const KINDS: [ClaimKind; 6] = [
-        ClaimKind::Ordering,
-        ClaimKind::Ratio,
-        ClaimKind::Simulation,
-        ClaimKind::Testbed,
-        ClaimKind::Rate,
-        ClaimKind::Difference,
-    ];
     let count = |kind: &ClaimKind| claims.iter().filter(|c| c.kind == *kind).count();
-    let best = KINDS.iter().enumerate().max_by_key(|(i, kind)| (count(kind), usize::MAX - i));
+    let best =
+        ClaimKind::ALL.iter().enumerate().max_by_key(|(i, kind)| (count(kind), usize::MAX - i));
     best.map_or(0, |(i, _)| i)
 }
 

@@ -171,11 +171,8 @@ impl InferenceSubject {
 
     /// Refuses a key of a bundle that no experiment of its parameter has.
     fn check_bundles(&self) -> Result<(), String> {
-        for (i, parameter) in self.open.parameters.iter().enumerate() {
-            let alone = OpenSettings {
-                parameters: vec![self.open.parameters[i].clone()],
-                ..OpenSettings::default()
-            };
+        for parameter in &self.open.parameters {
+            let alone = OpenSettings::of_parameter(parameter);
             let set: BTreeSet<String> = self
                 .experiments
                 .iter()
@@ -290,15 +287,9 @@ impl InferenceSubject {
     /// Checks the ends of each range and each choice, one parameter at a time.
     fn check_values(&self, experiment: &InferredExperiment) -> Result<(), PaperError> {
         let row = experiment.experiment.name;
-        for (i, parameter) in self.open.parameters.iter().enumerate() {
-            if !parameter.applies_to(row) {
-                continue;
-            }
+        for parameter in self.open.parameters.iter().filter(|p| p.applies_to(row)) {
+            let alone = OpenSettings::of_parameter(parameter);
             for value in parameter.extremes() {
-                let alone = OpenSettings {
-                    parameters: vec![self.open.parameters[i].clone()],
-                    ..OpenSettings::default()
-                };
                 let setting = Setting { values: vec![value.clone()] };
                 let refuse = |message: String| ClaimError {
                     file: experiment.experiment.id(),
