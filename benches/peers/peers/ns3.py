@@ -60,7 +60,7 @@ class Ns3:
         "the new one at once too, and acknowledge a segment with CWR at once (`cwr-ack = at-once`). So ns-3 has "
         "several percent fewer ACKs and receives marks later: its queue is longer.",
         "**ECT** is on data, ACKs, SYNs and retransmissions; so is ours (`ect = all`).",
-        "**Loss.** In 3.44 DCTCP does not back off on loss, and there is neither RACK nor TLP. Its RTO has "
+        "**Loss.** ns-3 has neither RACK nor TLP. Its RTO has "
         "the same minimum and granularity. None of this matters without drops.",
         "**No jitter.** Our hosts delay a segment by up to 1 us (`host-jitter`), theirs do not. Flows start at "
         "the same picosecond in both.",

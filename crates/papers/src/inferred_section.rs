@@ -173,3 +173,65 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
          {rows}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = r#"
+        program = "0123"
+        never = ["td-fig7/c"]
+        contradictions = [["td-fig7/a", "td-fig7/b"]]
+        [settings]
+        draws = 8
+        screened = 13
+        confirmed = 5
+        consistent = 2
+        finalists = 2
+        [[parameter]]
+        name = "gain"
+        inferred = "4"
+        consistent = "2 to 5"
+        influence = [0.5, 0.01]
+        [[claim]]
+        id = "td-fig7/a"
+        side = "held-back"
+        words = "not-reproduced"
+        inferred = "reproduced"
+        finalists = 0.5
+        draws = 0.25
+        [[claim]]
+        id = "td-fig7/b"
+        side = "held-back"
+        varied = true
+        words = "reproduced"
+        inferred = "not-reproduced"
+        finalists = 0.5
+        draws = 0.25
+        [[claim]]
+        id = "td-fig7/c"
+        side = "fitted"
+        words = "not-reproduced"
+        inferred = "not-reproduced"
+        finalists = 0.0
+        draws = 0.0
+    "#;
+
+    #[test]
+    fn a_record_becomes_a_section() {
+        let text = found("td", &toml::from_str(RECORD).unwrap());
+        for part in [
+            "evaluated 13 settings in the reduced form, 8 of them draws",
+            "| `gain` | 4 | 2 to 5 | 0.50 (p = 0.010) |",
+            "1 claims were fitted, 2 held back. 1 of those held back have a variation",
+            "| all | 2 | 1.0 (50 %) | 1.0 (50 %) | 1.0 (50 %) | 0.5 (25 %) |",
+            "| not seen before | 1 | 0.0 (0 %) | 1.0 (100 %) | 0.5 (50 %) | 0.2 (25 %) |",
+            "Reproduced only with the inferred setting: `td-fig7/a`.",
+            "Reproduced only with the words alone: `td-fig7/b`.",
+            "Outside their bands under all settings: `td-fig7/c`.",
+            "under none together: `td-fig7/a` and `td-fig7/b`.",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}
