@@ -5,7 +5,6 @@ use lowtide_lab::program_digest;
 use serde::{Deserialize, Serialize};
 
 use super::contradictions::{Contradiction, contradictions};
-use super::evaluate::SeedValue;
 use super::loss::loss;
 use super::open::OpenParameter;
 use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent};
@@ -13,7 +12,6 @@ use super::sensitivity::{RANGE_GROUPS, Sensitivity, sensitivity};
 use super::setting::Setting;
 use super::split::ClaimSide;
 use super::subject::{InferenceSubject, InferredClaim};
-use crate::judge::judge;
 use crate::{ClaimKind, ClaimVerdict};
 
 /// Result of an inference; `lowtide.inference/1`.
@@ -275,12 +273,8 @@ fn side_counts(claims: &[&InferredClaim]) -> Vec<SideCount> {
     of.into_iter().filter(|c| c.fitted + c.held_back > 0).collect()
 }
 
-fn values<'s>(claim: &InferredClaim, setting: &'s EvaluatedSetting) -> &'s [SeedValue] {
-    setting.values.get(&claim.id).map_or(&[][..], Vec::as_slice)
-}
-
 fn in_band(claim: &InferredClaim, setting: &EvaluatedSetting) -> bool {
-    loss(&claim.claim, values(claim, setting)) <= 0.0
+    loss(&claim.claim, setting.values(claim)) <= 0.0
 }
 
 fn share<'s>(
@@ -297,9 +291,7 @@ fn reproduced(claim: &InferredClaim, settings: &[EvaluatedSetting]) -> f64 {
 }
 
 fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict {
-    let (events, trials): (Vec<_>, Vec<_>) = values(claim, setting).iter().copied().unzip();
-    let trials = claim.claim.trials.is_some().then_some(trials);
-    let found = judge("", &claim.claim, &events, trials.as_deref(), false);
+    let found = setting.judge(claim);
     SettingVerdict { verdict: found.verdict, measured: found.measured, ci95: found.ci95 }
 }
 

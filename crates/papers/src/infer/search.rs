@@ -2,7 +2,10 @@
 //!
 //! Contract: draws of the prior and proposals are evaluated with one seed; the better third of them
 //! with more seeds, the best of those with still more (successive halving, Jamieson and Talwalkar
-//! 2016). Held-back claims are measured on the way, and decide nothing.
+//! 2016). The loss guides the search; of the last, the setting that reproduces most fitted claims is
+//! the inferred one. The paper's words alone are compared in each phase, so no setting that
+//! reproduces fewer fitted claims is preferred to them. Held-back claims are measured on the way,
+//! and decide nothing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,9 +15,10 @@ use super::evaluate::{InferenceOptions, SeedValue, evaluate};
 use super::loss::loss;
 use super::setting::Setting;
 use super::split::ClaimSide;
-use super::subject::InferenceSubject;
-use crate::ClaimError;
+use super::subject::{InferenceSubject, InferredClaim};
 use crate::error::PaperError;
+use crate::judge::{ClaimResult, judge};
+use crate::{ClaimError, ClaimVerdict};
 
 /// Seeds of the settings that the first comparison leaves, which begin at 0 as all that choose.
 pub(super) const CONFIRMED_SEEDS: u64 = 3;
@@ -69,6 +73,20 @@ pub(super) struct EvaluatedSetting {
     pub(super) loss: f64,
 }
 
+impl EvaluatedSetting {
+    /// Values of a claim over seeds.
+    pub(super) fn values(&self, claim: &InferredClaim) -> &[SeedValue] {
+        self.values.get(&claim.id).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// The result of a claim.
+    pub(super) fn judge(&self, claim: &InferredClaim) -> ClaimResult {
+        let (events, trials): (Vec<_>, Vec<_>) = self.values(claim).iter().copied().unzip();
+        let trials = claim.claim.trials.is_some().then_some(trials);
+        judge("", &claim.claim, &events, trials.as_deref(), false)
+    }
+}
+
 /// All settings that a search has evaluated.
 #[derive(Debug)]
 pub(super) struct SearchOutcome {
@@ -120,9 +138,8 @@ pub(super) fn search(
     }
     let third = screened.len().div_ceil(3).max(size.finalists);
     let confirmed = at(best(&screened, third), 0..CONFIRMED_SEEDS, "the better third")?;
-    let chosen = best(&confirmed, size.finalists);
-    let compared = at(chosen, 0..FINALIST_SEEDS, "the best")?;
-    let finalists = best(&compared, size.finalists);
+    let compared = at(best(&confirmed, size.finalists), 0..FINALIST_SEEDS, "the best")?;
+    let finalists = by_verdicts(subject, &compared);
     let finalists = at(finalists, VERDICT_SEEDS, "verdicts of the best")?;
     let sample = screened.iter().take(draws.min(size.finalists)).map(|s| s.setting.clone());
     let sample = at(sample.collect(), VERDICT_SEEDS, "verdicts of draws")?;
@@ -137,7 +154,7 @@ pub(super) fn search(
 }
 
 /// The distinct settings with the least losses, the best first; of equals the one that was
-/// evaluated first.
+/// evaluated first. The paper's words alone take the last place if they have none.
 fn best(of: &[EvaluatedSetting], count: usize) -> Vec<Setting> {
     let mut order: Vec<&EvaluatedSetting> = of.iter().collect();
     order.sort_by(|a, b| a.loss.total_cmp(&b.loss));
@@ -147,7 +164,24 @@ fn best(of: &[EvaluatedSetting], count: usize) -> Vec<Setting> {
             out.push(one.setting.clone());
         }
     }
+    if !out.iter().any(Setting::is_as_stated) {
+        out.truncate(count.saturating_sub(1));
+        out.push(Setting::as_stated());
+    }
     out
+}
+
+/// The settings by the number of fitted claims that they reproduce, the most first; of equals the
+/// one with the least loss.
+fn by_verdicts(subject: &InferenceSubject, of: &[EvaluatedSetting]) -> Vec<Setting> {
+    let reproduced = |one: &EvaluatedSetting| {
+        let fitted = subject.claims().filter(|c| c.side == ClaimSide::Fitted);
+        fitted.filter(|c| one.judge(c).verdict == ClaimVerdict::Reproduced).count()
+    };
+    let mut order: Vec<(usize, &EvaluatedSetting)> =
+        of.iter().map(|one| (reproduced(one), one)).collect();
+    order.sort_by(|(m, a), (n, b)| n.cmp(m).then(a.loss.total_cmp(&b.loss)));
+    order.into_iter().map(|(_, one)| one.setting.clone()).collect()
 }
 
 fn evaluated(
@@ -213,6 +247,23 @@ fn within_one_error(best: &[f64], losses: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_alone_are_always_compared() {
+        let one = |values: &[&str], loss| EvaluatedSetting {
+            setting: Setting { values: values.iter().map(|v| (*v).to_owned()).collect() },
+            values: BTreeMap::new(),
+            loss,
+        };
+        let (a, b, words) = (one(&["1"], 0.1), one(&["2"], 0.2), one(&[], 0.9));
+        let found = |of: &[EvaluatedSetting]| -> Vec<Vec<String>> {
+            best(of, 2).into_iter().map(|s| s.values).collect()
+        };
+        let all = [b.clone(), words.clone(), a.clone(), a.clone()];
+        assert_eq!(found(&all), [a.setting.values.clone(), vec![]]);
+        let better = EvaluatedSetting { loss: 0.0, ..words };
+        assert_eq!(found(&[b, better, a.clone()]), [vec![], a.setting.values]);
+    }
 
     #[test]
     fn a_setting_that_is_worse_for_most_figures_is_not_consistent() {
