@@ -55,18 +55,28 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
     let s = record.settings;
     let mut out = format!(
         "\n## Inferred settings\n\
+         {}\n\n\
          `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
          of them draws of the prior. Of the better third, {} are consistent with the fitted \
          claims: their loss is within one standard error of that of the inferred setting. \
          Influence is the part of the variance of the loss that a parameter explains alone (omega \
          squared among the draws), with its p value.\n\n\
          | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
-        s.screened, s.draws, s.consistent
+        record.answer(),
+        s.screened,
+        s.draws,
+        s.consistent
     );
     for p in &record.parameter {
         let influence =
             p.influence.map_or_else(String::new, |[index, p]| format!("{index:.2} (p = {p:.3})"));
-        let _ = writeln!(out, "| `{}` | {} | {} | {influence} |", p.name, p.inferred, p.consistent);
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {influence} |",
+            p.name,
+            p.inferred_text(),
+            p.consistent
+        );
     }
     out.push_str(&held_back(record));
     out.push_str(&cannot_hold(record));
@@ -136,7 +146,8 @@ fn cannot_hold(record: &InferenceRecord) -> String {
 
 /// Cells of a table row: claims held back, and those reproduced.
 fn score_line(name: &str, record: &InferenceRecord, unseen: bool) -> String {
-    let [claims, words, inferred, finalists, draws] = record.held_back(unseen);
+    let [claims, words, inferred, finalists, draws] =
+        record.reproduced(ClaimSide::HeldBack, unseen);
     let percent = |n: f64| format!("{n:.1} ({:.0} %)", 100.0 * n / claims.max(1.0));
     format!(
         "| {name} | {claims} | {} | {} | {} | {} |",

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use lowtide_papers::PaperError;
 use lowtide_papers::infer::{
-    InferenceOptions, InferenceResult, InferenceSize, InferenceSubject, ScoredSettings, infer,
-    score_text,
+    InferenceOptions, InferenceRecord, InferenceResult, InferenceSize, InferenceSubject,
+    ScoredSettings, infer, score_text,
 };
 
 use crate::args::{InferArgs, ReproduceArgs};
@@ -105,9 +105,12 @@ fn one(
 }
 
 fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
-    let parameters = result.parameters.iter().map(|p| {
+    let record = InferenceRecord::from(result);
+    out.text(&record.answer())?;
+    let parameters = result.parameters.iter().zip(&record.parameter).map(|(p, recorded)| {
         let index = p.sensitivity.map_or_else(String::new, |s| format!("{:.2}", s.index.max(0.0)));
-        vec![p.name.clone(), p.inferred.clone(), p.consistent_text(), p.values.clone(), index]
+        let inferred = recorded.inferred_text().to_owned();
+        vec![p.name.clone(), inferred, recorded.consistent.clone(), p.values.clone(), index]
     });
     out.table(
         &["parameter", "inferred", "consistent", "prior", "influence"],

@@ -7,6 +7,7 @@ use minijinja::context;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use super::record::{InferenceRecord, RecordedParameter};
 use super::result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
     SettingVerdict,
@@ -41,8 +42,10 @@ struct ClaimRow<'a> {
 struct ParameterRow<'a> {
     #[serde(flatten)]
     of: &'a InferredParameter,
+    /// The inferred value as text.
+    recorded: &'a str,
     /// Values of the consistent settings.
-    spread: String,
+    spread: &'a str,
     index: String,
     p: String,
 }
@@ -61,14 +64,17 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
     let side = |side| result.claims.iter().filter(move |c| c.side == side);
     let rows = |of| -> Vec<ClaimRow<'_>> { side(of).map(claim_row).collect() };
     let title = reference_of_paper(&result.paper).map(|r| r.title.clone());
-    let parameters: Vec<ParameterRow<'_>> = result.parameters.iter().map(parameter_row).collect();
     let never: Vec<&ClaimOutcome> =
         result.claims.iter().filter(|c| result.never.contains(&c.id)).collect();
+    let record = InferenceRecord::from(result);
+    let pairs = result.parameters.iter().zip(&record.parameter);
+    let parameters: Vec<ParameterRow<'_>> = pairs.map(parameter_row).collect();
     let drawn = FigureFiles::of_chart(&Chart::Grids(map(result)))?;
     let page = context! {
         paper => result.paper.as_str(),
         title => title.unwrap_or_default(),
         settings => Serde(result.settings),
+        answer => record.answer(),
         parameters => Serde(parameters),
         not_inferable => Serde(&result.not_inferable),
         figure => figure(&drawn, None),
@@ -87,12 +93,13 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
     Ok(fill(include_str!("inference.html"), &page)?)
 }
 
-fn parameter_row(of: &InferredParameter) -> ParameterRow<'_> {
-    let spread = of.consistent_text();
+fn parameter_row<'a>(
+    (of, recorded): (&'a InferredParameter, &'a RecordedParameter),
+) -> ParameterRow<'a> {
     let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
         (format!("{:.2}", s.index.max(0.0)), format!("{:.3}", s.p))
     });
-    ParameterRow { of, spread, index, p }
+    ParameterRow { of, recorded: recorded.inferred_text(), spread: &recorded.consistent, index, p }
 }
 
 fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {

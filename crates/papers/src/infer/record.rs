@@ -4,6 +4,7 @@
 //! verdicts of claims and no scores: those are counted from the claims. A claim on another side
 //! than in `split.toml` is refused, so a fitted claim is never counted.
 
+use lowtide_charts::number;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ use crate::{Claim, ClaimError, ClaimVerdict, Experiment, ExperimentClaims};
 
 /// The file.
 pub const INFERENCE_RECORD: &str = "inferred.toml";
+
+/// Value of each parameter if the paper's words alone are the inferred setting.
+const AS_STATED: &str = "as stated";
 
 const HEAD: &str = "\
 # Result of `lowtide papers reproduce --infer`, reviewed. Verdicts of the paper's words alone and of
@@ -78,6 +82,13 @@ pub struct RecordedOutcome {
     pub finalists: f64,
     /// Share of the draws that reproduce it.
     pub draws: f64,
+}
+
+impl RecordedParameter {
+    /// The value of the inferred setting, or that the words alone are it.
+    pub fn inferred_text(&self) -> &str {
+        if self.inferred.is_empty() { AS_STATED } else { &self.inferred }
+    }
 }
 
 impl From<&InferenceResult> for InferenceRecord {
@@ -185,11 +196,11 @@ impl InferenceRecord {
         if values.iter().all(String::is_empty) { Setting::as_stated() } else { Setting { values } }
     }
 
-    /// Claims held back, or those of them without a variation on record: their number, those
+    /// Claims of a side, or those of them without a variation on record: their number, those
     /// reproduced with the words alone and with the inferred setting, and the means of the
     /// finalists and the draws.
-    pub fn held_back(&self, unseen: bool) -> [f64; 5] {
-        let is_of = |c: &&RecordedOutcome| c.side == ClaimSide::HeldBack && !(unseen && c.varied);
+    pub fn reproduced(&self, side: ClaimSide, unseen: bool) -> [f64; 5] {
+        let is_of = |c: &&RecordedOutcome| c.side == side && !(unseen && c.varied);
         let of = || self.claim.iter().filter(is_of);
         let count = |verdict: fn(&RecordedOutcome) -> ClaimVerdict| {
             of().filter(|c| verdict(c) == ClaimVerdict::Reproduced).count() as f64
@@ -201,6 +212,28 @@ impl InferenceRecord {
             of().map(|c| c.finalists).sum(),
             of().map(|c| c.draws).sum(),
         ]
+    }
+
+    /// The answer in two sentences: claims reproduced on both sides.
+    pub fn answer(&self) -> String {
+        let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
+        let [fitted, fitted_words, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
+        let [held, held_words, held_inferred, _, held_draws] = counts(ClaimSide::HeldBack);
+        if self.setting().is_as_stated() {
+            format!(
+                "No finalist reproduces more fitted claims than the paper's words alone \
+                 ({fitted_words} of {fitted}), which are therefore the inferred setting; draws of \
+                 the prior reproduce {fitted_draws}. Of the {held} claims held back the words \
+                 alone reproduce {held_words}, draws {held_draws}."
+            )
+        } else {
+            format!(
+                "The inferred setting reproduces {fitted_inferred} of {fitted} fitted claims, the \
+                 paper's words alone {fitted_words}, draws of the prior {fitted_draws}. Of the \
+                 {held} claims held back it reproduces {held_inferred}, the words alone \
+                 {held_words}, draws {held_draws}."
+            )
+        }
     }
 }
 
@@ -310,7 +343,10 @@ mod tests {
 
     #[test]
     fn only_claims_held_back_are_counted() {
-        let counts = |unseen| record().held_back(unseen).map(|n| (n * 100.0).round() as i32);
+        let counts = |unseen| {
+            let of = record().reproduced(ClaimSide::HeldBack, unseen);
+            of.map(|n| (n * 100.0).round() as i32)
+        };
         assert_eq!(counts(false), [200, 100, 100, 100, 50]);
         assert_eq!(counts(true), [100, 0, 100, 50, 25]);
     }
@@ -318,9 +354,22 @@ mod tests {
     #[test]
     fn without_values_the_setting_is_that_of_the_experiments() {
         assert_eq!(record().setting().values, ["4"]);
+        assert_eq!(
+            record().answer(),
+            "The inferred setting reproduces 1 of 1 fitted claims, the paper's words alone 1, draws \
+             of the prior 0.3. Of the 2 claims held back it reproduces 1, the words alone 1, draws \
+             0.5."
+        );
         let mut words = record();
         words.parameter[0].inferred.clear();
         assert!(words.setting().is_as_stated());
+        assert_eq!(words.parameter[0].inferred_text(), "as stated");
+        assert_eq!(
+            words.answer(),
+            "No finalist reproduces more fitted claims than the paper's words alone (1 of 1), which \
+             are therefore the inferred setting; draws of the prior reproduce 0.3. Of the 2 claims \
+             held back the words alone reproduce 1, draws 0.5."
+        );
     }
 
     #[test]

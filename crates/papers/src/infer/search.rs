@@ -2,8 +2,8 @@
 //!
 //! Contract: draws of the prior and proposals are evaluated with one seed; the better third of them
 //! with more seeds, the best of those with still more (successive halving, Jamieson and Talwalkar
-//! 2016). The loss guides the search; of the last, the setting that reproduces most fitted claims is
-//! the inferred one. The paper's words alone are compared in each phase, so no setting that
+//! 2016). The loss guides the search; of the last, the setting that reproduces most fitted claims
+//! is the inferred one. The paper's words alone are compared in each phase, so no setting that
 //! reproduces fewer fitted claims is preferred to them. Held-back claims are measured on the way,
 //! and decide nothing.
 
