@@ -1,5 +1,5 @@
-//! Settings to evaluate: Latin hypercubes of the prior, and proposals of tree-structured Parzen
-//! estimators (Bergstra et al. 2011; crate `tpe`).
+//! Settings to evaluate: Latin hypercubes of the prior, changes of the paper's words alone, and
+//! proposals of tree-structured Parzen estimators (Bergstra et al. 2011; crate `tpe`).
 //!
 //! Contract: a design follows from the seed and from the losses so far, in order, and from nothing
 //! else, so any number of processes finds the same settings.
@@ -42,6 +42,46 @@ pub(super) fn latin_hypercube(
     (0..count)
         .map(|i| Setting::at(open, &columns.iter().map(|column| column[i]).collect::<Vec<_>>()))
         .collect()
+}
+
+/// Most changes of the words alone that are combined.
+pub(super) const COMBINED: usize = 5;
+
+/// The paper's words alone with one parameter changed.
+pub(super) fn single_changes(open: &OpenSettings) -> Vec<Setting> {
+    let mut out = Vec::new();
+    for (i, parameter) in open.parameters.iter().enumerate() {
+        for value in parameter.changes() {
+            let mut values = vec![String::new(); open.parameters.len()];
+            values[i] = value;
+            out.push(Setting { values });
+        }
+    }
+    out
+}
+
+/// The words alone with the best two, three and more single changes of different parameters, of
+/// those with a smaller loss than the words alone.
+pub(super) fn combined_changes(singles: &[(Setting, f64)], words: f64) -> Vec<Setting> {
+    let mut better: Vec<&(Setting, f64)> = singles.iter().filter(|(_, l)| *l < words).collect();
+    better.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let mut out = Vec::new();
+    let mut values: Vec<String> = Vec::new();
+    let mut changes = 0;
+    for (setting, _) in better {
+        values.resize(setting.values.len(), String::new());
+        let change = setting.values.iter().position(|v| !v.is_empty());
+        let Some(i) = change.filter(|i| values[*i].is_empty()) else { continue };
+        values[i].clone_from(&setting.values[i]);
+        changes += 1;
+        if changes > 1 {
+            out.push(Setting { values: values.clone() });
+        }
+        if changes == COMBINED {
+            break;
+        }
+    }
+    out
 }
 
 /// Proposes `count` settings that are not in `known`, by the losses of those; fewer if the space
@@ -130,6 +170,18 @@ mod tests {
         assert_eq!(settings.iter().filter(|s| s.values[1] == "a").count(), 8);
         assert_eq!(settings, latin_hypercube(&open(), 16, &mut rng(1)));
         assert_ne!(settings, latin_hypercube(&open(), 16, &mut rng(2)));
+    }
+
+    #[test]
+    fn changes_of_the_words_are_combined_in_the_order_of_their_losses() {
+        let singles = single_changes(&open());
+        let values =
+            |of: &[Setting]| -> Vec<Vec<String>> { of.iter().map(|s| s.values.clone()).collect() };
+        assert_eq!(values(&singles), [["0.167", ""], ["0.5", ""], ["0.833", ""], ["", "b"]]);
+        let losses = [0.3, 0.2, 0.6, 0.1];
+        let known: Vec<_> = singles.into_iter().zip(losses).collect();
+        assert_eq!(values(&combined_changes(&known, 0.4)), [["0.5", "b"]]);
+        assert_eq!(values(&combined_changes(&known, 0.15)), Vec::<Vec<String>>::new());
     }
 
     #[test]

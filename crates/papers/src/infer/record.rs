@@ -20,7 +20,7 @@ use crate::{Claim, ClaimError, ClaimVerdict, Experiment, ExperimentClaims};
 /// The file.
 pub const INFERENCE_RECORD: &str = "inferred.toml";
 
-/// Value of each parameter if the paper's words alone are the inferred setting.
+/// Value of a parameter that the inferred setting leaves as the experiments have it.
 const AS_STATED: &str = "as stated";
 
 const HEAD: &str = "\
@@ -53,7 +53,8 @@ pub struct InferenceRecord {
 pub struct RecordedParameter {
     /// Its name in `open.toml`.
     pub name: String,
-    /// The value of the inferred setting; empty if the paper's words alone fit best.
+    /// The value of the inferred setting; empty if it leaves the parameter as the experiments
+    /// have it.
     pub inferred: String,
     /// Values of the consistent settings.
     pub consistent: String,
@@ -190,6 +191,19 @@ impl InferenceRecord {
         Ok(())
     }
 
+    /// What the inferred setting changes, if it leaves some parameters as the experiments have
+    /// them.
+    fn changes(&self) -> String {
+        let (changed, kept): (Vec<_>, Vec<_>) =
+            self.parameter.iter().partition(|p| !p.inferred.is_empty());
+        if kept.is_empty() {
+            return String::new();
+        }
+        let list: Vec<String> =
+            changed.iter().map(|p| format!("{} ({})", p.name, p.inferred)).collect();
+        format!(" It changes the words alone only in {}.", list.join(", "))
+    }
+
     /// The inferred setting.
     pub fn setting(&self) -> Setting {
         let values: Vec<String> = self.parameter.iter().map(|p| p.inferred.clone()).collect();
@@ -214,7 +228,7 @@ impl InferenceRecord {
         ]
     }
 
-    /// The answer in two sentences: claims reproduced on both sides.
+    /// The answer: claims reproduced on both sides, and what the inferred setting changes.
     pub fn answer(&self) -> String {
         let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
         let [fitted, fitted_words, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
@@ -231,7 +245,8 @@ impl InferenceRecord {
                 "The inferred setting reproduces {fitted_inferred} of {fitted} fitted claims, the \
                  paper's words alone {fitted_words}, draws of the prior {fitted_draws}. Of the \
                  {held} claims held back it reproduces {held_inferred}, the words alone \
-                 {held_words}, draws {held_draws}."
+                 {held_words}, draws {held_draws}.{}",
+                self.changes()
             )
         }
     }
@@ -268,7 +283,9 @@ pub(crate) fn at_inferred_setting(
     }
     let setting = record.setting();
     let pairs = open.parameters.iter().zip(&setting.values);
-    if let Some((parameter, value)) = pairs.into_iter().find(|(p, v)| p.coordinate(v).is_none()) {
+    if let Some((parameter, value)) =
+        pairs.into_iter().find(|(p, v)| !v.is_empty() && p.coordinate(v).is_none())
+    {
         let name = &parameter.name;
         let message = format!("inferred.toml has `{value}` for `{name}`, which open.toml lacks");
         return Err(refuse(&message).into());
@@ -364,6 +381,12 @@ mod tests {
         words.parameter[0].inferred.clear();
         assert!(words.setting().is_as_stated());
         assert_eq!(words.parameter[0].inferred_text(), "as stated");
+        let mut changed = record();
+        let kept = RecordedParameter { name: "cut".to_owned(), ..words.parameter[0].clone() };
+        changed.parameter.push(kept);
+        assert_eq!(changed.setting().values, ["4", ""]);
+        let answer = changed.answer();
+        assert!(answer.ends_with("It changes the words alone only in gain (4)."), "{answer}");
         assert_eq!(
             words.answer(),
             "No finalist reproduces more fitted claims than the paper's words alone (1 of 1), which \

@@ -93,11 +93,14 @@ pub struct InferredParameter {
     pub is_range: bool,
     /// Reason of the range or the choices.
     pub prior: String,
-    /// The value of the inferred setting; empty if the paper's words alone fit best.
+    /// The value of the inferred setting; empty if it leaves the parameter as the experiments
+    /// have it.
     pub inferred: String,
     /// Values of the consistent settings: least and largest of a range, or choices, each with its
     /// number of settings.
     pub consistent: Vec<(String, usize)>,
+    /// Consistent settings that leave it as the experiments have it.
+    pub as_stated: usize,
     /// Influence on the loss of the fitted claims.
     pub sensitivity: Option<Sensitivity>,
 }
@@ -106,12 +109,15 @@ impl InferredParameter {
     /// Values of the consistent settings as text: `10 kB to 30 kB`, or `split (7), new-echo (2)`.
     pub fn consistent_text(&self) -> String {
         let values = self.consistent.iter();
+        let stated = (self.as_stated > 0).then(|| format!("as stated ({})", self.as_stated));
         // A range has its two ends, choices have their counts.
         if self.is_range {
             let ends: Vec<&str> = values.map(|(value, _)| value.as_str()).collect();
-            return ends.join(" to ");
+            let range = (!ends.is_empty()).then(|| ends.join(" to "));
+            return range.into_iter().chain(stated).collect::<Vec<_>>().join(", ");
         }
-        values.map(|(value, count)| format!("{value} ({count})")).collect::<Vec<_>>().join(", ")
+        let values = values.map(|(value, count)| format!("{value} ({count})"));
+        values.chain(stated).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -356,8 +362,8 @@ fn parameters(
     let one = |(i, parameter): (usize, &OpenParameter)| {
         let value = |s: &EvaluatedSetting| s.setting.values.get(i).cloned().unwrap_or_default();
         let groups: Vec<usize> = draws.iter().map(|s| group(parameter, &value(s))).collect();
-        // The paper's words alone have no values.
-        let with_values = || consistent.iter().copied().filter(|s| !s.setting.is_as_stated());
+        let given: Vec<String> =
+            consistent.iter().map(|s| value(s)).filter(|v| !v.is_empty()).collect();
         InferredParameter {
             name: parameter.name.clone(),
             says: parameter.says.clone(),
@@ -368,7 +374,8 @@ fn parameters(
             is_range: parameter.choices().is_none(),
             prior: parameter.prior.clone(),
             inferred: value(outcome.inferred()),
-            consistent: spread(parameter, with_values().map(value).collect()),
+            as_stated: consistent.len() - given.len(),
+            consistent: spread(parameter, given),
             sensitivity: sensitivity(&groups, &losses),
         }
     };

@@ -1,6 +1,6 @@
 //! The search for settings that are consistent with the fitted claims.
 //!
-//! Contract: draws of the prior and proposals are evaluated with one seed; the better third of them
+//! Contract: draws of the prior, changes of the words alone and proposals have one seed; the better third of them
 //! with more seeds, the best of those with still more (successive halving, Jamieson and Talwalkar
 //! 2016). The loss guides the search; of the last, the setting that reproduces most fitted claims
 //! is the inferred one. The paper's words alone are compared in each phase, so no setting that
@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::design::{latin_hypercube, propose, rng};
+use super::design::{COMBINED, combined_changes, latin_hypercube, propose, rng, single_changes};
 use super::evaluate::{InferenceOptions, SeedValue, evaluate};
 use super::loss::loss;
 use super::setting::Setting;
@@ -52,8 +52,12 @@ impl InferenceSize {
     }
 
     /// Evaluations of all experiments with one seed, at most.
-    pub fn evaluations(self) -> usize {
-        let screened = self.draws + 1 + self.rounds * self.batch();
+    pub fn evaluations(self, subject: &InferenceSubject) -> usize {
+        self.evaluations_with(single_changes(&subject.open).len() + COMBINED - 1)
+    }
+
+    fn evaluations_with(self, changes: usize) -> usize {
+        let screened = self.draws + 1 + changes + self.rounds * self.batch();
         let confirmed = screened.div_ceil(3).max(self.finalists);
         let more = |from: u64, to: u64| (to - from) as usize;
         screened
@@ -92,7 +96,8 @@ impl EvaluatedSetting {
 pub(super) struct SearchOutcome {
     /// The paper's words alone, with the seeds of verdicts.
     pub(super) stated: EvaluatedSetting,
-    /// Draws, the words alone and proposals with one seed, in the order of evaluation.
+    /// Draws, the words alone, changes of them, and proposals with one seed, in the order of
+    /// evaluation.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
     /// The better third of them, with more seeds, the best first.
@@ -124,10 +129,18 @@ pub(super) fn search(
     let mut screened = at(draws, 0..1, "draws of the prior")?;
     let draws = screened.len();
     // The experiments as they are compete with the settings that are tried.
-    screened.extend(at(vec![Setting::as_stated()], 0..1, "the paper's words alone")?);
+    let words = at(vec![Setting::as_stated()], 0..1, "the paper's words alone")?;
+    let loss_of_words = words.first().map_or(f64::INFINITY, |w| w.loss);
+    screened.extend(words);
+    let singles = at(single_changes(&subject.open), 0..1, "changes of the words alone")?;
+    let combined = combined_changes(&with_losses(&singles), loss_of_words);
+    screened.extend(singles);
+    screened.extend(at(combined, 0..1, "combined changes")?);
     for round in 0..size.rounds {
-        let known: Vec<(Setting, f64)> =
-            screened.iter().map(|s| (s.setting.clone(), s.loss)).collect();
+        // A change of the words alone says nothing about its value elsewhere.
+        let complete: Vec<EvaluatedSetting> =
+            screened.iter().filter(|s| s.setting.is_complete()).cloned().collect();
+        let known = with_losses(&complete);
         let proposed = propose(&subject.open, &known, size.batch(), &mut rng);
         let proposed = proposed.map_err(|message| ClaimError {
             file: format!("papers/{}/open.toml", subject.paper),
@@ -151,6 +164,10 @@ pub(super) fn search(
         return Err(ClaimError { file, message }.into());
     };
     Ok(SearchOutcome { stated, screened, draws, confirmed, finalists, sample })
+}
+
+fn with_losses(of: &[EvaluatedSetting]) -> Vec<(Setting, f64)> {
+    of.iter().map(|s| (s.setting.clone(), s.loss)).collect()
 }
 
 /// The distinct settings with the least losses, the best first; of equals the one that was
@@ -277,6 +294,7 @@ mod tests {
     fn the_number_of_evaluations_is_that_of_all_phases() {
         let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
         // Screened, confirmed, the best, and verdicts of these, of draws and of the words alone.
-        assert_eq!(size.evaluations(), (8 + 1 + 2 * 2) + 5 * 2 + 2 * 2 + (2 + 2 + 1) * 5);
+        let expected = (8 + 1 + 5 + 2 * 2) + 6 * 2 + 2 * 2 + (2 + 2 + 1) * 5;
+        assert_eq!(size.evaluations_with(5), expected);
     }
 }

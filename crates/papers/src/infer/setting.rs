@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::open::{OpenParameter, OpenSettings, ParameterDomain};
 
-/// One value for each open parameter, in their order. Without values it is the setting of the
-/// experiments as they are: the paper's words alone.
+/// One value for each open parameter, in their order; an empty one leaves the experiments as they
+/// are. Without values it is the setting of the paper's words alone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Setting {
@@ -25,6 +25,11 @@ impl Setting {
     /// Whether it is the setting of the experiments as they are.
     pub fn is_as_stated(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// Whether each parameter has a value.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.is_as_stated() && self.values.iter().all(|v| !v.is_empty())
     }
 
     /// The setting at coordinates from 0 to 1, one for each parameter.
@@ -48,7 +53,8 @@ impl Setting {
             bundle.is_none_or(|name| bundles.is_some_and(|b| b.get(name).is_some()))
         };
         let pairs = open.parameters.iter().zip(&self.values);
-        let of_row = pairs.filter(|(p, _)| p.applies_to(row)).flat_map(|(p, v)| p.overrides(v));
+        let of_row = pairs.filter(|(p, v)| p.applies_to(row) && !v.is_empty());
+        let of_row = of_row.flat_map(|(p, v)| p.overrides(v));
         of_row.filter(applies).collect()
     }
 }
@@ -98,6 +104,19 @@ impl OpenParameter {
         match &self.domain {
             ParameterDomain::Range { .. } => vec![self.value_at(0.0), self.value_at(1.0)],
             ParameterDomain::Choices(choices) => choices.iter().map(|c| c.name.clone()).collect(),
+        }
+    }
+
+    /// Values that change something: the middles of the thirds of a range, or the choices that set
+    /// a key.
+    pub(super) fn changes(&self) -> Vec<String> {
+        match &self.domain {
+            ParameterDomain::Range { .. } => {
+                [1.0, 3.0, 5.0].map(|sixths| self.value_at(sixths / 6.0)).to_vec()
+            }
+            ParameterDomain::Choices(choices) => {
+                choices.iter().filter(|c| !c.set.is_empty()).map(|c| c.name.clone()).collect()
+            }
         }
     }
 

@@ -244,7 +244,18 @@ impl InferenceSubject {
             }
         }
         let own_form = self.open.forms.get(row.name);
-        let form = own_form.unwrap_or(&expected.quick).apply(whole, swept)?;
+        let form = own_form.unwrap_or(&expected.quick);
+        for parameter in self.open.parameters.iter().filter(|p| p.applies_to(row.name)) {
+            if let Some(key) = parameter.keys().into_iter().find(|key| form.sets(key)) {
+                // The paper's words alone would be another setting than that of the experiment.
+                let name = &parameter.name;
+                let message = format!(
+                    "the reduced form sets `{key}`, as parameter `{name}` of open.toml does"
+                );
+                return Err(refuse(message).into());
+            }
+        }
+        let form = form.apply(whole, swept)?;
         let points = form.expand()?.points;
         let points: Vec<SweepPoint> = points.into_iter().map(SweepPoint).collect();
         let left_out = self.open.leave_out.iter().any(|name| name == row.name);
