@@ -191,8 +191,8 @@ impl InferenceRecord {
         Ok(())
     }
 
-    /// What the inferred setting changes, if it leaves some parameters as the experiments have
-    /// them.
+    /// The parameters that the inferred setting changes, if it leaves others as the experiments
+    /// have them.
     fn changes(&self) -> String {
         let (changed, kept): (Vec<_>, Vec<_>) =
             self.parameter.iter().partition(|p| !p.inferred.is_empty());
@@ -228,7 +228,7 @@ impl InferenceRecord {
         ]
     }
 
-    /// The answer: claims reproduced on both sides, and what the inferred setting changes.
+    /// The answer: claims reproduced on both sides, and the changes of the inferred setting.
     pub fn answer(&self) -> String {
         let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
         let [fitted, fitted_words, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);

@@ -1,11 +1,11 @@
 //! The search for settings that are consistent with the fitted claims.
 //!
-//! Contract: draws of the prior, changes of the words alone and proposals have one seed; the better third of them
-//! with more seeds, the best of those with still more (successive halving, Jamieson and Talwalkar
-//! 2016). The loss guides the search; of the last, the setting that reproduces most fitted claims
-//! is the inferred one. The paper's words alone are compared in each phase, so no setting that
-//! reproduces fewer fitted claims is preferred to them. Held-back claims are measured on the way,
-//! and decide nothing.
+//! Contract: draws of the prior, changes of the paper's words alone, and proposals are evaluated
+//! with one seed; the better third of them with more seeds, the best of those with still more
+//! (successive halving, Jamieson and Talwalkar 2016). The loss guides the search; of the last, the
+//! setting that reproduces most fitted claims is the inferred one. The words alone are compared in
+//! each phase, so no setting that reproduces fewer fitted claims is preferred to them. Held-back
+//! claims are measured on the way, and decide nothing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -185,6 +185,9 @@ fn wrong_files_are_refused_before_anything_runs() {
     let few: String = claims().split("[[claim]]").take(9).collect::<Vec<_>>().join("[[claim]]");
     let says = refused(OPEN, &few);
     assert!(says.contains("2 parameters for 4 fitted claims"), "{says}");
+    let form = "[form.own]\n\"switch.mark.k\" = \"20 pkt\"\n";
+    let says = refused(&format!("{OPEN}{form}"), &claims());
+    assert!(says.contains("the reduced form sets `switch.mark.k`, as parameter `k`"), "{says}");
     let folder = Folder::new(OPEN, &claims());
     std::fs::write(
         folder.0.path().join("own/split.toml"),
