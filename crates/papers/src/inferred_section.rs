@@ -57,7 +57,7 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
         "\n## Inferred settings\n\
          {}\n\n\
          `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
-         of them draws of the prior. Of the better third, {} are consistent with the fitted \
+         of them draws of the prior. Of the better quarter, {} are consistent with the fitted \
          claims: their loss is within one standard error of that of the inferred setting. \
          Influence is the part of the variance of the loss that a parameter explains alone (omega \
          squared among the draws), with its p value.\n\n\

@@ -177,10 +177,10 @@ mod tests {
         let singles = single_changes(&open());
         let values =
             |of: &[Setting]| -> Vec<Vec<String>> { of.iter().map(|s| s.values.clone()).collect() };
-        assert_eq!(values(&singles), [["0.167", ""], ["0.5", ""], ["0.833", ""], ["", "b"]]);
-        let losses = [0.3, 0.2, 0.6, 0.1];
+        assert_eq!(values(&singles), [["0.25", ""], ["0.75", ""], ["", "b"]]);
+        let losses = [0.3, 0.2, 0.1];
         let known: Vec<_> = singles.into_iter().zip(losses).collect();
-        assert_eq!(values(&combined_changes(&known, 0.4)), [["0.5", "b"]]);
+        assert_eq!(values(&combined_changes(&known, 0.4)), [["0.75", "b"]]);
         assert_eq!(values(&combined_changes(&known, 0.15)), Vec::<Vec<String>>::new());
     }
 

@@ -1,7 +1,7 @@
 //! The search for settings that are consistent with the fitted claims.
 //!
 //! Contract: draws of the prior, changes of the paper's words alone, and proposals are evaluated
-//! with one seed; the better third of them with more seeds, the best of those with still more
+//! with one seed; the better quarter of them with more seeds, the best of those with still more
 //! (successive halving, Jamieson and Talwalkar 2016). The loss guides the search; of the last, the
 //! setting that reproduces most fitted claims is the inferred one. The words alone are compared in
 //! each phase, so no setting that reproduces fewer fitted claims is preferred to them. Held-back
@@ -42,7 +42,7 @@ pub struct InferenceSize {
 
 impl Default for InferenceSize {
     fn default() -> Self {
-        Self { draws: 64, rounds: 4, finalists: 8 }
+        Self { draws: 32, rounds: 4, finalists: 8 }
     }
 }
 
@@ -58,7 +58,7 @@ impl InferenceSize {
 
     fn evaluations_with(self, changes: usize) -> usize {
         let screened = self.draws + 1 + changes + self.rounds * self.batch();
-        let confirmed = screened.div_ceil(3).max(self.finalists);
+        let confirmed = screened.div_ceil(4).max(self.finalists);
         let more = |from: u64, to: u64| (to - from) as usize;
         screened
             + confirmed * more(1, CONFIRMED_SEEDS)
@@ -100,7 +100,7 @@ pub(super) struct SearchOutcome {
     /// evaluation.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
-    /// The better third of them, with more seeds, the best first.
+    /// The better quarter of them, with more seeds, the best first.
     pub(super) confirmed: Vec<EvaluatedSetting>,
     /// The best of those, with the seeds of verdicts; the first is the inferred setting.
     pub(super) finalists: Vec<EvaluatedSetting>,
@@ -149,8 +149,8 @@ pub(super) fn search(
         let phase = format!("proposals, round {} of {}", round + 1, size.rounds);
         screened.extend(at(proposed, 0..1, &phase)?);
     }
-    let third = screened.len().div_ceil(3).max(size.finalists);
-    let confirmed = at(best(&screened, third), 0..CONFIRMED_SEEDS, "the better third")?;
+    let quarter = screened.len().div_ceil(4).max(size.finalists);
+    let confirmed = at(best(&screened, quarter), 0..CONFIRMED_SEEDS, "the better quarter")?;
     let compared = at(best(&confirmed, size.finalists), 0..FINALIST_SEEDS, "the best")?;
     let finalists = by_verdicts(subject, &compared);
     let finalists = at(finalists, VERDICT_SEEDS, "verdicts of the best")?;
@@ -294,7 +294,7 @@ mod tests {
     fn the_number_of_evaluations_is_that_of_all_phases() {
         let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
         // Screened, confirmed, the best, and verdicts of these, of draws and of the words alone.
-        let expected = (8 + 1 + 5 + 2 * 2) + 6 * 2 + 2 * 2 + (2 + 2 + 1) * 5;
+        let expected = (8 + 1 + 5 + 2 * 2) + 5 * 2 + 2 * 2 + (2 + 2 + 1) * 5;
         assert_eq!(size.evaluations_with(5), expected);
     }
 }

@@ -107,13 +107,10 @@ impl OpenParameter {
         }
     }
 
-    /// Values that change something: the middles of the thirds of a range, or the choices that set
-    /// a key.
+    /// Values that change something: the quartiles of a range, or the choices that set a key.
     pub(super) fn changes(&self) -> Vec<String> {
         match &self.domain {
-            ParameterDomain::Range { .. } => {
-                [1.0, 3.0, 5.0].map(|sixths| self.value_at(sixths / 6.0)).to_vec()
-            }
+            ParameterDomain::Range { .. } => [0.25, 0.75].map(|unit| self.value_at(unit)).to_vec(),
             ParameterDomain::Choices(choices) => {
                 choices.iter().filter(|c| !c.set.is_empty()).map(|c| c.name.clone()).collect()
             }
