@@ -78,7 +78,7 @@ fn one(
         subject.paper,
         subject.open.parameters.len(),
         subject.unmeasured.len(),
-        size.evaluations(&subject),
+        size.evaluations(subject),
         subject.hops().map_err(CommandError::from)? / 1_000_000,
     ));
     #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
