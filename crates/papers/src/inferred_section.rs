@@ -56,20 +56,22 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
     let mut out = format!(
         "\n## Inferred settings\n\
          {}\n\n\
-         `lowtide papers reproduce {paper} --infer` evaluated {} settings in the reduced form, {} \
-         of them draws of the prior. Of the better quarter, {} are consistent with the fitted \
-         claims: their loss is within one standard error of that of the inferred setting. \
-         Influence is the part of the variance of the loss that a parameter explains alone (omega \
+         `lowtide papers reproduce {paper} --infer --draws {}` evaluated {} settings in the reduced \
+         form. Of the better quarter, {} are consistent with the fitted claims: their loss is \
+         within one standard error of the least. They are settings that were tried, so a narrow \
+         range is no confidence interval. Influence is the part of the variance of the loss that a parameter explains alone (omega \
          squared among the draws), with its p value.\n\n\
          | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
         record.answer(),
-        s.screened,
         s.draws,
+        s.screened,
         s.consistent
     );
     for p in &record.parameter {
-        let influence =
-            p.influence.map_or_else(String::new, |[index, p]| format!("{index:.2} (p = {p:.3})"));
+        let influence = p.influence.map_or_else(String::new, |[index, p]| {
+            let p = if p < 0.0005 { "< 0.001".to_owned() } else { format!("= {p:.3}") };
+            format!("{index:.2} (p {p})")
+        });
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {influence} |",
@@ -94,12 +96,17 @@ fn held_back(record: &InferenceRecord) -> String {
     let seen = of(ClaimSide::HeldBack).filter(|c| c.varied).count();
     let mut out = format!(
         "\n## Claims held back\n\
-         {fitted} claims were fitted, {held} held back. {seen} of those held back have a variation \
-         on record, whose result was seen before.\n\n\
+         {fitted} claims were used for fitting, {held} held back. {seen} of those held back have a \
+         variation on record, whose result was seen before the split; the verdicts with the words \
+         alone were known for all. Claims of both sides can use the same runs, which favours the \
+         inference.{}\n\n\
          | held back | claims | words alone | inferred | finalists | draws |\n\
          |---|---|---|---|---|---|\n{}\n{}\n",
+        record.correlation.map_or_else(String::new, |r| format!(
+            " Among the draws, the losses of both sides have the rank correlation {r:.2}."
+        )),
         score_line("all", record, false),
-        score_line("not seen before", record, true)
+        score_line("without a variation", record, true)
     );
     for (title, was, is) in [
         ("Reproduced only with the inferred setting", false, true),
@@ -136,7 +143,7 @@ fn cannot_hold(record: &InferenceRecord) -> String {
         let more = if more > 0 { format!("; and {more} more pairs") } else { String::new() };
         let _ = write!(
             out,
-            " Pairs that hold under many settings each and under none together: {}{more}.",
+            " Pairs that hold under many draws each and in no evaluation together: {}{more}.",
             pairs.join("; ")
         );
     }
@@ -191,6 +198,7 @@ mod tests {
 
     const RECORD: &str = r#"
         program = "0123"
+        correlation = 0.5
         never = ["td-fig7/c"]
         contradictions = [["td-fig7/a", "td-fig7/b"]]
         [settings]
@@ -232,15 +240,16 @@ mod tests {
     fn a_record_becomes_a_section() {
         let text = found("td", &toml::from_str(RECORD).unwrap());
         for part in [
-            "evaluated 13 settings in the reduced form, 8 of them draws",
+            "--draws 8` evaluated 13 settings in the reduced",
             "| `gain` | 4 | 2 to 5 | 0.50 (p = 0.010) |",
-            "1 claims were fitted, 2 held back. 1 of those held back have a variation",
+            "1 claims were used for fitting, 2 held back. 1 of those held back have a",
+            "the rank correlation 0.50.",
             "| all | 2 | 1.0 (50 %) | 1.0 (50 %) | 1.0 (50 %) | 0.5 (25 %) |",
-            "| not seen before | 1 | 0.0 (0 %) | 1.0 (100 %) | 0.5 (50 %) | 0.2 (25 %) |",
+            "| without a variation | 1 | 0.0 (0 %) | 1.0 (100 %) | 0.5 (50 %) | 0.2 (25 %) |",
             "Reproduced only with the inferred setting: `td-fig7/a`.",
             "Reproduced only with the words alone: `td-fig7/b`.",
             "Outside their bands under all settings: `td-fig7/c`.",
-            "under none together: `td-fig7/a` and `td-fig7/b`.",
+            "in no evaluation together: `td-fig7/a` and `td-fig7/b`.",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -129,9 +129,14 @@ pub(super) fn propose(
 
 fn estimator(parameter: &OpenParameter) -> Result<TpeOptimizer, String> {
     let mut builder = TpeOptimizerBuilder::new();
-    let builder = builder.gamma(GOOD);
+    builder.gamma(GOOD);
     let (estimator, range) = match parameter.choices() {
-        Some(choices) => (tpe::histogram_estimator(), tpe::categorical_range(choices)),
+        Some(choices) => {
+            // The best of many candidates would always be the same choice, with or without effect:
+            // one candidate is a sample of the good settings.
+            builder.candidates(1);
+            (tpe::histogram_estimator(), tpe::categorical_range(choices))
+        }
         None => (tpe::parzen_estimator(), tpe::range(0.0, 1.0)),
     };
     let range = range.map_err(|e| e.to_string())?;
@@ -196,6 +201,13 @@ mod tests {
         let before = mean(known.iter().map(|(_, loss)| *loss).collect());
         let after = mean(proposed.iter().map(loss).collect());
         assert!(after < before / 2.0, "{after} against {before}");
+        // A choice without an effect keeps all its values.
+        let loss = |s: &Setting| (x(s) - 0.8).abs();
+        let draws = latin_hypercube(&open, 40, &mut rng);
+        let without: Vec<_> = draws.into_iter().map(|s| (s.clone(), loss(&s))).collect();
+        let free = propose(&open, &without, 20, &mut rng).unwrap();
+        let choices: BTreeSet<&str> = free.iter().map(|s| s.values[1].as_str()).collect();
+        assert_eq!(choices.len(), 2);
         assert!(proposed.iter().all(|p| known.iter().all(|(k, _)| k != p)));
     }
 }

@@ -18,9 +18,10 @@ pub(super) fn mean(claim: &Claim, values: &[SeedValue]) -> Option<f64> {
 }
 
 /// From 0, in the band of the claim, to 1, far from it: d / (1 + d), where d is the distance from
-/// the band in halves of its width. A claim without a value has 1.
+/// the band in halves of its width; of a band that is open at one side, in quarters of its bound. A
+/// claim without a value has 1.
 pub(super) fn loss(claim: &Claim, values: &[SeedValue]) -> f64 {
-    let Some(mean) = mean(claim, values) else { return 1.0 };
+    let Some(mean) = mean(claim, values).filter(|m| m.is_finite()) else { return 1.0 };
     let [low, high] = claim.band();
     let outside = (low - mean).max(mean - high).max(0.0);
     if outside <= 0.0 {

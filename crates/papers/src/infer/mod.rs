@@ -10,6 +10,7 @@ mod evaluate;
 mod loss;
 mod open;
 mod page;
+mod prediction;
 mod record;
 mod result;
 mod search;

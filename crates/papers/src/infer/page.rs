@@ -75,6 +75,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         title => title.unwrap_or_default(),
         settings => Serde(result.settings),
         answer => record.answer(),
+        correlation => record.correlation.map(|r| format!("{r:.2}")),
         parameters => Serde(parameters),
         not_inferable => Serde(&result.not_inferable),
         figure => figure(&drawn, None),
@@ -97,9 +98,14 @@ fn parameter_row<'a>(
     (of, recorded): (&'a InferredParameter, &'a RecordedParameter),
 ) -> ParameterRow<'a> {
     let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
-        (format!("{:.2}", s.index.max(0.0)), format!("{:.3}", s.p))
+        (format!("{:.2}", s.index.max(0.0)), p_text(s.p))
     });
     ParameterRow { of, recorded: recorded.inferred_text(), spread: &recorded.consistent, index, p }
+}
+
+/// A probability with three decimals.
+fn p_text(p: f64) -> String {
+    if p < 0.0005 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
@@ -134,13 +140,15 @@ pub fn score_text(score: &InferenceScore) -> String {
         n if n > 0.0 => format!("; {} undecided", number((n * 10.0).round() / 10.0)),
         _ => String::new(),
     };
-    format!("{} ({percent:.0} %{range}{undecided})", number((mean * 10.0).round() / 10.0))
+    let loss = format!("; loss {:.2}", score.loss);
+    format!("{} ({percent:.0} %{range}{undecided}{loss})", number((mean * 10.0).round() / 10.0))
 }
 
 impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
-        self.kind.map_or(if self.unseen { "all, not seen before" } else { "all" }, ClaimKind::name)
+        self.kind
+            .map_or(if self.unseen { "all without a variation" } else { "all" }, ClaimKind::name)
     }
 
     /// Whether it is a score on the same claims.

@@ -4,6 +4,8 @@
 //! verdicts of claims and no scores: those are counted from the claims. A claim on another side
 //! than in `split.toml` is refused, so a fitted claim is never counted.
 
+use std::collections::BTreeSet;
+
 use lowtide_charts::number;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,9 @@ pub struct InferenceRecord {
     pub program: String,
     /// Numbers of settings by phase.
     pub settings: SettingCounts,
+    /// Rank correlation between the losses of the fitted claims and of those held back, among the
+    /// draws.
+    pub correlation: Option<f64>,
     /// Claims that hold under no setting.
     pub never: Vec<String>,
     /// Pairs of claims that hold under no setting together.
@@ -97,6 +102,7 @@ impl From<&InferenceResult> for InferenceRecord {
         Self {
             program: result.program.clone(),
             settings: result.settings,
+            correlation: result.correlation.map(rounded),
             never: result.never.clone(),
             contradictions: result.contradictions.iter().map(|c| c.claims.clone()).collect(),
             parameter: result.parameters.iter().map(RecordedParameter::from).collect(),
@@ -172,10 +178,15 @@ impl InferenceRecord {
             file: format!("papers/{paper}/{INFERENCE_RECORD}"),
             message,
         };
+        let mut unknown: BTreeSet<&str> = self.claim.iter().map(|c| c.id.as_str()).collect();
+        if unknown.len() < self.claim.len() {
+            return Err(refuse("it has a claim twice".to_owned()));
+        }
         for row in crate::experiments().into_iter().filter(|row| row.paper == paper) {
             let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
             for claim in &expected.claims {
                 let id = format!("{}/{}", row.id(), claim.id);
+                unknown.remove(id.as_str());
                 let Some(recorded) = self.claim.iter().find(|c| c.id == id) else { continue };
                 let side = split.side(claim).map_err(refuse)?;
                 if recorded.side != side {
@@ -188,7 +199,10 @@ impl InferenceRecord {
                 }
             }
         }
-        Ok(())
+        match unknown.first() {
+            Some(id) => Err(refuse(format!("the paper has no claim `{id}`; infer again"))),
+            None => Ok(()),
+        }
     }
 
     /// The parameters that the inferred setting changes, if it leaves others as the experiments
@@ -233,19 +247,23 @@ impl InferenceRecord {
         let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
         let [fitted, fitted_words, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
         let [held, held_words, held_inferred, _, held_draws] = counts(ClaimSide::HeldBack);
+        let [_, words, inferred, _, draws] = self.reproduced(ClaimSide::HeldBack, false);
+        let gain =
+            if inferred <= words.max(draws) { " The inference gains nothing on them." } else { "" };
         if self.setting().is_as_stated() {
             format!(
-                "No finalist reproduces more fitted claims than the paper's words alone \
-                 ({fitted_words} of {fitted}), which are therefore the inferred setting; draws of \
-                 the prior reproduce {fitted_draws}. Of the {held} claims held back the words \
-                 alone reproduce {held_words}, draws {held_draws}."
+                "With the seeds that chose, no finalist reproduces more fitted claims than the \
+                 paper's words alone, which are therefore the inferred setting. With other seeds \
+                 they reproduce {fitted_words} of {fitted} fitted claims, draws of the prior \
+                 {fitted_draws}; and of the {held} claims held back {held_words}, draws \
+                 {held_draws}.{gain}"
             )
         } else {
             format!(
-                "The inferred setting reproduces {fitted_inferred} of {fitted} fitted claims, the \
-                 paper's words alone {fitted_words}, draws of the prior {fitted_draws}. Of the \
-                 {held} claims held back it reproduces {held_inferred}, the words alone \
-                 {held_words}, draws {held_draws}.{}",
+                "With other seeds than those that chose, the inferred setting reproduces \
+                 {fitted_inferred} of {fitted} fitted claims, the paper's words alone \
+                 {fitted_words}, draws of the prior {fitted_draws}; and of the {held} claims held \
+                 back {held_inferred}, the words alone {held_words}, draws {held_draws}.{gain}{}",
                 self.changes()
             )
         }
@@ -284,7 +302,7 @@ pub(crate) fn at_inferred_setting(
     let setting = record.setting();
     let pairs = open.parameters.iter().zip(&setting.values);
     if let Some((parameter, value)) =
-        pairs.into_iter().find(|(p, v)| !v.is_empty() && p.coordinate(v).is_none())
+        pairs.into_iter().find(|(p, v)| !v.is_empty() && !p.contains(v))
     {
         let name = &parameter.name;
         let message = format!("inferred.toml has `{value}` for `{name}`, which open.toml lacks");
@@ -335,6 +353,7 @@ mod tests {
                 consistent: 2,
                 finalists: 2,
             },
+            correlation: Some(0.5),
             never: vec!["td-fig7/a".to_owned()],
             contradictions: vec![["td-fig7/a".to_owned(), "td-fig7/b".to_owned()]],
             parameter: vec![RecordedParameter {
@@ -373,10 +392,13 @@ mod tests {
         assert_eq!(record().setting().values, ["4"]);
         assert_eq!(
             record().answer(),
-            "The inferred setting reproduces 1 of 1 fitted claims, the paper's words alone 1, draws \
-             of the prior 0.3. Of the 2 claims held back it reproduces 1, the words alone 1, draws \
-             0.5."
+            "With other seeds than those that chose, the inferred setting reproduces 1 of 1 fitted \
+             claims, the paper's words alone 1, draws of the prior 0.3; and of the 2 claims held \
+             back 1, the words alone 1, draws 0.5. The inference gains nothing on them."
         );
+        let mut better = record();
+        better.claim[1].inferred = ClaimVerdict::Reproduced;
+        assert!(better.answer().ends_with("back 2, the words alone 1, draws 0.5."));
         let mut words = record();
         words.parameter[0].inferred.clear();
         assert!(words.setting().is_as_stated());
@@ -389,9 +411,10 @@ mod tests {
         assert!(answer.ends_with("It changes the words alone only in gain (4)."), "{answer}");
         assert_eq!(
             words.answer(),
-            "No finalist reproduces more fitted claims than the paper's words alone (1 of 1), which \
-             are therefore the inferred setting; draws of the prior reproduce 0.3. Of the 2 claims \
-             held back the words alone reproduce 1, draws 0.5."
+            "With the seeds that chose, no finalist reproduces more fitted claims than the paper's \
+             words alone, which are therefore the inferred setting. With other seeds they reproduce \
+             1 of 1 fitted claims, draws of the prior 0.3; and of the 2 claims held back 1, draws \
+             0.5. The inference gains nothing on them."
         );
     }
 
@@ -407,5 +430,10 @@ mod tests {
             says.contains("is counted as held back, and `split.toml` has it as fitted"),
             "{says}"
         );
+        let says = record().check("td").unwrap_err().message;
+        assert!(says.contains("the paper has no claim `td-fig7/a`"), "{says}");
+        wrong.claim.push(wrong.claim[0].clone());
+        let says = wrong.check("td").unwrap_err().message;
+        assert!(says.contains("it has a claim twice"), "{says}");
     }
 }

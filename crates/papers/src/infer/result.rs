@@ -5,9 +5,11 @@ use lowtide_lab::program_digest;
 use serde::{Deserialize, Serialize};
 
 use super::contradictions::{Contradiction, contradictions};
+use super::evaluate::SeedValue;
 use super::loss::loss;
 use super::open::OpenParameter;
-use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent};
+use super::prediction::rank_correlation;
+use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent, side_loss};
 use super::sensitivity::{RANGE_GROUPS, Sensitivity, sensitivity};
 use super::setting::Setting;
 use super::split::ClaimSide;
@@ -35,6 +37,9 @@ pub struct InferenceResult {
     pub not_inferable: Vec<String>,
     /// Scores by side, kind and group of settings.
     pub scores: Vec<InferenceScore>,
+    /// Rank correlation between the losses of the fitted claims and of those held back, among the
+    /// draws: whether the first predict the second.
+    pub correlation: Option<f64>,
     /// The claims.
     pub claims: Vec<ClaimOutcome>,
     /// Claims that hold under no setting.
@@ -145,7 +150,7 @@ pub struct InferenceScore {
     pub side: ClaimSide,
     /// Their kind; `None` for all.
     pub kind: Option<ClaimKind>,
-    /// Only claims without a variation on record, whose results were not seen before.
+    /// Only claims without a variation on record.
     pub unseen: bool,
     /// Number of claims.
     pub claims: usize,
@@ -153,6 +158,8 @@ pub struct InferenceScore {
     pub reproduced: [f64; 3],
     /// Undecided ones: mean.
     pub undecided: f64,
+    /// Loss of the claims: mean.
+    pub loss: f64,
 }
 
 /// A claim at one setting.
@@ -221,10 +228,10 @@ pub(super) fn result(
     outcome: &SearchOutcome,
 ) -> InferenceResult {
     let claims: Vec<&InferredClaim> = subject.claims().collect();
-    let consistent = consistent(subject, &outcome.confirmed, &outcome.inferred().setting);
+    let consistent = consistent(subject, &outcome.confirmed);
     let draws = &outcome.screened[..outcome.draws];
     let never = never(&claims, outcome);
-    let pairs = exclusive(&claims, draws);
+    let pairs = exclusive(&claims, draws, outcome);
     InferenceResult {
         schema: "lowtide.inference/1".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -241,6 +248,7 @@ pub(super) fn result(
         parameters: parameters(subject, outcome, &consistent),
         not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
+        correlation: correlation(subject, draws),
         claims: claims
             .iter()
             .map(|claim| ClaimOutcome {
@@ -328,6 +336,12 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
     out
 }
 
+fn correlation(subject: &InferenceSubject, draws: &[EvaluatedSetting]) -> Option<f64> {
+    let held_back = |s: &EvaluatedSetting| side_loss(subject, &s.values, ClaimSide::HeldBack);
+    let fitted: Vec<f64> = draws.iter().map(|s| s.loss).collect();
+    rank_correlation(&fitted, &draws.iter().map(held_back).collect::<Vec<_>>())
+}
+
 fn score(
     (of, side, kind, unseen): (ScoredSettings, ClaimSide, Option<ClaimKind>, bool),
     claims: &[&InferredClaim],
@@ -338,6 +352,9 @@ fn score(
         settings.iter().map(at).collect()
     };
     let mean = |counts: &[f64]| counts.iter().sum::<f64>() / counts.len().max(1) as f64;
+    let losses = |s: &EvaluatedSetting| {
+        mean(&claims.iter().map(|c| loss(&c.claim, s.values(c))).collect::<Vec<_>>())
+    };
     let reproduced = count(ClaimVerdict::Reproduced);
     let least = reproduced.iter().copied().fold(f64::INFINITY, f64::min);
     let most = reproduced.iter().copied().fold(0.0, f64::max);
@@ -349,6 +366,7 @@ fn score(
         claims: claims.len(),
         reproduced: [mean(&reproduced), least, most],
         undecided: mean(&count(ClaimVerdict::Undecided)),
+        loss: mean(&settings.iter().map(losses).collect::<Vec<_>>()),
     }
 }
 
@@ -409,22 +427,40 @@ fn spread(parameter: &OpenParameter, mut values: Vec<String>) -> Vec<(String, us
     counts
 }
 
-/// Claims that are in their bands under no setting that was evaluated, with any seeds.
+/// All evaluated settings, once with each group of seeds.
+fn all(outcome: &SearchOutcome) -> impl Iterator<Item = &EvaluatedSetting> {
+    let groups = [&outcome.screened, &outcome.confirmed, &outcome.finalists, &outcome.sample];
+    groups.into_iter().flatten().chain([&outcome.stated])
+}
+
+/// Claims whose mean over seeds is in their bands under no setting that was evaluated.
 fn never(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<String> {
-    let all = || {
-        let groups = [&outcome.screened, &outcome.confirmed, &outcome.finalists, &outcome.sample];
-        groups.into_iter().flatten().chain([&outcome.stated])
-    };
-    let none = |claim: &&&InferredClaim| !all().any(|s| in_band(claim, s));
+    let none = |claim: &&&InferredClaim| !all(outcome).any(|s| in_band(claim, s));
     claims.iter().filter(none).map(|claim| claim.id.clone()).collect()
 }
 
-/// Pairs that exclude each other among the draws of the prior: proposals are not independent.
-fn exclusive(claims: &[&InferredClaim], draws: &[EvaluatedSetting]) -> Vec<Contradiction> {
+/// Pairs that exclude each other: among the draws of the prior, as proposals are not independent,
+/// and in no other evaluation, of one seed or of several.
+fn exclusive(
+    claims: &[&InferredClaim],
+    draws: &[EvaluatedSetting],
+    outcome: &SearchOutcome,
+) -> Vec<Contradiction> {
     let holds: Vec<Vec<bool>> =
         claims.iter().map(|c| draws.iter().map(|s| in_band(c, s)).collect()).collect();
     let ids: Vec<&str> = claims.iter().map(|c| c.id.as_str()).collect();
-    contradictions(&ids, &holds)
+    let with_one_seed = |claim: &InferredClaim, value: &SeedValue| {
+        loss(&claim.claim, std::slice::from_ref(value)) <= 0.0
+    };
+    let both = |a: usize, b: usize| {
+        let (a, b) = (claims[a], claims[b]);
+        all(outcome).any(|s| {
+            let mut seeds = s.values(a).iter().zip(s.values(b));
+            in_band(a, s) && in_band(b, s)
+                || seeds.any(|(x, y)| with_one_seed(a, x) && with_one_seed(b, y))
+        })
+    };
+    contradictions(&ids, &holds, both)
 }
 
 fn screened(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<ScreenedSetting> {

@@ -218,17 +218,27 @@ fn evaluated(
 
 /// Mean loss of the figures with fitted claims.
 fn fitted_loss(subject: &InferenceSubject, values: &BTreeMap<String, Vec<SeedValue>>) -> f64 {
-    mean(&figure_losses(subject, values))
+    side_loss(subject, values, ClaimSide::Fitted)
 }
 
-/// Loss of each figure with fitted claims: the mean of its claims. Many claims of a figure have one
-/// measure or one run in common, so the figures and not the claims are the sample.
+/// Mean loss of the figures with claims of this side.
+pub(super) fn side_loss(
+    subject: &InferenceSubject,
+    values: &BTreeMap<String, Vec<SeedValue>>,
+    side: ClaimSide,
+) -> f64 {
+    mean(&figure_losses(subject, values, side))
+}
+
+/// Loss of each figure with claims of this side: the mean of its claims. Many claims of a figure
+/// have one measure or one run in common, so the figures and not the claims are the sample.
 fn figure_losses(
     subject: &InferenceSubject,
     values: &BTreeMap<String, Vec<SeedValue>>,
+    side: ClaimSide,
 ) -> Vec<f64> {
     let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for claim in subject.claims().filter(|c| c.side == ClaimSide::Fitted) {
+    for claim in subject.claims().filter(|c| c.side == side) {
         let of = values.get(&claim.id).map_or(&[][..], Vec::as_slice);
         figures.entry(claim.figure()).or_default().push(loss(&claim.claim, of));
     }
@@ -239,26 +249,34 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The settings of `of` whose losses are within one standard error of those of the inferred
-/// setting, in pairs by fitted figure (the one-standard-error rule of Breiman et al. 1984).
+/// The settings of `of` whose losses are within one standard error of the least, in pairs by fitted
+/// figure (after the one-standard-error rule of Breiman et al. 1984). Figures whose loss no setting
+/// changes tell nothing, and are left out.
 pub(super) fn consistent<'s>(
     subject: &InferenceSubject,
     of: &'s [EvaluatedSetting],
-    inferred: &Setting,
 ) -> Vec<&'s EvaluatedSetting> {
-    let Some(best) = of.iter().find(|one| one.setting == *inferred) else { return Vec::new() };
-    let least = figure_losses(subject, &best.values);
-    let near =
-        |one: &&EvaluatedSetting| within_one_error(&least, &figure_losses(subject, &one.values));
-    of.iter().filter(near).collect()
+    let losses: Vec<Vec<f64>> =
+        of.iter().map(|s| figure_losses(subject, &s.values, ClaimSide::Fitted)).collect();
+    let near = within_one_error(&losses);
+    of.iter().zip(near).filter(|(_, near)| *near).map(|(one, _)| one).collect()
 }
 
-fn within_one_error(best: &[f64], losses: &[f64]) -> bool {
-    let n = losses.len() as f64;
-    let more: Vec<f64> = losses.iter().zip(best).map(|(a, b)| a - b).collect();
-    let middle = mean(&more);
-    let squares: f64 = more.iter().map(|d| (d - middle) * (d - middle)).sum();
-    middle <= (squares / (n - 1.0).max(1.0) / n).sqrt()
+/// Which rows of losses are within one standard error of the row with the least mean.
+fn within_one_error(rows: &[Vec<f64>]) -> Vec<bool> {
+    let Some(best) = rows.iter().min_by(|a, b| mean(a).total_cmp(&mean(b))) else {
+        return Vec::new();
+    };
+    let differs = |i: &usize| rows.iter().any(|row| (row[*i] - best[*i]).abs() > 0.0);
+    let figures: Vec<usize> = (0..best.len()).filter(differs).collect();
+    let near = |row: &Vec<f64>| {
+        let more: Vec<f64> = figures.iter().map(|i| row[*i] - best[*i]).collect();
+        let (n, middle) = (more.len() as f64, mean(&more));
+        let squares: f64 = more.iter().map(|d| (d - middle) * (d - middle)).sum();
+        // One figure has no standard error.
+        middle <= if n > 1.0 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 }
+    };
+    rows.iter().map(near).collect()
 }
 
 #[cfg(test)]
@@ -284,10 +302,13 @@ mod tests {
 
     #[test]
     fn a_setting_that_is_worse_for_most_figures_is_not_consistent() {
-        let best = [0.1, 0.2, 0.0, 0.3];
-        assert!(within_one_error(&best, &best));
-        assert!(within_one_error(&best, &[0.2, 0.1, 0.1, 0.2]));
-        assert!(!within_one_error(&best, &[0.3, 0.4, 0.2, 0.6]));
+        let best = vec![0.1, 0.2, 0.0, 0.3, 0.5];
+        let near = vec![0.2, 0.1, 0.1, 0.3, 0.5];
+        let far = vec![0.3, 0.4, 0.2, 0.6, 0.5];
+        assert_eq!(within_one_error(&[far, near, best]), [false, true, true]);
+        assert_eq!(within_one_error(&[vec![0.1], vec![0.2]]), [true, false]);
+        assert_eq!(within_one_error(&[vec![0.1, 0.3], vec![0.2, 0.3]]), [true, false]);
+        assert!(within_one_error(&[]).is_empty());
     }
 
     #[test]

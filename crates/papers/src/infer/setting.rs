@@ -81,6 +81,18 @@ impl OpenParameter {
         }
     }
 
+    /// Whether it is a value of the range, in its unit, or a choice.
+    pub(super) fn contains(&self, value: &str) -> bool {
+        match &self.domain {
+            ParameterDomain::Range { low, high, unit, .. } => {
+                let (number, name) = value.split_once(' ').unwrap_or((value, ""));
+                let number: Option<f64> = number.parse().ok();
+                name == unit && number.is_some_and(|n| (*low..=*high).contains(&n))
+            }
+            ParameterDomain::Choices(choices) => choices.iter().any(|c| c.name == value),
+        }
+    }
+
     /// The coordinate of a value: from 0 to 1 for a range, the index of a choice.
     pub(super) fn coordinate(&self, value: &str) -> Option<f64> {
         match &self.domain {

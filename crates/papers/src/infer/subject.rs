@@ -159,6 +159,9 @@ impl InferenceSubject {
         subject.keep_inferable();
         let (fitted, _) = subject.claim_counts();
         let parameters = subject.open.parameters.len();
+        if parameters == 0 {
+            return Err(refuse("no parameter changes a fitted claim".to_owned()).into());
+        }
         if parameters * CLAIMS_PER_PARAMETER >= fitted {
             let message = format!(
                 "{parameters} parameters for {fitted} fitted claims; a parameter needs more than \
@@ -215,7 +218,14 @@ impl InferenceSubject {
     /// any value would be as good, and would only blur the claims held back.
     fn keep_inferable(&mut self) {
         let has_fitted = |p: &OpenParameter| {
-            let of = self.experiments.iter().filter(|e| p.applies_to(e.experiment.name));
+            let alone = OpenSettings::of_parameter(p);
+            // A key of a bundle changes nothing in an experiment without the bundle.
+            let changes = |e: &&InferredExperiment| {
+                let (row, at) = (&e.experiment, |value| Setting { values: vec![value] });
+                let mut settings = p.extremes().into_iter().map(at);
+                settings.any(|s| !s.overrides(&alone, row.name, row.scenario).is_empty())
+            };
+            let of = self.experiments.iter().filter(changes);
             of.flat_map(|e| &e.claims).any(|c| c.side == ClaimSide::Fitted)
         };
         let all = self.open.parameters.clone();

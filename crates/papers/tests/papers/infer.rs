@@ -149,7 +149,7 @@ fn an_inference_finds_the_setting_and_is_the_same_in_parts_and_after_a_stop() {
     assert!(stopped.contains("continues"), "{stopped}");
     let result = run(&subject, &folder.out(), (0, 1), usize::MAX).expect("it continues");
     let page = std::fs::read_to_string(folder.out().join(INFERENCE_PAGE)).expect("a page");
-    assert!(page.contains("What must have been true"));
+    assert!(page.contains("Inferred settings"));
 
     let k: f64 = result.parameters[0].inferred.split(' ').next().unwrap().parse().unwrap();
     assert!((8.0..=25.0).contains(&k), "{k}");
