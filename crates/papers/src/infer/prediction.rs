@@ -6,7 +6,7 @@ pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
         return None;
     }
     let (a, b) = (ranks(a), ranks(b));
-    let mean = (a.len() as f64 + 1.0) / 2.0;
+    let mean = f64::midpoint(a.len() as f64, 1.0);
     let sum = |x: &[f64], y: &[f64]| -> f64 {
         x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum()
     };
@@ -19,7 +19,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |v: &f64| {
         let below = values.iter().filter(|w| w.total_cmp(v).is_lt()).count();
         let equal = values.iter().filter(|w| w.total_cmp(v).is_eq()).count();
-        below as f64 + (equal as f64 + 1.0) / 2.0
+        below as f64 + f64::midpoint(equal as f64, 1.0)
     };
     values.iter().map(rank).collect()
 }
