@@ -118,6 +118,8 @@ impl Host {
         match self.socket.recv(&mut datagram) {
             Ok(len) => self.packet_arrives(&datagram[..len]),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            // The other side has ended and closed its socket: the packet before is lost.
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(e) => return Err(e.into()),
         }
         let now = self.now();
