@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::infer::{ClaimSide, InferenceRecord, OpenSettings, RecordedOutcome};
+use super::infer::{ClaimSide, InferenceRecord, OpenSettings, RecordedOutcome, probability};
 use super::paper_page::PAGES;
 use super::{ClaimError, ClaimVerdict};
 use crate::catalogue::paper_file;
@@ -59,8 +59,8 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
          `lowtide papers reproduce {paper} --infer --draws {}` evaluated {} settings in the reduced \
          form. Of the better quarter, {} are consistent with the fitted claims: their loss is \
          within one standard error of the least. They are settings that were tried, so a narrow \
-         range is no confidence interval. Influence is the part of the variance of the loss that a parameter explains alone (omega \
-         squared among the draws), with its p value.\n\n\
+         range is no confidence interval. Influence is the part of the variance of the loss that \
+         a parameter explains alone (omega squared among the draws), with its p value.\n\n\
          | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
         record.answer(),
         s.draws,
@@ -68,10 +68,9 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
         s.consistent
     );
     for p in &record.parameter {
-        let influence = p.influence.map_or_else(String::new, |[index, p]| {
-            let p = if p < 0.0005 { "< 0.001".to_owned() } else { format!("= {p:.3}") };
-            format!("{index:.2} (p {p})")
-        });
+        let influence = p
+            .influence
+            .map_or_else(String::new, |[index, p]| format!("{index:.2} (p: {})", probability(p)));
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {influence} |",
@@ -241,7 +240,7 @@ mod tests {
         let text = found("td", &toml::from_str(RECORD).unwrap());
         for part in [
             "--draws 8` evaluated 13 settings in the reduced",
-            "| `gain` | 4 | 2 to 5 | 0.50 (p = 0.010) |",
+            "| `gain` | 4 | 2 to 5 | 0.50 (p: 0.010) |",
             "1 claims were used for fitting, 2 held back. 1 of those held back have a",
             "the rank correlation 0.50.",
             "| all | 2 | 1.0 (50 %) | 1.0 (50 %) | 1.0 (50 %) | 0.5 (25 %) |",

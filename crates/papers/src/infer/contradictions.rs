@@ -31,9 +31,8 @@ pub(super) fn contradictions(
 ) -> Vec<Contradiction> {
     let draws = holds.first().map_or(0, Vec::len);
     let count = |row: &Vec<bool>| row.iter().filter(|held| **held).count();
-    let often: Vec<(usize, usize)> = holds.iter().map(count).enumerate().collect();
-    let often: Vec<(usize, usize)> =
-        often.into_iter().filter(|(_, n)| *n > 0 && *n as f64 >= HOLDS * draws as f64).collect();
+    let is_often = |(_, n): &(usize, usize)| *n > 0 && *n as f64 >= HOLDS * draws as f64;
+    let often: Vec<(usize, usize)> = holds.iter().map(count).enumerate().filter(is_often).collect();
     let pairs = (often.len() * often.len().saturating_sub(1) / 2) as f64;
     let mut out = Vec::new();
     for (i, (a, of_a)) in often.iter().enumerate() {

@@ -35,6 +35,7 @@ pub use result::{
 };
 pub use search::InferenceSize;
 pub use sensitivity::Sensitivity;
+pub(crate) use sensitivity::probability;
 pub use setting::Setting;
 pub use split::{ClaimSide, ClaimSplit};
 pub use subject::{InferenceSubject, split_of};

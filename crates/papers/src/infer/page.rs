@@ -12,6 +12,7 @@ use super::result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
     SettingVerdict,
 };
+use super::sensitivity::probability;
 use super::split::ClaimSide;
 use crate::error::PaperError;
 use crate::{ClaimKind, ClaimVerdict, reference_of_paper};
@@ -98,14 +99,9 @@ fn parameter_row<'a>(
     (of, recorded): (&'a InferredParameter, &'a RecordedParameter),
 ) -> ParameterRow<'a> {
     let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
-        (format!("{:.2}", s.index.max(0.0)), p_text(s.p))
+        (format!("{:.2}", s.index.max(0.0)), probability(s.p))
     });
     ParameterRow { of, recorded: recorded.inferred_text(), spread: &recorded.consistent, index, p }
-}
-
-/// A probability with three decimals.
-fn p_text(p: f64) -> String {
-    if p < 0.0005 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {

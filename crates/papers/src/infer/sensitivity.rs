@@ -19,6 +19,11 @@ pub struct Sensitivity {
     pub p: f64,
 }
 
+/// A probability with three decimals.
+pub(crate) fn probability(p: f64) -> String {
+    if p < 0.0005 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
 /// The influence of a parameter whose draws are in `groups` on `losses`; `None` if all draws are in
 /// one group, or all losses are equal.
 pub(super) fn sensitivity(groups: &[usize], losses: &[f64]) -> Option<Sensitivity> {

@@ -196,6 +196,11 @@ fn wrong_files_are_refused_before_anything_runs() {
     .expect("it is written");
     let says = folder.subject().unwrap_err();
     assert!(says.contains("neither fitted nor held back"), "{says}");
+    let figures: Vec<String> = (1..=16).map(|i| format!("\"fig. {i}\"")).collect();
+    let all = format!("fitted = []\nheld-back = [{}]\n", figures.join(", "));
+    std::fs::write(folder.0.path().join("own/split.toml"), all).expect("it is written");
+    let says = folder.subject().unwrap_err();
+    assert!(says.contains("no parameter changes a fitted claim"), "{says}");
 }
 
 #[test]
