@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::infer::{ClaimSide, InferenceRecord, OpenSettings, RecordedOutcome, probability};
+use super::infer::{
+    ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
+    probability,
+};
 use super::paper_page::PAGES;
 use super::{ClaimError, ClaimVerdict};
 use crate::catalogue::paper_file;
+use crate::error::PaperError;
 
 /// Contradictions on the page.
 const PAIRS: usize = 10;
@@ -17,25 +21,28 @@ pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
     let Some(text) = paper_file(paper, "open.toml") else { return Ok(String::new()) };
     let open = OpenSettings::parse(text, &file)?;
     let record = InferenceRecord::of_paper(paper)?;
+    let fail = |e: PaperError| ClaimError { file: file.clone(), message: e.to_string() };
+    let subject = InferenceSubject::new(paper).map_err(fail)?;
     let mut out = "\n## Settings that the paper leaves open\n\
-                   | parameter | the paper | prior |\n|---|---|---|\n"
+                   | parameter | the paper | default | prior |\n|---|---|---|---|\n"
         .to_owned();
     for p in &open.parameters {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "| {} (`{}`) | \"{}\" ({}): {} | {}: {} |",
+            "| {} (`{}`) | \"{}\" ({}): {} | {} | {}: {} |",
             p.says,
             p.name,
             one_line(&p.quote),
             one_line(&p.source),
             one_line(&p.why),
+            subject.default_of(p).map_err(fail)?,
             p.values_text(),
             one_line(&p.prior),
         );
     }
     match record {
-        Some(record) => out.push_str(&found(paper, &record)),
+        Some(record) => out.push_str(&found(paper, &open, &record)),
         None => {
             let _ = write!(
                 out,
@@ -51,7 +58,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-fn found(paper: &str, record: &InferenceRecord) -> String {
+fn found(paper: &str, open: &OpenSettings, record: &InferenceRecord) -> String {
     let s = record.settings;
     let mut out = format!(
         "\n## Inferred settings\n\
@@ -71,22 +78,20 @@ fn found(paper: &str, record: &InferenceRecord) -> String {
         let influence = p
             .influence
             .map_or_else(String::new, |[index, p]| format!("{index:.2} (p: {})", probability(p)));
-        let _ = writeln!(
-            out,
-            "| `{}` | {} | {} | {influence} |",
-            p.name,
-            p.inferred_text(),
-            p.consistent
-        );
+        let at_bound = |of: &&OpenParameter| of.name == p.name && of.is_at_bound(&p.inferred);
+        let note =
+            if open.parameters.iter().any(|of| at_bound(&of)) { " (at a bound)" } else { "" };
+        let inferred = format!("{}{note}", p.inferred_text());
+        let _ = writeln!(out, "| `{}` | {} | {} | {influence} |", p.name, inferred, p.consistent);
     }
     out.push_str(&held_back(record));
     out.push_str(&cannot_hold(record));
     out
 }
 
-/// Whether a claim is reproduced with the paper's words alone and with the inferred setting.
+/// Whether a claim is reproduced with the defaults and with the inferred setting.
 fn reproduced(claim: &RecordedOutcome) -> (bool, bool) {
-    (claim.words == ClaimVerdict::Reproduced, claim.inferred == ClaimVerdict::Reproduced)
+    (claim.defaults == ClaimVerdict::Reproduced, claim.inferred == ClaimVerdict::Reproduced)
 }
 
 fn held_back(record: &InferenceRecord) -> String {
@@ -96,10 +101,10 @@ fn held_back(record: &InferenceRecord) -> String {
     let mut out = format!(
         "\n## Claims held back\n\
          {fitted} claims were used for fitting, {held} held back. {seen} of those held back have a \
-         variation on record, whose result was seen before the split; the verdicts with the words \
-         alone were known for all. Claims of both sides can use the same runs, which favours the \
+         variation on record, whose result was seen before the split; the verdicts with the defaults \
+         were known for all. Claims of both sides can use the same runs, which favours the \
          inference.{}\n\n\
-         | held back | claims | words alone | inferred | finalists | draws |\n\
+         | held back | claims | defaults | inferred | finalists | draws |\n\
          |---|---|---|---|---|---|\n{}\n{}\n",
         record.correlation.map_or_else(String::new, |r| format!(
             " Among the draws, the losses of both sides have the rank correlation {r:.2}."
@@ -109,7 +114,7 @@ fn held_back(record: &InferenceRecord) -> String {
     );
     for (title, was, is) in [
         ("Reproduced only with the inferred setting", false, true),
-        ("Reproduced only with the words alone", true, false),
+        ("Reproduced only with the defaults", true, false),
     ] {
         let ids: Vec<String> = of(ClaimSide::HeldBack)
             .filter(|c| reproduced(c) == (was, is))
@@ -152,12 +157,12 @@ fn cannot_hold(record: &InferenceRecord) -> String {
 
 /// Cells of a table row: claims held back, and those reproduced.
 fn score_line(name: &str, record: &InferenceRecord, unseen: bool) -> String {
-    let [claims, words, inferred, finalists, draws] =
+    let [claims, defaults, inferred, finalists, draws] =
         record.reproduced(ClaimSide::HeldBack, unseen);
     let percent = |n: f64| format!("{n:.1} ({:.0} %)", 100.0 * n / claims.max(1.0));
     format!(
         "| {name} | {claims} | {} | {} | {} | {} |",
-        percent(words),
+        percent(defaults),
         percent(inferred),
         percent(finalists),
         percent(draws)
@@ -184,9 +189,9 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
         "\n## Claims held back, with inferred settings\n\
          The settings that a paper leaves open are inferred from a part of its claims; these are \
          the others, in the reduced form with five seeds that chose nothing. The verdicts above are those of the \
-         paper's words alone in the full form. Finalists are the best eight settings, draws as \
+         defaults in the full form. Finalists are the best eight settings, draws as \
          many of the prior (means).\n\n\
-         | paper | claims | words alone | inferred | finalists | draws |\n|---|---|---|---|---|---|\n\
+         | paper | claims | defaults | inferred | finalists | draws |\n|---|---|---|---|---|---|\n\
          {rows}"
     ))
 }
@@ -214,7 +219,7 @@ mod tests {
         [[claim]]
         id = "td-fig7/a"
         side = "held-back"
-        words = "not-reproduced"
+        defaults = "not-reproduced"
         inferred = "reproduced"
         finalists = 0.5
         draws = 0.25
@@ -222,14 +227,14 @@ mod tests {
         id = "td-fig7/b"
         side = "held-back"
         varied = true
-        words = "reproduced"
+        defaults = "reproduced"
         inferred = "not-reproduced"
         finalists = 0.5
         draws = 0.25
         [[claim]]
         id = "td-fig7/c"
         side = "fitted"
-        words = "not-reproduced"
+        defaults = "not-reproduced"
         inferred = "not-reproduced"
         finalists = 0.0
         draws = 0.0
@@ -237,7 +242,8 @@ mod tests {
 
     #[test]
     fn a_record_becomes_a_section() {
-        let text = found("td", &toml::from_str(RECORD).unwrap());
+        let open = OpenSettings::parse(paper_file("td", "open.toml").unwrap(), "x").unwrap();
+        let text = found("td", &open, &toml::from_str(RECORD).unwrap());
         for part in [
             "--draws 8` evaluated 13 settings in the reduced",
             "| `gain` | 4 | 2 to 5 | 0.50 (p: 0.010) |",
@@ -246,7 +252,7 @@ mod tests {
             "| all | 2 | 1.0 (50 %) | 1.0 (50 %) | 1.0 (50 %) | 0.5 (25 %) |",
             "| without a variation | 1 | 0.0 (0 %) | 1.0 (100 %) | 0.5 (50 %) | 0.2 (25 %) |",
             "Reproduced only with the inferred setting: `td-fig7/a`.",
-            "Reproduced only with the words alone: `td-fig7/b`.",
+            "Reproduced only with the defaults: `td-fig7/b`.",
             "Outside their bands under all settings: `td-fig7/c`.",
             "in no evaluation together: `td-fig7/a` and `td-fig7/b`.",
         ] {

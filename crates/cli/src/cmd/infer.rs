@@ -109,32 +109,40 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     out.text(&record.answer())?;
     let parameters = result.parameters.iter().zip(&record.parameter).map(|(p, recorded)| {
         let index = p.sensitivity.map_or_else(String::new, |s| format!("{:.2}", s.index.max(0.0)));
-        let inferred = recorded.inferred_text().to_owned();
-        vec![p.name.clone(), inferred, recorded.consistent.clone(), p.values.clone(), index]
+        let bound = if p.at_bound { " (at a bound)" } else { "" };
+        let inferred = format!("{}{bound}", recorded.inferred_text());
+        vec![
+            p.name.clone(),
+            p.default.clone(),
+            inferred,
+            recorded.consistent.clone(),
+            p.values.clone(),
+            index,
+        ]
     });
     out.table(
-        &["parameter", "inferred", "consistent", "prior", "influence"],
-        &[4],
+        &["parameter", "default", "inferred", "consistent", "prior", "influence"],
+        &[5],
         &parameters.collect::<Vec<_>>(),
     )?;
     let of = |of, one: &lowtide_papers::infer::InferenceScore| {
         let same = |s: &&lowtide_papers::infer::InferenceScore| s.of == of && s.is_like(one);
         result.scores.iter().find(same).map_or_else(String::new, score_text)
     };
-    let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
-    let rows = words.map(|s| {
+    let defaults = result.scores.iter().filter(|s| s.of == ScoredSettings::Defaults);
+    let rows = defaults.map(|s| {
         vec![
             s.side.name().to_owned(),
             s.kind_name().to_owned(),
             s.claims.to_string(),
-            of(ScoredSettings::Words, s),
+            of(ScoredSettings::Defaults, s),
             of(ScoredSettings::Inferred, s),
             of(ScoredSettings::Finalists, s),
             of(ScoredSettings::Draws, s),
         ]
     });
     out.table(
-        &["claims", "kind", "number", "words alone", "inferred", "finalists", "draws"],
+        &["claims", "kind", "number", "defaults", "inferred", "finalists", "draws"],
         &[2],
         &rows.collect::<Vec<_>>(),
     )?;

@@ -1,4 +1,4 @@
-//! Settings to evaluate: Latin hypercubes of the prior, changes of the paper's words alone, and
+//! Settings to evaluate: Latin hypercubes of the prior, changes of the defaults, and
 //! proposals of tree-structured Parzen estimators (Bergstra et al. 2011; crate `tpe`).
 //!
 //! Contract: a design follows from the seed and from the losses so far, in order, and from nothing
@@ -44,10 +44,10 @@ pub(super) fn latin_hypercube(
         .collect()
 }
 
-/// Most changes of the words alone that are combined.
+/// Most changes of the defaults that are combined.
 pub(super) const COMBINED: usize = 5;
 
-/// The paper's words alone with one parameter changed.
+/// The defaults with one parameter changed.
 pub(super) fn single_changes(open: &OpenSettings) -> Vec<Setting> {
     let mut out = Vec::new();
     for (i, parameter) in open.parameters.iter().enumerate() {
@@ -60,10 +60,10 @@ pub(super) fn single_changes(open: &OpenSettings) -> Vec<Setting> {
     out
 }
 
-/// The words alone with the best two, three and more single changes of different parameters, of
-/// those with a smaller loss than the words alone.
-pub(super) fn combined_changes(singles: &[(Setting, f64)], words: f64) -> Vec<Setting> {
-    let mut better: Vec<&(Setting, f64)> = singles.iter().filter(|(_, l)| *l < words).collect();
+/// The defaults with the best two, three and more single changes of different parameters, of
+/// those with a smaller loss than the defaults.
+pub(super) fn combined_changes(singles: &[(Setting, f64)], defaults: f64) -> Vec<Setting> {
+    let mut better: Vec<&(Setting, f64)> = singles.iter().filter(|(_, l)| *l < defaults).collect();
     better.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     let mut out = Vec::new();
     let mut values: Vec<String> = Vec::new();

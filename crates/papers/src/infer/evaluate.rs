@@ -71,7 +71,7 @@ pub(super) type SeedValue = (Option<f64>, Option<f64>);
 pub(super) struct Evaluation {
     /// The experiment.
     experiment: String,
-    /// The setting; empty for the paper's words alone.
+    /// The setting; empty for the defaults.
     setting: Setting,
     seed: u64,
     /// Packet-hops of its runs.

@@ -5,6 +5,7 @@
 //! committed before an inference. Held-back claims never influence the search.
 
 mod contradictions;
+mod default_value;
 mod design;
 mod evaluate;
 mod loss;
@@ -59,7 +60,7 @@ pub fn infer(
     options: &InferenceOptions<'_>,
 ) -> Result<(InferenceResult, PathBuf), PaperError> {
     let outcome = search::search(subject, size, options)?;
-    let result = result::result(subject, size, &outcome);
+    let result = result::result(subject, size, &outcome)?;
     let mut text = serde_json::to_string_pretty(&result)
         .map_err(|e| ClaimError { file: INFERENCE_RESULT.to_owned(), message: e.to_string() })?;
     text.push('\n');

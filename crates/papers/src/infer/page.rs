@@ -30,8 +30,8 @@ struct ClaimRow<'a> {
     source: &'a str,
     kind: &'static str,
     paper: String,
-    words: String,
-    words_verdict: &'static str,
+    defaults: String,
+    defaults_verdict: &'static str,
     inferred: String,
     inferred_verdict: &'static str,
     draws: String,
@@ -56,7 +56,7 @@ struct ScoreRow {
     side: &'static str,
     kind: &'static str,
     claims: usize,
-    /// Words alone, inferred setting, finalists, draws.
+    /// Defaults, inferred setting, finalists, draws.
     cells: [String; 4],
 }
 
@@ -105,14 +105,14 @@ fn parameter_row<'a>(
 }
 
 fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
-    let words = result.scores.iter().filter(|s| s.of == ScoredSettings::Words);
+    let defaults = result.scores.iter().filter(|s| s.of == ScoredSettings::Defaults);
     let row = |one: &InferenceScore| {
         let cell = |of| {
             let same = |s: &&InferenceScore| s.of == of && s.is_like(one);
             result.scores.iter().find(same).map_or_else(String::new, score_text)
         };
         let groups = [
-            ScoredSettings::Words,
+            ScoredSettings::Defaults,
             ScoredSettings::Inferred,
             ScoredSettings::Finalists,
             ScoredSettings::Draws,
@@ -124,7 +124,7 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
             cells: groups.map(cell),
         }
     };
-    words.map(row).collect()
+    defaults.map(row).collect()
 }
 
 /// As text: `12 (57 %)`, with the range of several settings.
@@ -169,8 +169,8 @@ fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
         paper: claim
             .reported
             .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
-        words: value(&claim.words),
-        words_verdict: claim.words.verdict.name(),
+        defaults: value(&claim.defaults),
+        defaults_verdict: claim.defaults.verdict.name(),
         inferred: value(&claim.inferred),
         inferred_verdict: claim.inferred.verdict.name(),
         draws: percent(claim.in_band_of_draws),
@@ -184,7 +184,7 @@ fn map(result: &InferenceResult) -> HeatMap {
     let screened = &result.screened;
     let size = screened.len().div_ceil(GROUPS).max(1);
     let groups: Vec<_> = screened.chunks(size).collect();
-    let mut columns = vec!["words".to_owned(), "inferred".to_owned()];
+    let mut columns = vec!["default".to_owned(), "inferred".to_owned()];
     columns.extend((1..=groups.len()).map(|i| i.to_string()));
     let mut order: Vec<usize> = (0..result.claims.len()).collect();
     let holds = |i: usize| {
@@ -198,7 +198,7 @@ fn map(result: &InferenceResult) -> HeatMap {
         let claim = &result.claims[i];
         let mark = if claim.side == ClaimSide::HeldBack { " (held back)" } else { "" };
         rows.push(format!("{}{mark}", claim.id));
-        for verdict in [claim.words.verdict, claim.inferred.verdict] {
+        for verdict in [claim.defaults.verdict, claim.inferred.verdict] {
             cells.push(Some(match verdict {
                 ClaimVerdict::Reproduced => 1.0,
                 ClaimVerdict::Undecided => 0.5,
@@ -215,9 +215,10 @@ fn map(result: &InferenceResult) -> HeatMap {
         id: format!("{}-claims-by-settings", result.paper),
         title: "Share of settings in which a claim is in its band".to_owned(),
         caption: format!(
-            "Words: the paper's words alone; inferred: the inferred setting (1 reproduced, 0.5 \
-             undecided, 0 not). 1 to {}: all {} settings with one seed, by loss of the fitted \
-             claims, the least first. Claims held back are marked and come first.",
+            "Default: our defaults; inferred: the inferred setting (1 reproduced, 0.5 undecided, 0 \
+             not). 1 to {}: all {} settings with one seed, by loss of the fitted claims, the least \
+             first. So fitted claims hold more often on the left by construction; those held back \
+             show whether the order means anything. They are marked and come first.",
             groups.len(),
             screened.len()
         ),

@@ -23,12 +23,12 @@ use crate::{Claim, ClaimError, ClaimVerdict, Experiment, ExperimentClaims};
 pub const INFERENCE_RECORD: &str = "inferred.toml";
 
 /// Value of a parameter that the inferred setting leaves as the experiments have it.
-const AS_STATED: &str = "as stated";
+const AT_DEFAULT: &str = "default";
 
 const HEAD: &str = "\
-# Result of `lowtide papers reproduce --infer`, reviewed. Verdicts of the paper's words alone and of
-# the inferred setting, both in the reduced form; of the finalists and of draws of the prior the
-# share of settings that reproduce the claim.
+# Result of `lowtide papers reproduce --infer`, reviewed. Verdicts of the defaults (the experiments
+# as they are) and of the inferred setting, both in the reduced form; of the finalists and of draws
+# of the prior the share of settings that reproduce the claim.
 ";
 
 /// Result of an inference.
@@ -78,8 +78,8 @@ pub struct RecordedOutcome {
     /// Whether a variation of it was on record before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub varied: bool,
-    /// The verdict with the paper's words alone.
-    pub words: ClaimVerdict,
+    /// The verdict with the defaults.
+    pub defaults: ClaimVerdict,
     /// The verdict with the inferred setting.
     pub inferred: ClaimVerdict,
     /// The value with the inferred setting.
@@ -91,9 +91,9 @@ pub struct RecordedOutcome {
 }
 
 impl RecordedParameter {
-    /// The value of the inferred setting, or that the words alone are it.
+    /// The value of the inferred setting, or that the defaults are it.
     pub fn inferred_text(&self) -> &str {
-        if self.inferred.is_empty() { AS_STATED } else { &self.inferred }
+        if self.inferred.is_empty() { AT_DEFAULT } else { &self.inferred }
     }
 }
 
@@ -128,7 +128,7 @@ impl From<&ClaimOutcome> for RecordedOutcome {
             id: of.id.clone(),
             side: of.side,
             varied: of.varied,
-            words: of.words.verdict,
+            defaults: of.defaults.verdict,
             inferred: of.inferred.verdict,
             measured: of.inferred.measured.map(rounded),
             finalists: rounded(of.reproduced_by_finalists),
@@ -215,17 +215,17 @@ impl InferenceRecord {
         }
         let list: Vec<String> =
             changed.iter().map(|p| format!("{} ({})", p.name, p.inferred)).collect();
-        format!(" It changes the words alone only in {}.", list.join(", "))
+        format!(" It changes the defaults only in {}.", list.join(", "))
     }
 
     /// The inferred setting.
     pub fn setting(&self) -> Setting {
         let values: Vec<String> = self.parameter.iter().map(|p| p.inferred.clone()).collect();
-        if values.iter().all(String::is_empty) { Setting::as_stated() } else { Setting { values } }
+        if values.iter().all(String::is_empty) { Setting::defaults() } else { Setting { values } }
     }
 
     /// Claims of a side, or those of them without a variation on record: their number, those
-    /// reproduced with the words alone and with the inferred setting, and the means of the
+    /// reproduced with the defaults and with the inferred setting, and the means of the
     /// finalists and the draws.
     pub fn reproduced(&self, side: ClaimSide, unseen: bool) -> [f64; 5] {
         let is_of = |c: &&RecordedOutcome| c.side == side && !(unseen && c.varied);
@@ -235,7 +235,7 @@ impl InferenceRecord {
         };
         [
             of().count() as f64,
-            count(|c| c.words),
+            count(|c| c.defaults),
             count(|c| c.inferred),
             of().map(|c| c.finalists).sum(),
             of().map(|c| c.draws).sum(),
@@ -245,25 +245,28 @@ impl InferenceRecord {
     /// The answer: claims reproduced on both sides, and the changes of the inferred setting.
     pub fn answer(&self) -> String {
         let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
-        let [fitted, fitted_words, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
-        let [held, held_words, held_inferred, _, held_draws] = counts(ClaimSide::HeldBack);
-        let [_, words, inferred, _, draws] = self.reproduced(ClaimSide::HeldBack, false);
-        let gain =
-            if inferred <= words.max(draws) { " The inference gains nothing on them." } else { "" };
-        if self.setting().is_as_stated() {
+        let [fitted, fitted_defaults, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
+        let [held, held_defaults, held_inferred, _, held_draws] = counts(ClaimSide::HeldBack);
+        let [_, defaults, inferred, _, draws] = self.reproduced(ClaimSide::HeldBack, false);
+        let gain = if inferred <= defaults.max(draws) {
+            " The inference gains nothing on them."
+        } else {
+            ""
+        };
+        if self.setting().is_default() {
             format!(
                 "With the seeds that chose, no finalist reproduces more fitted claims than the \
-                 paper's words alone, which are therefore the inferred setting. With other seeds \
-                 they reproduce {fitted_words} of {fitted} fitted claims, draws of the prior \
-                 {fitted_draws}; and of the {held} claims held back {held_words}, draws \
+                 defaults, which are therefore the inferred setting. With other seeds \
+                 they reproduce {fitted_defaults} of {fitted} fitted claims, draws of the prior \
+                 {fitted_draws}; and of the {held} claims held back {held_defaults}, draws \
                  {held_draws}.{gain}"
             )
         } else {
             format!(
                 "With other seeds than those that chose, the inferred setting reproduces \
-                 {fitted_inferred} of {fitted} fitted claims, the paper's words alone \
-                 {fitted_words}, draws of the prior {fitted_draws}; and of the {held} claims held \
-                 back {held_inferred}, the words alone {held_words}, draws {held_draws}.{gain}{}",
+                 {fitted_inferred} of {fitted} fitted claims, the defaults \
+                 {fitted_defaults}, draws of the prior {fitted_draws}; and of the {held} claims held \
+                 back {held_inferred}, the defaults {held_defaults}, draws {held_draws}.{gain}{}",
                 self.changes()
             )
         }
@@ -315,7 +318,7 @@ pub(crate) fn at_inferred_setting(
 }
 
 /// A claim as it is judged at the inferred setting: without its record, which belongs to the
-/// paper's words alone, and not counted if it was fitted.
+/// defaults, and not counted if it was fitted.
 ///
 /// # Errors
 /// A file is wrong, or the claim is on neither side.
@@ -332,11 +335,11 @@ mod tests {
     use super::*;
 
     fn record() -> InferenceRecord {
-        let outcome = |id: &str, side, varied, words, inferred| RecordedOutcome {
+        let outcome = |id: &str, side, varied, defaults, inferred| RecordedOutcome {
             id: id.to_owned(),
             side,
             varied,
-            words,
+            defaults,
             inferred,
             measured: None,
             finalists: 0.5,
@@ -393,26 +396,26 @@ mod tests {
         assert_eq!(
             record().answer(),
             "With other seeds than those that chose, the inferred setting reproduces 1 of 1 fitted \
-             claims, the paper's words alone 1, draws of the prior 0.3; and of the 2 claims held \
-             back 1, the words alone 1, draws 0.5. The inference gains nothing on them."
+             claims, the defaults 1, draws of the prior 0.3; and of the 2 claims held \
+             back 1, the defaults 1, draws 0.5. The inference gains nothing on them."
         );
         let mut better = record();
         better.claim[1].inferred = ClaimVerdict::Reproduced;
-        assert!(better.answer().ends_with("back 2, the words alone 1, draws 0.5."));
-        let mut words = record();
-        words.parameter[0].inferred.clear();
-        assert!(words.setting().is_as_stated());
-        assert_eq!(words.parameter[0].inferred_text(), "as stated");
+        assert!(better.answer().ends_with("back 2, the defaults 1, draws 0.5."));
+        let mut defaults = record();
+        defaults.parameter[0].inferred.clear();
+        assert!(defaults.setting().is_default());
+        assert_eq!(defaults.parameter[0].inferred_text(), "default");
         let mut changed = record();
-        let kept = RecordedParameter { name: "cut".to_owned(), ..words.parameter[0].clone() };
+        let kept = RecordedParameter { name: "cut".to_owned(), ..defaults.parameter[0].clone() };
         changed.parameter.push(kept);
         assert_eq!(changed.setting().values, ["4", ""]);
         let answer = changed.answer();
-        assert!(answer.ends_with("It changes the words alone only in gain (4)."), "{answer}");
+        assert!(answer.ends_with("It changes the defaults only in gain (4)."), "{answer}");
         assert_eq!(
-            words.answer(),
-            "With the seeds that chose, no finalist reproduces more fitted claims than the paper's \
-             words alone, which are therefore the inferred setting. With other seeds they reproduce \
+            defaults.answer(),
+            "With the seeds that chose, no finalist reproduces more fitted claims than the \
+             defaults, which are therefore the inferred setting. With other seeds they reproduce \
              1 of 1 fitted claims, draws of the prior 0.3; and of the 2 claims held back 1, draws \
              0.5. The inference gains nothing on them."
         );

@@ -14,6 +14,7 @@ use super::sensitivity::{RANGE_GROUPS, Sensitivity, sensitivity};
 use super::setting::Setting;
 use super::split::ClaimSide;
 use super::subject::{InferenceSubject, InferredClaim};
+use crate::error::PaperError;
 use crate::{ClaimKind, ClaimVerdict};
 
 /// Result of an inference; `lowtide.inference/1`.
@@ -98,14 +99,18 @@ pub struct InferredParameter {
     pub is_range: bool,
     /// Reason of the range or the choices.
     pub prior: String,
+    /// The value in the experiments as they are: a choice, or the distinct values of a range.
+    pub default: String,
     /// The value of the inferred setting; empty if it leaves the parameter as the experiments
     /// have it.
     pub inferred: String,
+    /// Whether that is a bound of the range, so that the best value may be beyond.
+    pub at_bound: bool,
     /// Values of the consistent settings: least and largest of a range, or choices, each with its
     /// number of settings.
     pub consistent: Vec<(String, usize)>,
     /// Consistent settings that leave it as the experiments have it.
-    pub as_stated: usize,
+    pub at_default: usize,
     /// Influence on the loss of the fitted claims.
     pub sensitivity: Option<Sensitivity>,
 }
@@ -114,15 +119,15 @@ impl InferredParameter {
     /// Values of the consistent settings as text: `10 kB to 30 kB`, or `split (7), new-echo (2)`.
     pub fn consistent_text(&self) -> String {
         let values = self.consistent.iter();
-        let stated = (self.as_stated > 0).then(|| format!("as stated ({})", self.as_stated));
+        let default = (self.at_default > 0).then(|| format!("default ({})", self.at_default));
         // A range has its two ends, choices have their counts.
         if self.is_range {
             let ends: Vec<&str> = values.map(|(value, _)| value.as_str()).collect();
             let range = (!ends.is_empty()).then(|| ends.join(" to "));
-            return range.into_iter().chain(stated).collect::<Vec<_>>().join(", ");
+            return range.into_iter().chain(default).collect::<Vec<_>>().join(", ");
         }
         let values = values.map(|(value, count)| format!("{value} ({count})"));
-        values.chain(stated).collect::<Vec<_>>().join(", ")
+        values.chain(default).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -130,8 +135,8 @@ impl InferredParameter {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScoredSettings {
-    /// The paper's words alone: the experiments as they are.
-    Words,
+    /// The defaults: the experiments as they are, with our choice for what the paper leaves open.
+    Defaults,
     /// The inferred setting.
     Inferred,
     /// The finalists, of which the inferred setting is the first.
@@ -194,8 +199,8 @@ pub struct ClaimOutcome {
     pub varied: bool,
     /// Whether an earlier calibration has used it.
     pub calibrated: bool,
-    /// With the paper's words alone.
-    pub words: SettingVerdict,
+    /// With the defaults.
+    pub defaults: SettingVerdict,
     /// With the inferred setting.
     pub inferred: SettingVerdict,
     /// Share of the draws in whose runs it is in its band, with one seed.
@@ -226,13 +231,13 @@ pub(super) fn result(
     subject: &InferenceSubject,
     size: InferenceSize,
     outcome: &SearchOutcome,
-) -> InferenceResult {
+) -> Result<InferenceResult, PaperError> {
     let claims: Vec<&InferredClaim> = subject.claims().collect();
     let consistent = consistent(subject, &outcome.confirmed);
     let draws = &outcome.screened[..outcome.draws];
     let never = never(&claims, outcome);
     let pairs = exclusive(&claims, draws, outcome);
-    InferenceResult {
+    Ok(InferenceResult {
         schema: "lowtide.inference/1".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: program_digest().to_owned(),
@@ -245,7 +250,7 @@ pub(super) fn result(
             finalists: outcome.finalists.len().min(size.finalists),
         },
         split: side_counts(&claims),
-        parameters: parameters(subject, outcome, &consistent),
+        parameters: parameters(subject, outcome, &consistent)?,
         not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
         correlation: correlation(subject, draws),
@@ -261,7 +266,7 @@ pub(super) fn result(
                 side: claim.side,
                 varied: claim.varied,
                 calibrated: claim.claim.calibrated,
-                words: verdict(claim, &outcome.stated),
+                defaults: verdict(claim, &outcome.defaults),
                 inferred: verdict(claim, outcome.inferred()),
                 in_band_of_draws: share(claim, draws.iter()),
                 in_band_of_consistent: share(claim, consistent.iter().copied()),
@@ -273,7 +278,7 @@ pub(super) fn result(
         contradictions: pairs,
         unmeasured: subject.unmeasured.clone(),
         screened: screened(&claims, outcome),
-    }
+    })
 }
 
 fn side_counts(claims: &[&InferredClaim]) -> Vec<SideCount> {
@@ -311,7 +316,7 @@ fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict 
 
 fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceScore> {
     let groups = [
-        (ScoredSettings::Words, std::slice::from_ref(&outcome.stated)),
+        (ScoredSettings::Defaults, std::slice::from_ref(&outcome.defaults)),
         (ScoredSettings::Inferred, std::slice::from_ref(outcome.inferred())),
         (ScoredSettings::Finalists, &outcome.finalists),
         (ScoredSettings::Draws, &outcome.sample),
@@ -374,7 +379,7 @@ fn parameters(
     subject: &InferenceSubject,
     outcome: &SearchOutcome,
     consistent: &[&EvaluatedSetting],
-) -> Vec<InferredParameter> {
+) -> Result<Vec<InferredParameter>, PaperError> {
     let draws = &outcome.screened[..outcome.draws];
     let losses: Vec<f64> = draws.iter().map(|s| s.loss).collect();
     let one = |(i, parameter): (usize, &OpenParameter)| {
@@ -382,7 +387,8 @@ fn parameters(
         let groups: Vec<usize> = draws.iter().map(|s| group(parameter, &value(s))).collect();
         let given: Vec<String> =
             consistent.iter().map(|s| value(s)).filter(|v| !v.is_empty()).collect();
-        InferredParameter {
+        let inferred = value(outcome.inferred());
+        Ok(InferredParameter {
             name: parameter.name.clone(),
             says: parameter.says.clone(),
             quote: parameter.quote.clone(),
@@ -391,11 +397,13 @@ fn parameters(
             values: parameter.values_text(),
             is_range: parameter.choices().is_none(),
             prior: parameter.prior.clone(),
-            inferred: value(outcome.inferred()),
-            as_stated: consistent.len() - given.len(),
+            default: subject.default_of(parameter)?,
+            at_bound: parameter.is_at_bound(&inferred),
+            inferred,
+            at_default: consistent.len() - given.len(),
             consistent: spread(parameter, given),
             sensitivity: sensitivity(&groups, &losses),
-        }
+        })
     };
     subject.open.parameters.iter().enumerate().map(one).collect()
 }
@@ -430,7 +438,7 @@ fn spread(parameter: &OpenParameter, mut values: Vec<String>) -> Vec<(String, us
 /// All evaluated settings, once with each group of seeds.
 fn all(outcome: &SearchOutcome) -> impl Iterator<Item = &EvaluatedSetting> {
     let groups = [&outcome.screened, &outcome.confirmed, &outcome.finalists, &outcome.sample];
-    groups.into_iter().flatten().chain([&outcome.stated])
+    groups.into_iter().flatten().chain([&outcome.defaults])
 }
 
 /// Claims whose mean over seeds is in their bands under no setting that was evaluated.

@@ -1,9 +1,9 @@
 //! The search for settings that are consistent with the fitted claims.
 //!
-//! Contract: draws of the prior, changes of the paper's words alone, and proposals are evaluated
+//! Contract: draws of the prior, changes of the defaults, and proposals are evaluated
 //! with one seed; the better quarter of them with more seeds, the best of those with still more
 //! (successive halving, Jamieson and Talwalkar 2016). The loss guides the search; of the last, the
-//! setting that reproduces most fitted claims is the inferred one. The words alone are compared in
+//! setting that reproduces most fitted claims is the inferred one. The defaults are compared in
 //! each phase, so no setting that reproduces fewer fitted claims is preferred to them. Held-back
 //! claims are measured on the way, and decide nothing.
 
@@ -94,9 +94,9 @@ impl EvaluatedSetting {
 /// All settings that a search has evaluated.
 #[derive(Debug)]
 pub(super) struct SearchOutcome {
-    /// The paper's words alone, with the seeds of verdicts.
-    pub(super) stated: EvaluatedSetting,
-    /// Draws, the words alone, changes of them, and proposals with one seed, in the order of
+    /// The experiments as they are, with the seeds of verdicts.
+    pub(super) defaults: EvaluatedSetting,
+    /// Draws, the defaults, changes of them, and proposals with one seed, in the order of
     /// evaluation.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
@@ -111,7 +111,7 @@ pub(super) struct SearchOutcome {
 impl SearchOutcome {
     /// The inferred setting, with the seeds of verdicts.
     pub(super) fn inferred(&self) -> &EvaluatedSetting {
-        self.finalists.first().unwrap_or(&self.stated)
+        self.finalists.first().unwrap_or(&self.defaults)
     }
 }
 
@@ -129,15 +129,15 @@ pub(super) fn search(
     let mut screened = at(draws, 0..1, "draws of the prior")?;
     let draws = screened.len();
     // The experiments as they are compete with the settings that are tried.
-    let words = at(vec![Setting::as_stated()], 0..1, "the paper's words alone")?;
-    let loss_of_words = words.first().map_or(f64::INFINITY, |w| w.loss);
-    screened.extend(words);
-    let singles = at(single_changes(&subject.open), 0..1, "changes of the words alone")?;
-    let combined = combined_changes(&with_losses(&singles), loss_of_words);
+    let defaults = at(vec![Setting::defaults()], 0..1, "the defaults")?;
+    let loss_of_defaults = defaults.first().map_or(f64::INFINITY, |w| w.loss);
+    screened.extend(defaults);
+    let singles = at(single_changes(&subject.open), 0..1, "changes of the defaults")?;
+    let combined = combined_changes(&with_losses(&singles), loss_of_defaults);
     screened.extend(singles);
     screened.extend(at(combined, 0..1, "combined changes")?);
     for round in 0..size.rounds {
-        // A change of the words alone says nothing about its value elsewhere.
+        // A change of the defaults says nothing about its value elsewhere.
         let complete: Vec<EvaluatedSetting> =
             screened.iter().filter(|s| s.setting.is_complete()).cloned().collect();
         let known = with_losses(&complete);
@@ -156,14 +156,13 @@ pub(super) fn search(
     let finalists = at(finalists, VERDICT_SEEDS, "verdicts of the best")?;
     let sample = screened.iter().take(draws.min(size.finalists)).map(|s| s.setting.clone());
     let sample = at(sample.collect(), VERDICT_SEEDS, "verdicts of draws")?;
-    let words = vec![Setting::as_stated()];
-    let mut stated = at(words, VERDICT_SEEDS, "verdicts of the paper's words")?;
-    let Some(stated) = stated.pop() else {
+    let mut judged = at(vec![Setting::defaults()], VERDICT_SEEDS, "verdicts of the defaults")?;
+    let Some(defaults) = judged.pop() else {
         let message = "an inference needs experiments".to_owned();
         let file = format!("papers/{}/open.toml", subject.paper);
         return Err(ClaimError { file, message }.into());
     };
-    Ok(SearchOutcome { stated, screened, draws, confirmed, finalists, sample })
+    Ok(SearchOutcome { defaults, screened, draws, confirmed, finalists, sample })
 }
 
 fn with_losses(of: &[EvaluatedSetting]) -> Vec<(Setting, f64)> {
@@ -171,7 +170,7 @@ fn with_losses(of: &[EvaluatedSetting]) -> Vec<(Setting, f64)> {
 }
 
 /// The distinct settings with the least losses, the best first; of equals the one that was
-/// evaluated first. The paper's words alone take the last place if they have none.
+/// evaluated first. The defaults take the last place if they have none.
 fn best(of: &[EvaluatedSetting], count: usize) -> Vec<Setting> {
     let mut order: Vec<&EvaluatedSetting> = of.iter().collect();
     order.sort_by(|a, b| a.loss.total_cmp(&b.loss));
@@ -181,9 +180,9 @@ fn best(of: &[EvaluatedSetting], count: usize) -> Vec<Setting> {
             out.push(one.setting.clone());
         }
     }
-    if !out.iter().any(Setting::is_as_stated) {
+    if !out.iter().any(Setting::is_default) {
         out.truncate(count.saturating_sub(1));
-        out.push(Setting::as_stated());
+        out.push(Setting::defaults());
     }
     out
 }
@@ -290,13 +289,13 @@ mod tests {
             values: BTreeMap::new(),
             loss,
         };
-        let (a, b, words) = (one(&["1"], 0.1), one(&["2"], 0.2), one(&[], 0.9));
+        let (a, b, defaults) = (one(&["1"], 0.1), one(&["2"], 0.2), one(&[], 0.9));
         let found = |of: &[EvaluatedSetting]| -> Vec<Vec<String>> {
             best(of, 2).into_iter().map(|s| s.values).collect()
         };
-        let all = [b.clone(), words.clone(), a.clone(), a.clone()];
+        let all = [b.clone(), defaults.clone(), a.clone(), a.clone()];
         assert_eq!(found(&all), [a.setting.values.clone(), vec![]]);
-        let better = EvaluatedSetting { loss: 0.0, ..words };
+        let better = EvaluatedSetting { loss: 0.0, ..defaults };
         assert_eq!(found(&[b, better, a.clone()]), [vec![], a.setting.values]);
     }
 
@@ -314,7 +313,7 @@ mod tests {
     #[test]
     fn the_number_of_evaluations_is_that_of_all_phases() {
         let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
-        // Screened, confirmed, the best, and verdicts of these, of draws and of the words alone.
+        // Screened, confirmed, the best, and verdicts of these, of draws and of the defaults.
         let expected = (8 + 1 + 5 + 2 * 2) + 5 * 2 + 2 * 2 + (2 + 2 + 1) * 5;
         assert_eq!(size.evaluations_with(5), expected);
     }

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::open::{OpenParameter, OpenSettings, ParameterDomain};
 
+/// Part of a range, on its scale, that counts as its bound.
+const AT_BOUND: f64 = 0.02;
+
 /// One value for each open parameter, in their order; an empty one leaves the experiments as they
-/// are. Without values it is the setting of the paper's words alone.
+/// are. Without values it is the default setting: the experiments as they are.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Setting {
@@ -18,18 +21,18 @@ pub struct Setting {
 
 impl Setting {
     /// The setting of the experiments as they are.
-    pub(super) fn as_stated() -> Self {
+    pub(super) fn defaults() -> Self {
         Self::default()
     }
 
     /// Whether it is the setting of the experiments as they are.
-    pub fn is_as_stated(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         self.values.is_empty()
     }
 
     /// Whether each parameter has a value.
     pub(super) fn is_complete(&self) -> bool {
-        !self.is_as_stated() && self.values.iter().all(|v| !v.is_empty())
+        !self.is_default() && self.values.iter().all(|v| !v.is_empty())
     }
 
     /// The setting at coordinates from 0 to 1, one for each parameter.
@@ -111,6 +114,12 @@ impl OpenParameter {
         }
     }
 
+    /// Whether a value of a range is at one of its bounds, so that the best value may be beyond.
+    pub fn is_at_bound(&self, value: &str) -> bool {
+        let near = |at: f64| at <= AT_BOUND || at >= 1.0 - AT_BOUND;
+        self.choices().is_none() && self.coordinate(value).is_some_and(near)
+    }
+
     /// Both ends of a range, or all choices.
     pub(super) fn extremes(&self) -> Vec<String> {
         match &self.domain {
@@ -187,6 +196,9 @@ mod tests {
         let back: Vec<_> =
             open.parameters.iter().zip(&setting.values).map(|(p, v)| p.coordinate(v)).collect();
         assert_eq!(back, [Some(0.5), Some(2.0 / 3.0), Some(1.0)]);
+        let at_bound = |value| open.parameters[0].is_at_bound(value);
+        assert!(at_bound("1000 kB") && at_bound("10.5 kB") && !at_bound("11 kB"));
+        assert!(!open.parameters[2].is_at_bound("x"));
         assert_eq!(Setting::at(&open, &[0.123, 0.0, 0.0]).values[0], "17.6 kB");
         assert_eq!(Setting::at(&open, &[1.0, 1.0, 1.0]).values, ["1000 kB", "4", "y"]);
     }
@@ -216,6 +228,6 @@ mod tests {
             setting.overrides(&open, "fig7", "")[..2],
             [pair("a.b", "100 kB"), pair("a.c", "100 kB")]
         );
-        assert_eq!(Setting::as_stated().overrides(&open, "fig7", ""), []);
+        assert_eq!(Setting::defaults().overrides(&open, "fig7", ""), []);
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use lowtide_record::SweepPoint;
 use lowtide_scenario::{RunPlan, Scenario};
 
+use super::default_value::default_value;
 use super::open::{OpenParameter, OpenSettings};
 use super::setting::Setting;
 use super::split::{ClaimSide, ClaimSplit, figure_of};
@@ -257,7 +258,7 @@ impl InferenceSubject {
         let form = own_form.unwrap_or(&expected.quick);
         for parameter in self.open.parameters.iter().filter(|p| p.applies_to(row.name)) {
             if let Some(key) = parameter.keys().into_iter().find(|key| form.sets(key)) {
-                // The paper's words alone would be another setting than that of the experiment.
+                // The default setting would not be that of the experiment.
                 let name = &parameter.name;
                 let message = format!(
                     "the reduced form sets `{key}`, as parameter `{name}` of open.toml does"
@@ -336,13 +337,22 @@ impl InferenceSubject {
         (fitted, self.claims().count() - fitted)
     }
 
+    /// The value of a parameter in the experiments as they are: a choice, or the distinct values of
+    /// a range.
+    ///
+    /// # Errors
+    /// A scenario is wrong.
+    pub fn default_of(&self, parameter: &OpenParameter) -> Result<String, PaperError> {
+        default_value(parameter, &self.experiments)
+    }
+
     /// Packet-hops of all experiments with one seed, estimated for the experiments as they are.
     ///
     /// # Errors
     /// A scenario is wrong.
     pub fn hops(&self) -> Result<u64, PaperError> {
-        let as_stated = Setting::as_stated();
-        let of = |e: &InferredExperiment| Ok(e.plan(&self.open, &as_stated, 0)?.estimate().hops);
+        let at_default = Setting::defaults();
+        let of = |e: &InferredExperiment| Ok(e.plan(&self.open, &at_default, 0)?.estimate().hops);
         self.experiments.iter().map(of).sum()
     }
 
