@@ -2,14 +2,22 @@
 
 use std::fmt::Write as _;
 
+use lowtide_charts::number;
+
 use super::infer::{
     ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
     probability,
 };
 use super::paper_page::PAGES;
-use super::{ClaimError, ClaimVerdict};
+use super::{ClaimError, ClaimKind, ClaimVerdict};
 use crate::catalogue::paper_file;
 use crate::error::PaperError;
+
+/// Columns of scores.
+const COLUMNS: &str = "\
+    | claims | defaults | inferred | finalists | draws | defaults, more seeds | inferred, more seeds |
+|---|---|---|---|---|---|---|---|
+";
 
 /// Contradictions on the page.
 const PAIRS: usize = 10;
@@ -42,7 +50,7 @@ pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
         );
     }
     match record {
-        Some(record) => out.push_str(&found(paper, &open, &record)),
+        Some(record) => out.push_str(&found(&subject, &open, &record)),
         None => {
             let _ = write!(
                 out,
@@ -58,7 +66,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-fn found(paper: &str, open: &OpenSettings, record: &InferenceRecord) -> String {
+fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceRecord) -> String {
+    let paper = &subject.paper;
     let s = record.settings;
     let mut out = format!(
         "\n## Inferred settings\n\
@@ -84,39 +93,52 @@ fn found(paper: &str, open: &OpenSettings, record: &InferenceRecord) -> String {
         let inferred = format!("{}{note}", p.inferred_text());
         let _ = writeln!(out, "| `{}` | {} | {} | {influence} |", p.name, inferred, p.consistent);
     }
-    out.push_str(&held_back(record));
+    out.push_str(&held_back(subject, record));
     out.push_str(&cannot_hold(record));
     out
 }
 
-/// Whether a claim is reproduced with the defaults and with the inferred setting.
+/// Whether a claim is reproduced with the defaults and with the inferred setting, with more seeds
+/// if five leave it undecided.
 fn reproduced(claim: &RecordedOutcome) -> (bool, bool) {
-    (claim.defaults == ClaimVerdict::Reproduced, claim.inferred == ClaimVerdict::Reproduced)
+    let is = |first, more: Option<ClaimVerdict>| more.unwrap_or(first) == ClaimVerdict::Reproduced;
+    (is(claim.defaults, claim.defaults_decided), is(claim.inferred, claim.inferred_decided))
 }
 
-fn held_back(record: &InferenceRecord) -> String {
-    let of = |side| record.claim.iter().filter(move |c| c.side == side);
-    let (fitted, held) = (of(ClaimSide::Fitted).count(), of(ClaimSide::HeldBack).count());
-    let seen = of(ClaimSide::HeldBack).filter(|c| c.varied).count();
+fn of_held_back(record: &InferenceRecord) -> impl Iterator<Item = &RecordedOutcome> {
+    record.claim.iter().filter(|c| c.side == ClaimSide::HeldBack)
+}
+
+fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
+    let held = of_held_back(record).count();
+    let fitted = record.claim.len() - held;
+    let seen = of_held_back(record).filter(|c| c.varied).count();
     let mut out = format!(
         "\n## Claims held back\n\
          {fitted} claims were used for fitting, {held} held back. {seen} of those held back have a \
          variation on record, whose result was seen before the split; the verdicts with the defaults \
          were known for all. Claims of both sides can use the same runs, which favours the \
-         inference.{}\n\n\
-         | held back | claims | defaults | inferred | finalists | draws |\n\
-         |---|---|---|---|---|---|\n{}\n{}\n",
+         inference.{}\n\
+         With more seeds: verdicts that are undecided for want of seeds are those of further \
+         looks, with up to 20 seeds.\n\n\
+         | held back {COLUMNS}",
         record.correlation.map_or_else(String::new, |r| format!(
             " Among the draws, the losses of both sides have the rank correlation {r:.2}."
-        )),
-        score_line("all", record, false),
-        score_line("without a variation", record, true)
+        ))
     );
+    let kind = |c: &RecordedOutcome| subject.kind_of(&c.id);
+    out.push_str(&score_line("all", record, |_| true));
+    out.push_str(&score_line("without a variation", record, |c| !c.varied));
+    for of in ClaimKind::ALL {
+        if of_held_back(record).any(|c| kind(c) == Some(of)) {
+            out.push_str(&score_line(of.name(), record, |c| kind(c) == Some(of)));
+        }
+    }
     for (title, was, is) in [
         ("Reproduced only with the inferred setting", false, true),
         ("Reproduced only with the defaults", true, false),
     ] {
-        let ids: Vec<String> = of(ClaimSide::HeldBack)
+        let ids: Vec<String> = of_held_back(record)
             .filter(|c| reproduced(c) == (was, is))
             .map(|c| format!("`{}`", c.id))
             .collect();
@@ -129,7 +151,19 @@ fn held_back(record: &InferenceRecord) -> String {
 
 fn cannot_hold(record: &InferenceRecord) -> String {
     let code = |id: &String| format!("`{id}`");
-    let mut out = "\n## Claims that no setting reproduces\n".to_owned();
+    let mut out = format!(
+        "\n## Claims that no setting reproduces\n\
+         Claims held back in their bands, with one seed: under the one setting that has most of \
+         them there, and under a setting each. The first bounds what any choice among the {} \
+         settings can reach, even with knowledge of these claims.\n\n\
+         | held back | claims | under one setting | under a setting each |\n|---|---|---|---|\n",
+        record.settings.screened
+    );
+    for m in &record.most {
+        let _ =
+            writeln!(out, "| {} | {} | {} | {} |", m.kind_name(), m.claims, m.together, m.apart);
+    }
+    out.push('\n');
     if record.never.is_empty() {
         out.push_str("Each claim is in its band under at least one setting.");
     } else {
@@ -155,17 +189,25 @@ fn cannot_hold(record: &InferenceRecord) -> String {
     out
 }
 
-/// Cells of a table row: claims held back, and those reproduced.
-fn score_line(name: &str, record: &InferenceRecord, unseen: bool) -> String {
-    let [claims, defaults, inferred, finalists, draws] =
-        record.reproduced(ClaimSide::HeldBack, unseen);
-    let percent = |n: f64| format!("{n:.1} ({:.0} %)", 100.0 * n / claims.max(1.0));
+/// A table row: claims held back for which `is_of` is true, and those reproduced.
+fn score_line(
+    name: &str,
+    record: &InferenceRecord,
+    is_of: impl Fn(&RecordedOutcome) -> bool,
+) -> String {
+    let of = record.reproduced(ClaimSide::HeldBack, is_of);
+    let percent = |n: f64| {
+        format!("{} ({:.0} %)", number((n * 10.0).round() / 10.0), 100.0 * n / of.claims.max(1.0))
+    };
     format!(
-        "| {name} | {claims} | {} | {} | {} | {} |",
-        percent(defaults),
-        percent(inferred),
-        percent(finalists),
-        percent(draws)
+        "| {name} | {} | {} | {} | {} | {} | {} | {} |\n",
+        of.claims,
+        percent(of.defaults),
+        percent(of.inferred),
+        percent(of.finalists),
+        percent(of.draws),
+        percent(of.defaults_decided),
+        percent(of.inferred_decided)
     )
 }
 
@@ -178,7 +220,7 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
             papers.push(page.folder);
             if let Some(record) = InferenceRecord::of_paper(page.folder)? {
                 let link = format!("[{}](papers/{})", page.name, page.file);
-                let _ = writeln!(rows, "{}", score_line(&link, &record, false));
+                rows.push_str(&score_line(&link, &record, |_| true));
             }
         }
     }
@@ -188,11 +230,11 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
     Ok(format!(
         "\n## Claims held back, with inferred settings\n\
          The settings that a paper leaves open are inferred from a part of its claims; these are \
-         the others, in the reduced form with five seeds that chose nothing. The verdicts above are those of the \
-         defaults in the full form. Finalists are the best eight settings, draws as \
-         many of the prior (means).\n\n\
-         | paper | claims | defaults | inferred | finalists | draws |\n|---|---|---|---|---|---|\n\
-         {rows}"
+         the others, in the reduced form with five seeds that chose nothing. The verdicts above are \
+         those of the defaults in the full form. Finalists are the best eight settings, draws as \
+         many of the prior (means). With more seeds: claims that five seeds leave undecided have up \
+         to 20.\n\n\
+         | paper {COLUMNS}{rows}"
     ))
 }
 
@@ -205,6 +247,12 @@ mod tests {
         correlation = 0.5
         never = ["td-fig7/c"]
         contradictions = [["td-fig7/a", "td-fig7/b"]]
+        [[most]]
+        side = "held-back"
+        kind = "ratio"
+        claims = 2
+        together = 1
+        apart = 2
         [settings]
         draws = 8
         screened = 13
@@ -227,7 +275,8 @@ mod tests {
         id = "td-fig7/b"
         side = "held-back"
         varied = true
-        defaults = "reproduced"
+        defaults = "undecided"
+        defaults-decided = "reproduced"
         inferred = "not-reproduced"
         finalists = 0.5
         draws = 0.25
@@ -243,16 +292,19 @@ mod tests {
     #[test]
     fn a_record_becomes_a_section() {
         let open = OpenSettings::parse(paper_file("td", "open.toml").unwrap(), "x").unwrap();
-        let text = found("td", &open, &toml::from_str(RECORD).unwrap());
+        let subject = InferenceSubject::new("td").unwrap();
+        let text = found(&subject, &open, &toml::from_str(RECORD).unwrap());
         for part in [
             "--draws 8` evaluated 13 settings in the reduced",
             "| `gain` | 4 | 2 to 5 | 0.50 (p: 0.010) |",
             "1 claims were used for fitting, 2 held back. 1 of those held back have a",
             "the rank correlation 0.50.",
-            "| all | 2 | 1.0 (50 %) | 1.0 (50 %) | 1.0 (50 %) | 0.5 (25 %) |",
-            "| without a variation | 1 | 0.0 (0 %) | 1.0 (100 %) | 0.5 (50 %) | 0.2 (25 %) |",
+            "| all | 2 | 0 (0 %) | 1 (50 %) | 1 (50 %) | 0.5 (25 %) | 1 (50 %) | 1 (50 %) |",
+            "| without a variation | 1 | 0 (0 %) | 1 (100 %) | 0.5 (50 %) | 0.3 (25 %) | 0 (0 %) | 1 (100 %) |",
             "Reproduced only with the inferred setting: `td-fig7/a`.",
             "Reproduced only with the defaults: `td-fig7/b`.",
+            "13 settings can reach, even",
+            "| ratio | 2 | 1 | 2 |",
             "Outside their bands under all settings: `td-fig7/c`.",
             "in no evaluation together: `td-fig7/a` and `td-fig7/b`.",
         ] {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lowtide_papers::PaperError;
 use lowtide_papers::infer::{
     InferenceOptions, InferenceRecord, InferenceResult, InferenceSize, InferenceSubject,
-    ScoredSettings, infer, score_text,
+    ScoredSettings, infer, most_text, share_text,
 };
 
 use crate::args::{InferArgs, ReproduceArgs};
@@ -127,7 +127,7 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     )?;
     let of = |of, one: &lowtide_papers::infer::InferenceScore| {
         let same = |s: &&lowtide_papers::infer::InferenceScore| s.of == of && s.is_like(one);
-        result.scores.iter().find(same).map_or_else(String::new, score_text)
+        result.scores.iter().find(same).map_or_else(String::new, share_text)
     };
     let defaults = result.scores.iter().filter(|s| s.of == ScoredSettings::Defaults);
     let rows = defaults.map(|s| {
@@ -139,15 +139,29 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
             of(ScoredSettings::Inferred, s),
             of(ScoredSettings::Finalists, s),
             of(ScoredSettings::Draws, s),
+            of(ScoredSettings::DefaultsDecided, s),
+            of(ScoredSettings::InferredDecided, s),
         ]
     });
     out.table(
-        &["claims", "kind", "number", "defaults", "inferred", "finalists", "draws"],
+        &[
+            "claims",
+            "kind",
+            "number",
+            "defaults",
+            "inferred",
+            "finalists",
+            "draws",
+            "defaults, more seeds",
+            "inferred, more seeds",
+        ],
         &[2],
         &rows.collect::<Vec<_>>(),
     )?;
+    let most = most_text(&result.most);
+    let end = if most.is_empty() { "" } else { " " };
     out.text(&format!(
-        "{} claims hold under no setting, {} pairs under none together",
+        "{most}{end}{} claims hold under no setting, {} pairs under none together",
         result.never.len(),
         result.contradictions.len()
     ))

@@ -111,9 +111,25 @@ pub(super) fn evaluate(
     phase: &str,
     options: &InferenceOptions<'_>,
 ) -> Result<Vec<BTreeMap<String, Vec<SeedValue>>>, PaperError> {
+    let all: Vec<&InferredExperiment> = subject.experiments.iter().collect();
+    evaluate_in(subject, &all, settings, seeds, phase, options)
+}
+
+/// As [`evaluate`], for some experiments.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(super) fn evaluate_in(
+    subject: &InferenceSubject,
+    experiments: &[&InferredExperiment],
+    settings: &[Setting],
+    seeds: Range<u64>,
+    phase: &str,
+    options: &InferenceOptions<'_>,
+) -> Result<Vec<BTreeMap<String, Vec<SeedValue>>>, PaperError> {
     let mut tasks = Vec::new();
     for setting in settings {
-        for experiment in &subject.experiments {
+        for experiment in experiments {
             for seed in seeds.clone() {
                 tasks.push(task(subject, experiment, setting, seed, options)?);
             }
@@ -124,7 +140,7 @@ pub(super) fn evaluate(
     let mut out = Vec::new();
     for _ in settings {
         let mut values: BTreeMap<String, Vec<SeedValue>> = BTreeMap::new();
-        for _ in 0..subject.experiments.len() * seeds.clone().count() {
+        for _ in 0..experiments.len() * seeds.clone().count() {
             let Some(evaluation) = read.next() else { break };
             for (claim, value) in evaluation?.values {
                 values.entry(claim).or_default().push(value);

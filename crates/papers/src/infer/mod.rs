@@ -8,7 +8,9 @@ mod contradictions;
 mod default_value;
 mod design;
 mod evaluate;
+mod further;
 mod loss;
+mod most;
 mod open;
 mod page;
 mod prediction;
@@ -26,8 +28,9 @@ use lowtide_record::write_atomic;
 
 pub use contradictions::Contradiction;
 pub use evaluate::InferenceOptions;
+pub use most::{MostInBand, most_text};
 pub use open::{OpenParameter, OpenSettings};
-pub use page::score_text;
+pub use page::share_text;
 pub use record::{INFERENCE_RECORD, InferenceRecord, RecordedOutcome, RecordedParameter};
 pub(crate) use record::{at_inferred, at_inferred_setting};
 pub use result::{

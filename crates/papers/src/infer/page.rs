@@ -31,9 +31,9 @@ struct ClaimRow<'a> {
     kind: &'static str,
     paper: String,
     defaults: String,
-    defaults_verdict: &'static str,
+    defaults_verdict: String,
     inferred: String,
-    inferred_verdict: &'static str,
+    inferred_verdict: String,
     draws: String,
     consistent: String,
     varied: bool,
@@ -56,8 +56,8 @@ struct ScoreRow {
     side: &'static str,
     kind: &'static str,
     claims: usize,
-    /// Defaults, inferred setting, finalists, draws.
-    cells: [String; 4],
+    /// By group of settings.
+    cells: [String; 6],
 }
 
 /// The page.
@@ -85,6 +85,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         fitted => Serde(rows(ClaimSide::Fitted)),
         varied => side(ClaimSide::HeldBack).filter(|c| c.varied).count(),
         never => Serde(never.into_iter().map(claim_row).collect::<Vec<_>>()),
+        most => Serde(most_rows(result)),
         contradictions => Serde(&result.contradictions[..result.contradictions.len().min(PAIRS)]),
         more_contradictions => result.contradictions.len().saturating_sub(PAIRS),
         unmeasured => Serde(&result.unmeasured),
@@ -116,6 +117,8 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
             ScoredSettings::Inferred,
             ScoredSettings::Finalists,
             ScoredSettings::Draws,
+            ScoredSettings::DefaultsDecided,
+            ScoredSettings::InferredDecided,
         ];
         ScoreRow {
             side: one.side.name(),
@@ -127,8 +130,21 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
     defaults.map(row).collect()
 }
 
+/// Kind, number, claims under one setting and under a setting each, of the claims held back.
+fn most_rows(result: &InferenceResult) -> Vec<(&'static str, usize, usize, usize)> {
+    let of = result.most.iter().filter(|m| m.side == ClaimSide::HeldBack);
+    of.map(|m| (m.kind_name(), m.claims, m.together, m.apart)).collect()
+}
+
+/// As text: `12 (57 %)`.
+pub fn share_text(score: &InferenceScore) -> String {
+    let mean = score.reproduced[0];
+    let percent = 100.0 * mean / score.claims.max(1) as f64;
+    format!("{} ({percent:.0} %)", number((mean * 10.0).round() / 10.0))
+}
+
 /// As text: `12 (57 %)`, with the range of several settings.
-pub fn score_text(score: &InferenceScore) -> String {
+fn score_text(score: &InferenceScore) -> String {
     let [mean, least, most] = score.reproduced;
     let percent = 100.0 * mean / score.claims.max(1) as f64;
     let range = if most > least { format!(", {least:.0} to {most:.0}") } else { String::new() };
@@ -155,10 +171,21 @@ impl InferenceScore {
 
 fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
     let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
-    let value = |v: &SettingVerdict| match (v.measured, v.ci95) {
-        (None, _) => "\u{2013}".to_owned(),
-        (Some(m), None) => format!("{}{unit}", number(m)),
-        (Some(m), Some([a, b])) => format!("{}{unit} ({} to {})", number(m), number(a), number(b)),
+    let value = |v: &SettingVerdict| {
+        let of_look = v.further.map(|look| (look.measured, look.ci95));
+        match of_look.unwrap_or((v.measured, v.ci95)) {
+            (None, _) => "\u{2013}".to_owned(),
+            (Some(m), None) => format!("{}{unit}", number(m)),
+            (Some(m), Some([a, b])) => {
+                format!("{}{unit} ({} to {})", number(m), number(a), number(b))
+            }
+        }
+    };
+    let verdict = |v: &SettingVerdict| match v.further {
+        None => v.verdict.name().to_owned(),
+        Some(look) => {
+            format!("{}; with {} seeds {}", v.verdict.name(), look.seeds, look.verdict.name())
+        }
     };
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     ClaimRow {
@@ -170,9 +197,9 @@ fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
             .reported
             .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
         defaults: value(&claim.defaults),
-        defaults_verdict: claim.defaults.verdict.name(),
+        defaults_verdict: verdict(&claim.defaults),
         inferred: value(&claim.inferred),
-        inferred_verdict: claim.inferred.verdict.name(),
+        inferred_verdict: verdict(&claim.inferred),
         draws: percent(claim.in_band_of_draws),
         consistent: percent(claim.in_band_of_consistent),
         varied: claim.varied,

@@ -10,6 +10,7 @@ use lowtide_charts::number;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
+use super::most::MostInBand;
 use super::open::{OpenParameter, OpenSettings};
 use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
 use super::setting::Setting;
@@ -42,6 +43,8 @@ pub struct InferenceRecord {
     /// Rank correlation between the losses of the fitted claims and of those held back, among the
     /// draws.
     pub correlation: Option<f64>,
+    /// The most claims held back in their bands under one setting.
+    pub most: Vec<MostInBand>,
     /// Claims that hold under no setting.
     pub never: Vec<String>,
     /// Pairs of claims that hold under no setting together.
@@ -50,6 +53,25 @@ pub struct InferenceRecord {
     pub parameter: Vec<RecordedParameter>,
     /// The claims.
     pub claim: Vec<RecordedOutcome>,
+}
+
+/// Numbers of claims that are reproduced.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RecordedScore {
+    /// All claims.
+    pub claims: f64,
+    /// With the defaults.
+    pub defaults: f64,
+    /// With the inferred setting.
+    pub inferred: f64,
+    /// Mean of the finalists.
+    pub finalists: f64,
+    /// Mean of draws.
+    pub draws: f64,
+    /// With the defaults, with more seeds for undecided claims.
+    pub defaults_decided: f64,
+    /// With the inferred setting, with more seeds for undecided claims.
+    pub inferred_decided: f64,
 }
 
 /// The inferred values of a parameter.
@@ -82,6 +104,12 @@ pub struct RecordedOutcome {
     pub defaults: ClaimVerdict,
     /// The verdict with the inferred setting.
     pub inferred: ClaimVerdict,
+    /// The verdict of the defaults with more seeds, if it was undecided for want of seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaults_decided: Option<ClaimVerdict>,
+    /// And that of the inferred setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inferred_decided: Option<ClaimVerdict>,
     /// The value with the inferred setting.
     pub measured: Option<f64>,
     /// Share of the finalists that reproduce it.
@@ -99,10 +127,12 @@ impl RecordedParameter {
 
 impl From<&InferenceResult> for InferenceRecord {
     fn from(result: &InferenceResult) -> Self {
+        let held_back = |m: &&MostInBand| m.side == ClaimSide::HeldBack;
         Self {
             program: result.program.clone(),
             settings: result.settings,
             correlation: result.correlation.map(rounded),
+            most: result.most.iter().filter(held_back).copied().collect(),
             never: result.never.clone(),
             contradictions: result.contradictions.iter().map(|c| c.claims.clone()).collect(),
             parameter: result.parameters.iter().map(RecordedParameter::from).collect(),
@@ -130,6 +160,8 @@ impl From<&ClaimOutcome> for RecordedOutcome {
             varied: of.varied,
             defaults: of.defaults.verdict,
             inferred: of.inferred.verdict,
+            defaults_decided: of.defaults.further.map(|look| look.verdict),
+            inferred_decided: of.inferred.further.map(|look| look.verdict),
             measured: of.inferred.measured.map(rounded),
             finalists: rounded(of.reproduced_by_finalists),
             draws: rounded(of.reproduced_by_draws),
@@ -224,52 +256,67 @@ impl InferenceRecord {
         if values.iter().all(String::is_empty) { Setting::defaults() } else { Setting { values } }
     }
 
-    /// Claims of a side, or those of them without a variation on record: their number, those
-    /// reproduced with the defaults and with the inferred setting, and the means of the
-    /// finalists and the draws.
-    pub fn reproduced(&self, side: ClaimSide, unseen: bool) -> [f64; 5] {
-        let is_of = |c: &&RecordedOutcome| c.side == side && !(unseen && c.varied);
-        let of = || self.claim.iter().filter(is_of);
+    /// Counts the claims of a side for which `is_of` is true.
+    pub fn reproduced(
+        &self,
+        side: ClaimSide,
+        is_of: impl Fn(&RecordedOutcome) -> bool,
+    ) -> RecordedScore {
+        let of = || self.claim.iter().filter(|c| c.side == side && is_of(c));
         let count = |verdict: fn(&RecordedOutcome) -> ClaimVerdict| {
             of().filter(|c| verdict(c) == ClaimVerdict::Reproduced).count() as f64
         };
-        [
-            of().count() as f64,
-            count(|c| c.defaults),
-            count(|c| c.inferred),
-            of().map(|c| c.finalists).sum(),
-            of().map(|c| c.draws).sum(),
-        ]
+        RecordedScore {
+            claims: of().count() as f64,
+            defaults: count(|c| c.defaults),
+            inferred: count(|c| c.inferred),
+            finalists: of().map(|c| c.finalists).sum(),
+            draws: of().map(|c| c.draws).sum(),
+            defaults_decided: count(|c| c.defaults_decided.unwrap_or(c.defaults)),
+            inferred_decided: count(|c| c.inferred_decided.unwrap_or(c.inferred)),
+        }
     }
 
     /// The answer: claims reproduced on both sides, and the changes of the inferred setting.
     pub fn answer(&self) -> String {
-        let counts = |side| self.reproduced(side, false).map(|n| number((n * 10.0).round() / 10.0));
-        let [fitted, fitted_defaults, fitted_inferred, _, fitted_draws] = counts(ClaimSide::Fitted);
-        let [held, held_defaults, held_inferred, _, held_draws] = counts(ClaimSide::HeldBack);
-        let [_, defaults, inferred, _, draws] = self.reproduced(ClaimSide::HeldBack, false);
-        let gain = if inferred <= defaults.max(draws) {
-            " The inference gains nothing on them."
-        } else {
-            ""
-        };
+        let fitted = self.reproduced(ClaimSide::Fitted, |_| true);
+        let held = self.reproduced(ClaimSide::HeldBack, |_| true);
+        let n = |value: f64| number((value * 10.0).round() / 10.0);
+        let gains = held.inferred > held.defaults.max(held.draws);
+        let gain = if gains { "" } else { " The inference gains nothing on them." };
         if self.setting().is_default() {
-            format!(
+            return format!(
                 "With the seeds that chose, no finalist reproduces more fitted claims than the \
-                 defaults, which are therefore the inferred setting. With other seeds \
-                 they reproduce {fitted_defaults} of {fitted} fitted claims, draws of the prior \
-                 {fitted_draws}; and of the {held} claims held back {held_defaults}, draws \
-                 {held_draws}.{gain}"
-            )
-        } else {
-            format!(
-                "With other seeds than those that chose, the inferred setting reproduces \
-                 {fitted_inferred} of {fitted} fitted claims, the defaults \
-                 {fitted_defaults}, draws of the prior {fitted_draws}; and of the {held} claims held \
-                 back {held_inferred}, the defaults {held_defaults}, draws {held_draws}.{gain}{}",
-                self.changes()
-            )
+                 defaults, which are therefore the inferred setting. With other seeds they \
+                 reproduce {} of {} fitted claims, draws of the prior {}; and of the {} claims held \
+                 back {}, draws {}.{gain} With more seeds for undecided claims they reproduce {} of \
+                 those held back.",
+                n(fitted.defaults),
+                n(fitted.claims),
+                n(fitted.draws),
+                n(held.claims),
+                n(held.defaults),
+                n(held.draws),
+                n(held.defaults_decided)
+            );
         }
+        format!(
+            "With other seeds than those that chose, the inferred setting reproduces {} of {} \
+             fitted claims, the defaults {}, draws of the prior {}; and of the {} claims held back \
+             {}, the defaults {}, draws {}.{gain} With more seeds for undecided claims, the \
+             inferred setting reproduces {} of those held back, the defaults {}.{}",
+            n(fitted.inferred),
+            n(fitted.claims),
+            n(fitted.defaults),
+            n(fitted.draws),
+            n(held.claims),
+            n(held.inferred),
+            n(held.defaults),
+            n(held.draws),
+            n(held.inferred_decided),
+            n(held.defaults_decided),
+            self.changes()
+        )
     }
 }
 
@@ -333,6 +380,7 @@ pub(crate) fn at_inferred(row: &Experiment, claim: &Claim) -> Result<Claim, Clai
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClaimKind;
 
     fn record() -> InferenceRecord {
         let outcome = |id: &str, side, varied, defaults, inferred| RecordedOutcome {
@@ -341,6 +389,8 @@ mod tests {
             varied,
             defaults,
             inferred,
+            defaults_decided: None,
+            inferred_decided: None,
             measured: None,
             finalists: 0.5,
             draws: 0.25,
@@ -357,6 +407,13 @@ mod tests {
                 finalists: 2,
             },
             correlation: Some(0.5),
+            most: vec![MostInBand {
+                side: held,
+                kind: Some(ClaimKind::Ratio),
+                claims: 2,
+                together: 1,
+                apart: 2,
+            }],
             never: vec!["td-fig7/a".to_owned()],
             contradictions: vec![["td-fig7/a".to_owned(), "td-fig7/b".to_owned()]],
             parameter: vec![RecordedParameter {
@@ -383,11 +440,17 @@ mod tests {
     #[test]
     fn only_claims_held_back_are_counted() {
         let counts = |unseen| {
-            let of = record().reproduced(ClaimSide::HeldBack, unseen);
-            of.map(|n| (n * 100.0).round() as i32)
+            let of = record().reproduced(ClaimSide::HeldBack, |c| !(unseen && c.varied));
+            [of.claims, of.defaults, of.inferred, of.finalists, of.draws]
+                .map(|n| (n * 100.0) as u32)
         };
         assert_eq!(counts(false), [200, 100, 100, 100, 50]);
         assert_eq!(counts(true), [100, 0, 100, 50, 25]);
+        let mut decided = record();
+        decided.claim[0].defaults = ClaimVerdict::Undecided;
+        decided.claim[0].defaults_decided = Some(ClaimVerdict::Reproduced);
+        let of = decided.reproduced(ClaimSide::HeldBack, |_| true);
+        assert!(of.defaults < 1.5 && of.defaults_decided > 1.5 && of.inferred_decided < 1.5);
     }
 
     #[test]
@@ -396,12 +459,14 @@ mod tests {
         assert_eq!(
             record().answer(),
             "With other seeds than those that chose, the inferred setting reproduces 1 of 1 fitted \
-             claims, the defaults 1, draws of the prior 0.3; and of the 2 claims held \
-             back 1, the defaults 1, draws 0.5. The inference gains nothing on them."
+             claims, the defaults 1, draws of the prior 0.3; and of the 2 claims held back 1, the \
+             defaults 1, draws 0.5. The inference gains nothing on them. With more seeds for \
+             undecided claims, the inferred setting reproduces 1 of those held back, the defaults 1."
         );
         let mut better = record();
         better.claim[1].inferred = ClaimVerdict::Reproduced;
-        assert!(better.answer().ends_with("back 2, the defaults 1, draws 0.5."));
+        let answer = better.answer();
+        assert!(answer.contains("back 2, the defaults 1, draws 0.5. With more"), "{answer}");
         let mut defaults = record();
         defaults.parameter[0].inferred.clear();
         assert!(defaults.setting().is_default());
@@ -415,9 +480,10 @@ mod tests {
         assert_eq!(
             defaults.answer(),
             "With the seeds that chose, no finalist reproduces more fitted claims than the \
-             defaults, which are therefore the inferred setting. With other seeds they reproduce \
-             1 of 1 fitted claims, draws of the prior 0.3; and of the 2 claims held back 1, draws \
-             0.5. The inference gains nothing on them."
+             defaults, which are therefore the inferred setting. With other seeds they reproduce 1 \
+             of 1 fitted claims, draws of the prior 0.3; and of the 2 claims held back 1, draws \
+             0.5. The inference gains nothing on them. With more seeds for undecided claims they \
+             reproduce 1 of those held back."
         );
     }
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::contradictions::{Contradiction, contradictions};
 use super::evaluate::SeedValue;
+use super::further::FurtherResults;
 use super::loss::loss;
+use super::most::{MostInBand, most_in_band};
 use super::open::OpenParameter;
 use super::prediction::rank_correlation;
 use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent, side_loss};
@@ -43,6 +45,8 @@ pub struct InferenceResult {
     pub correlation: Option<f64>,
     /// The claims.
     pub claims: Vec<ClaimOutcome>,
+    /// The most claims of each side and kind in their bands under one setting.
+    pub most: Vec<MostInBand>,
     /// Claims that hold under no setting.
     pub never: Vec<String>,
     /// Pairs of claims that hold under no setting together.
@@ -143,6 +147,10 @@ pub enum ScoredSettings {
     Finalists,
     /// Draws of the prior.
     Draws,
+    /// The defaults, with more seeds for undecided claims.
+    DefaultsDecided,
+    /// The inferred setting, with more seeds for undecided claims.
+    InferredDecided,
 }
 
 /// Share of reproduced claims.
@@ -170,6 +178,22 @@ pub struct InferenceScore {
 /// A claim at one setting.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SettingVerdict {
+    /// The verdict.
+    pub verdict: ClaimVerdict,
+    /// The mean over seeds.
+    pub measured: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<[f64; 2]>,
+    /// The last look with more seeds, if the verdict was undecided for want of seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub further: Option<FurtherLook>,
+}
+
+/// A claim with more seeds.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FurtherLook {
+    /// Number of seeds.
+    pub seeds: usize,
     /// The verdict.
     pub verdict: ClaimVerdict,
     /// The mean over seeds.
@@ -236,6 +260,7 @@ pub(super) fn result(
     let consistent = consistent(subject, &outcome.confirmed);
     let draws = &outcome.screened[..outcome.draws];
     let never = never(&claims, outcome);
+    let screened = screened(&claims, outcome);
     let pairs = exclusive(&claims, draws, outcome);
     Ok(InferenceResult {
         schema: "lowtide.inference/1".to_owned(),
@@ -266,18 +291,19 @@ pub(super) fn result(
                 side: claim.side,
                 varied: claim.varied,
                 calibrated: claim.claim.calibrated,
-                defaults: verdict(claim, &outcome.defaults),
-                inferred: verdict(claim, outcome.inferred()),
+                defaults: verdict(claim, &outcome.defaults, &outcome.defaults_further),
+                inferred: verdict(claim, outcome.inferred(), &outcome.inferred_further),
                 in_band_of_draws: share(claim, draws.iter()),
                 in_band_of_consistent: share(claim, consistent.iter().copied()),
                 reproduced_by_finalists: reproduced(claim, &outcome.finalists),
                 reproduced_by_draws: reproduced(claim, &outcome.sample),
             })
             .collect(),
+        most: most_in_band(&claims, &screened),
         never,
         contradictions: pairs,
         unmeasured: subject.unmeasured.clone(),
-        screened: screened(&claims, outcome),
+        screened,
     })
 }
 
@@ -305,14 +331,27 @@ fn share<'s>(
 }
 
 fn reproduced(claim: &InferredClaim, settings: &[EvaluatedSetting]) -> f64 {
-    let is = |s: &&EvaluatedSetting| verdict(claim, s).verdict == ClaimVerdict::Reproduced;
+    let is = |s: &&EvaluatedSetting| s.judge(claim).verdict == ClaimVerdict::Reproduced;
     settings.iter().filter(is).count() as f64 / settings.len().max(1) as f64
 }
 
-fn verdict(claim: &InferredClaim, setting: &EvaluatedSetting) -> SettingVerdict {
+fn verdict(
+    claim: &InferredClaim,
+    setting: &EvaluatedSetting,
+    further: &FurtherResults,
+) -> SettingVerdict {
     let found = setting.judge(claim);
-    SettingVerdict { verdict: found.verdict, measured: found.measured, ci95: found.ci95 }
+    let further = further.get(&claim.id).map(|look| FurtherLook {
+        seeds: look.seeds,
+        verdict: look.verdict,
+        measured: look.measured,
+        ci95: look.ci95,
+    });
+    SettingVerdict { verdict: found.verdict, measured: found.measured, ci95: found.ci95, further }
 }
+
+/// Both sides; only claims held back have further looks.
+const SIDES: [ClaimSide; 2] = [ClaimSide::Fitted, ClaimSide::HeldBack];
 
 fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceScore> {
     let groups = [
@@ -320,10 +359,18 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
         (ScoredSettings::Inferred, std::slice::from_ref(outcome.inferred())),
         (ScoredSettings::Finalists, &outcome.finalists),
         (ScoredSettings::Draws, &outcome.sample),
+        (ScoredSettings::DefaultsDecided, std::slice::from_ref(&outcome.defaults)),
+        (ScoredSettings::InferredDecided, std::slice::from_ref(outcome.inferred())),
     ];
+    let none = FurtherResults::new();
     let mut out = Vec::new();
     for (of, settings) in groups {
-        for side in [ClaimSide::Fitted, ClaimSide::HeldBack] {
+        let (sides, further) = match of {
+            ScoredSettings::DefaultsDecided => (&SIDES[1..], &outcome.defaults_further),
+            ScoredSettings::InferredDecided => (&SIDES[1..], &outcome.inferred_further),
+            _ => (&SIDES[..], &none),
+        };
+        for side in sides.iter().copied() {
             let kinds = ClaimKind::ALL.map(|kind| (Some(kind), false));
             for (kind, unseen) in [(None, false), (None, true)].into_iter().chain(kinds) {
                 let is_of = |c: &&InferredClaim| {
@@ -333,7 +380,7 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
                 };
                 let claims: Vec<&InferredClaim> = subject.claims().filter(is_of).collect();
                 if !claims.is_empty() {
-                    out.push(score((of, side, kind, unseen), &claims, settings));
+                    out.push(score((of, side, kind, unseen), &claims, settings, further));
                 }
             }
         }
@@ -351,9 +398,13 @@ fn score(
     (of, side, kind, unseen): (ScoredSettings, ClaimSide, Option<ClaimKind>, bool),
     claims: &[&InferredClaim],
     settings: &[EvaluatedSetting],
+    further: &FurtherResults,
 ) -> InferenceScore {
     let count = |wanted: ClaimVerdict| -> Vec<f64> {
-        let at = |s| claims.iter().filter(|c| verdict(c, s).verdict == wanted).count() as f64;
+        let of = |c: &InferredClaim, s: &EvaluatedSetting| {
+            further.get(&c.id).map_or_else(|| s.judge(c).verdict, |look| look.verdict)
+        };
+        let at = |s| claims.iter().filter(|c| of(c, s) == wanted).count() as f64;
         settings.iter().map(at).collect()
     };
     let mean = |counts: &[f64]| counts.iter().sum::<f64>() / counts.len().max(1) as f64;

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::design::{COMBINED, combined_changes, latin_hypercube, propose, rng, single_changes};
 use super::evaluate::{InferenceOptions, SeedValue, evaluate};
+use super::further::{FurtherResults, further_results};
 use super::loss::loss;
 use super::setting::Setting;
 use super::split::ClaimSide;
@@ -25,7 +26,7 @@ pub(super) const CONFIRMED_SEEDS: u64 = 3;
 /// Seeds of the best of those.
 pub(super) const FINALIST_SEEDS: u64 = 5;
 /// Seeds of verdicts: others than those that chose the settings, and as many for all.
-const VERDICT_SEEDS: Range<u64> = 100..105;
+pub(super) const VERDICT_SEEDS: Range<u64> = 100..105;
 /// Seed of the designs.
 const DESIGN_SEED: u64 = 1;
 
@@ -38,11 +39,14 @@ pub struct InferenceSize {
     pub rounds: usize,
     /// Settings that are compared last, and draws that are measured with as many seeds.
     pub finalists: usize,
+    /// Most seeds of the default and of the inferred setting for a claim held back that is
+    /// undecided.
+    pub decide: u64,
 }
 
 impl Default for InferenceSize {
     fn default() -> Self {
-        Self { draws: 32, rounds: 4, finalists: 8 }
+        Self { draws: 32, rounds: 4, finalists: 8, decide: 20 }
     }
 }
 
@@ -64,6 +68,7 @@ impl InferenceSize {
             + confirmed * more(1, CONFIRMED_SEEDS)
             + self.finalists * more(CONFIRMED_SEEDS, FINALIST_SEEDS)
             + (1 + 2 * self.finalists) * VERDICT_SEEDS.count()
+            + 2 * self.decide.saturating_sub(VERDICT_SEEDS.end - VERDICT_SEEDS.start) as usize
     }
 }
 
@@ -106,6 +111,10 @@ pub(super) struct SearchOutcome {
     pub(super) finalists: Vec<EvaluatedSetting>,
     /// Draws of the prior with the seeds of verdicts.
     pub(super) sample: Vec<EvaluatedSetting>,
+    /// Further looks at claims held back, at the default setting.
+    pub(super) defaults_further: FurtherResults,
+    /// And at the inferred one.
+    pub(super) inferred_further: FurtherResults,
 }
 
 impl SearchOutcome {
@@ -162,7 +171,20 @@ pub(super) fn search(
         let file = format!("papers/{}/open.toml", subject.paper);
         return Err(ClaimError { file, message }.into());
     };
-    Ok(SearchOutcome { defaults, screened, draws, confirmed, finalists, sample })
+    let mut outcome = SearchOutcome {
+        defaults,
+        screened,
+        draws,
+        confirmed,
+        finalists,
+        sample,
+        defaults_further: FurtherResults::new(),
+        inferred_further: FurtherResults::new(),
+    };
+    let further = |of, phase| further_results(subject, of, (size.decide, phase), options);
+    outcome.defaults_further = further(&outcome.defaults, "more seeds for the defaults")?;
+    outcome.inferred_further = further(outcome.inferred(), "more seeds for the inferred setting")?;
+    Ok(outcome)
 }
 
 fn with_losses(of: &[EvaluatedSetting]) -> Vec<(Setting, f64)> {
@@ -312,9 +334,11 @@ mod tests {
 
     #[test]
     fn the_number_of_evaluations_is_that_of_all_phases() {
-        let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
-        // Screened, confirmed, the best, and verdicts of these, of draws and of the defaults.
-        let expected = (8 + 1 + 5 + 2 * 2) + 5 * 2 + 2 * 2 + (2 + 2 + 1) * 5;
+        let size = InferenceSize { draws: 8, rounds: 2, finalists: 2, decide: 10 };
+        // Screened, confirmed, the best, and verdicts of these, of draws and of the defaults, with
+        // more seeds at two settings.
+        let verdicts = (2 + 2 + 1) * 5 + 2 * 5;
+        let expected = (8 + 1 + 5 + 2 * 2) + 5 * 2 + 2 * 2 + verdicts;
         assert_eq!(size.evaluations_with(5), expected);
     }
 }

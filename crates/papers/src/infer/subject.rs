@@ -16,7 +16,7 @@ use crate::catalogue::{load_experiments, paper_file};
 use crate::check::ExperimentSchema;
 use crate::error::PaperError;
 use crate::measure::ClaimMeasure;
-use crate::{Claim, ClaimError, Experiment, ExperimentClaims, experiments};
+use crate::{Claim, ClaimError, ClaimKind, Experiment, ExperimentClaims, experiments};
 
 /// Fitted claims for each open parameter, at least.
 const CLAIMS_PER_PARAMETER: usize = 3;
@@ -335,6 +335,11 @@ impl InferenceSubject {
     pub fn claim_counts(&self) -> (usize, usize) {
         let fitted = self.claims().filter(|c| c.side == ClaimSide::Fitted).count();
         (fitted, self.claims().count() - fitted)
+    }
+
+    /// The kind of a claim that is measured.
+    pub fn kind_of(&self, id: &str) -> Option<ClaimKind> {
+        self.claims().find(|c| c.id == id).map(|c| c.claim.kind)
     }
 
     /// The value of a parameter in the experiments as they are: a choice, or the distinct values of

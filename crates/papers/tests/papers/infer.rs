@@ -119,7 +119,7 @@ fn run(
     stop_after: usize,
 ) -> Result<InferenceResult, String> {
     let (stop, finished) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let size = InferenceSize { draws: 8, rounds: 2, finalists: 2 };
+    let size = InferenceSize { draws: 8, rounds: 2, finalists: 2, decide: 8 };
     let progress = |_: &str, _, _| {
         if finished.fetch_add(1, Ordering::Relaxed) + 1 >= stop_after {
             stop.store(true, Ordering::Relaxed);
