@@ -6,10 +6,10 @@ use lowtide_charts::number;
 
 use super::infer::{
     ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
-    probability,
+    corrected, probability,
 };
 use super::paper_page::PAGES;
-use super::{ClaimError, ClaimKind, ClaimVerdict};
+use super::{ClaimError, ClaimKind};
 use crate::catalogue::paper_file;
 use crate::error::PaperError;
 
@@ -18,6 +18,10 @@ const COLUMNS: &str = "\
     | claims | defaults | inferred | finalists | draws | defaults, more seeds | inferred, more seeds |
 |---|---|---|---|---|---|---|---|
 ";
+
+/// Why the inferred setting can lie outside of the ranges beside it.
+const NOT_CONSISTENT: &str = " The inferred setting is not one of them: it is the finalist that \
+    reproduces most fitted claims with five seeds, and they are chosen by the loss with three.";
 
 /// Contradictions on the page.
 const PAIRS: usize = 10;
@@ -31,7 +35,7 @@ pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
     let record = InferenceRecord::of_paper(paper)?;
     let fail = |e: PaperError| ClaimError { file: file.clone(), message: e.to_string() };
     let subject = InferenceSubject::new(paper).map_err(fail)?;
-    let mut out = "\n## Settings that the paper leaves open\n\
+    let mut out = "\n## Parameters that the paper leaves open\n\
                    | parameter | the paper | default | prior |\n|---|---|---|---|\n"
         .to_owned();
     for p in &open.parameters {
@@ -73,20 +77,24 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
         "\n## Inferred settings\n\
          {}\n\n\
          `lowtide papers reproduce {paper} --infer --draws {}` evaluated {} settings in the reduced \
-         form. Of the better quarter, {} are consistent with the fitted claims: their loss is \
-         within one standard error of the least. They are settings that were tried, so a narrow \
-         range is no confidence interval. Influence is the part of the variance of the loss that \
-         a parameter explains alone (omega squared among the draws), with its p value.\n\n\
-         | parameter | inferred | consistent settings | influence |\n|---|---|---|---|\n",
+         form. Of the best 25 % by loss, {} are consistent with the fitted claims: their loss exceeds \
+         the least by no more than one standard error of the difference over figures. They are \
+         settings that were tried, so a narrow range is no confidence interval.{} Influence is the \
+         part of the variance of the loss that a parameter explains alone (omega squared among \
+         the draws), with the p value of an F test times the number of parameters.\n\n\
+         | parameter | inferred | consistent settings ({}) | influence |\n|---|---|---|---|\n",
         record.answer(),
         s.draws,
         s.screened,
+        s.consistent,
+        if record.inferred_is_consistent { "" } else { NOT_CONSISTENT },
         s.consistent
     );
+    let parameters = record.parameter.len();
     for p in &record.parameter {
-        let influence = p
-            .influence
-            .map_or_else(String::new, |[index, p]| format!("{index:.2} (p: {})", probability(p)));
+        let influence = p.influence.map_or_else(String::new, |[index, p]| {
+            format!("{index:.2} (p: {})", probability(corrected(p, parameters)))
+        });
         let at_bound = |of: &&OpenParameter| of.name == p.name && of.is_at_bound(&p.inferred);
         let note =
             if open.parameters.iter().any(|of| at_bound(&of)) { " (at a bound)" } else { "" };
@@ -96,13 +104,6 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
     out.push_str(&held_back(subject, record));
     out.push_str(&cannot_hold(record));
     out
-}
-
-/// Whether a claim is reproduced with the defaults and with the inferred setting, with more seeds
-/// if five leave it undecided.
-fn reproduced(claim: &RecordedOutcome) -> (bool, bool) {
-    let is = |first, more: Option<ClaimVerdict>| more.unwrap_or(first) == ClaimVerdict::Reproduced;
-    (is(claim.defaults, claim.defaults_decided), is(claim.inferred, claim.inferred_decided))
 }
 
 fn of_held_back(record: &InferenceRecord) -> impl Iterator<Item = &RecordedOutcome> {
@@ -115,31 +116,31 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
     let seen = of_held_back(record).filter(|c| c.varied).count();
     let mut out = format!(
         "\n## Claims held back\n\
-         {fitted} claims were used for fitting, {held} held back. {seen} of those held back have a \
-         variation on record, whose result was seen before the split; the verdicts with the defaults \
-         were known for all. Claims of both sides can use the same runs, which favours the \
-         inference.{}\n\
-         With more seeds: verdicts that are undecided for want of seeds are those of further \
-         looks, with up to 20 seeds.\n\n\
+         {fitted} claims were used for fitting, {held} held back. {seen} of those held back were varied \
+         before the split, so their response was known; the verdicts with the defaults were known \
+         for all. The split is by figure of the paper. One simulation can serve figures on both \
+         sides, so the claims held back are no independent test.{}\n\n\
+         With more seeds: claims that five seeds leave undecided are judged again with up to 20 \
+         seeds, so these numbers can only grow.\n\n\
          | held back {COLUMNS}",
-        record.correlation.map_or_else(String::new, |r| format!(
-            " Among the draws, the losses of both sides have the rank correlation {r:.2}."
+        record.correlation_text().map_or_else(String::new, |r| format!(
+            " Among the draws, the losses of both sides have the rank correlation {r}."
         ))
     );
     let kind = |c: &RecordedOutcome| subject.kind_of(&c.id);
     out.push_str(&score_line("all", record, |_| true));
-    out.push_str(&score_line("without a variation", record, |c| !c.varied));
+    out.push_str(&score_line("not varied before", record, |c| !c.varied));
     for of in ClaimKind::ALL {
         if of_held_back(record).any(|c| kind(c) == Some(of)) {
             out.push_str(&score_line(of.name(), record, |c| kind(c) == Some(of)));
         }
     }
-    for (title, was, is) in [
-        ("Reproduced only with the inferred setting", false, true),
-        ("Reproduced only with the defaults", true, false),
+    for (title, at_inferred) in [
+        ("Reproduced only at the inferred setting", true),
+        ("Reproduced only at the defaults", false),
     ] {
         let ids: Vec<String> = of_held_back(record)
-            .filter(|c| reproduced(c) == (was, is))
+            .filter(|c| c.holds_only_at() == Some(at_inferred))
             .map(|c| format!("`{}`", c.id))
             .collect();
         if !ids.is_empty() {
@@ -152,23 +153,28 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
 fn cannot_hold(record: &InferenceRecord) -> String {
     let code = |id: &String| format!("`{id}`");
     let mut out = format!(
-        "\n## Claims that no setting reproduces\n\
-         Claims held back in their bands, with one seed: under the one setting that has most of \
-         them there, and under a setting each. The first bounds what any choice among the {} \
-         settings can reach, even with knowledge of these claims.\n\n\
-         | held back | claims | under one setting | under a setting each |\n|---|---|---|---|\n",
+        "\n## Claims that do not hold together\n\
+         Best case: claims held back that are in their bands, with one seed, at the one of {} \
+         settings that has most of the kind there. The setting is chosen with knowledge of these \
+         claims, so the number is optimistic. It is no bound on verdicts, which have other seeds \
+         and need the whole interval in the band.\n\n\
+         | held back | claims | best case | in band at some setting |\n|---|---|---|---|\n",
         record.settings.screened
     );
-    for m in &record.most {
+    for m in &record.best_case {
         let _ =
-            writeln!(out, "| {} | {} | {} | {} |", m.kind_name(), m.claims, m.together, m.apart);
+            writeln!(out, "| {} | {} | {} | {} |", m.kind_name(), m.claims, m.jointly, m.somewhere);
     }
     out.push('\n');
-    if record.never.is_empty() {
-        out.push_str("Each claim is in its band under at least one setting.");
-    } else {
-        let never: Vec<String> = record.never.iter().map(code).collect();
-        let _ = write!(out, "Outside their bands under all settings: {}.", never.join(", "));
+    for (side, name) in [(ClaimSide::HeldBack, "held back"), (ClaimSide::Fitted, "fitted")] {
+        let is_of = |id: &&String| record.claim.iter().any(|c| c.id == **id && c.side == side);
+        let never: Vec<String> = record.never.iter().filter(is_of).map(code).collect();
+        let _ = if never.is_empty() {
+            writeln!(out, "- Each {name} claim is in its band in at least one evaluation.")
+        } else {
+            let list = never.join(", ");
+            writeln!(out, "- Outside their bands in every evaluation, {name}: {list}.")
+        };
     }
     let pairs: Vec<String> = record
         .contradictions
@@ -181,11 +187,11 @@ fn cannot_hold(record: &InferenceRecord) -> String {
         let more = if more > 0 { format!("; and {more} more pairs") } else { String::new() };
         let _ = write!(
             out,
-            " Pairs that hold under many draws each and in no evaluation together: {}{more}.",
+            "- Pairs that hold in many draws each and in no evaluation jointly: {}{more}.",
             pairs.join("; ")
         );
+        out.push('\n');
     }
-    out.push('\n');
     out
 }
 
@@ -230,10 +236,11 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
     Ok(format!(
         "\n## Claims held back, with inferred settings\n\
          The settings that a paper leaves open are inferred from a part of its claims; these are \
-         the others, in the reduced form with five seeds that chose nothing. The verdicts above are \
-         those of the defaults in the full form. Finalists are the best eight settings, draws as \
-         many of the prior (means). With more seeds: claims that five seeds leave undecided have up \
-         to 20.\n\n\
+         the others, in the reduced form with five seeds not used for selection. The verdicts above \
+         are those of the defaults in the full form. Finalists: mean of the eight settings that \
+         were compared last, the defaults among them. Draws: mean of eight draws of the prior. With \
+         more seeds: claims that five seeds leave undecided have up to 20, so these numbers can \
+         only grow.\n\n\
          | paper {COLUMNS}{rows}"
     ))
 }
@@ -245,14 +252,15 @@ mod tests {
     const RECORD: &str = r#"
         program = "0123"
         correlation = 0.5
+        inferred-is-consistent = false
         never = ["td-fig7/c"]
         contradictions = [["td-fig7/a", "td-fig7/b"]]
-        [[most]]
+        [[best-case]]
         side = "held-back"
         kind = "ratio"
         claims = 2
-        together = 1
-        apart = 2
+        jointly = 1
+        somewhere = 2
         [settings]
         draws = 8
         screened = 13
@@ -297,16 +305,17 @@ mod tests {
         for part in [
             "--draws 8` evaluated 13 settings in the reduced",
             "| `gain` | 4 | 2 to 5 | 0.50 (p: 0.010) |",
-            "1 claims were used for fitting, 2 held back. 1 of those held back have a",
-            "the rank correlation 0.50.",
+            "1 claims were used for fitting, 2 held back. 1 of those held back were",
+            "the rank correlation 0.50 (95 % interval",
             "| all | 2 | 0 (0 %) | 1 (50 %) | 1 (50 %) | 0.5 (25 %) | 1 (50 %) | 1 (50 %) |",
-            "| without a variation | 1 | 0 (0 %) | 1 (100 %) | 0.5 (50 %) | 0.3 (25 %) | 0 (0 %) | 1 (100 %) |",
-            "Reproduced only with the inferred setting: `td-fig7/a`.",
-            "Reproduced only with the defaults: `td-fig7/b`.",
-            "13 settings can reach, even",
+            "| not varied before | 1 | 0 (0 %) | 1 (100 %) | 0.5 (50 %) | 0.3 (25 %) | 0 (0 %) | 1 (100 %) |",
+            "Reproduced only at the inferred setting: `td-fig7/a`.",
+            "The inferred setting is not one of them",
+            "Reproduced only at the defaults: `td-fig7/b`.",
+            "at the one of 13 settings",
             "| ratio | 2 | 1 | 2 |",
-            "Outside their bands under all settings: `td-fig7/c`.",
-            "in no evaluation together: `td-fig7/a` and `td-fig7/b`.",
+            "Outside their bands in every evaluation, fitted: `td-fig7/c`.",
+            "in no evaluation jointly: `td-fig7/a` and `td-fig7/b`.",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use lowtide_papers::PaperError;
 use lowtide_papers::infer::{
-    InferenceOptions, InferenceRecord, InferenceResult, InferenceSize, InferenceSubject,
-    ScoredSettings, infer, most_text, share_text,
+    ClaimSide, InferenceOptions, InferenceRecord, InferenceResult, InferenceSize, InferenceSubject,
+    ScoredSettings, best_case_text, infer, share_text,
 };
 
 use crate::args::{InferArgs, ReproduceArgs};
@@ -108,7 +108,10 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     let record = InferenceRecord::from(result);
     out.text(&record.answer())?;
     let parameters = result.parameters.iter().zip(&record.parameter).map(|(p, recorded)| {
-        let index = p.sensitivity.map_or_else(String::new, |s| format!("{:.2}", s.index.max(0.0)));
+        let index = p.sensitivity.map_or_else(String::new, |s| {
+            let p = (s.p * result.parameters.len() as f64).min(1.0);
+            format!("{:.2} (p {p:.2})", s.index.max(0.0))
+        });
         let bound = if p.at_bound { " (at a bound)" } else { "" };
         let inferred = format!("{}{bound}", recorded.inferred_text());
         vec![
@@ -158,11 +161,15 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
         &[2],
         &rows.collect::<Vec<_>>(),
     )?;
-    let most = most_text(&result.most);
+    let held_back = result.claims.iter().filter(|c| c.side == ClaimSide::HeldBack);
+    let never_held_back = held_back.filter(|c| result.never.contains(&c.id)).count();
+    let most = best_case_text(&result.best_case);
     let end = if most.is_empty() { "" } else { " " };
     out.text(&format!(
-        "{most}{end}{} claims hold under no setting, {} pairs under none together",
+        "{most}{end}{} claims ({} held back) are outside their bands in every evaluation; {} pairs exclude each \
+         other",
         result.never.len(),
+        never_held_back,
         result.contradictions.len()
     ))
 }

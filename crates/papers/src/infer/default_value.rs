@@ -12,7 +12,8 @@ use crate::error::PaperError;
 const NOT_SET: &str = "not set";
 
 /// The choice that sets nothing, or the values of a range: those of the scenarios, and those of
-/// the runs for keys that the scenarios leave at the default of the program.
+/// the runs for keys that the scenarios leave at the default of the program. Several values have
+/// the experiments that they belong to.
 pub(super) fn default_value(
     parameter: &OpenParameter,
     experiments: &[InferredExperiment],
@@ -24,7 +25,7 @@ pub(super) fn default_value(
             return Ok(none.map_or(NOT_SET, |c| c.name.as_str()).to_owned());
         }
     };
-    let mut values = Vec::new();
+    let mut values: Vec<(String, Vec<&str>)> = Vec::new();
     for experiment in experiments {
         let row = &experiment.experiment;
         if !parameter.applies_to(row.name) {
@@ -45,15 +46,22 @@ pub(super) fn default_value(
                 }
             }
         }
-        values.extend(of_row);
-    }
-    let mut distinct: Vec<String> = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
+        for value in of_row {
+            match values.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, rows)) if rows.last() == Some(&row.name) => {}
+                Some((_, rows)) => rows.push(row.name),
+                None => values.push((value, vec![row.name])),
+            }
         }
     }
-    Ok(if distinct.is_empty() { NOT_SET.to_owned() } else { distinct.join(", ") })
+    Ok(match &values[..] {
+        [] => NOT_SET.to_owned(),
+        [(value, _)] => value.clone(),
+        several => {
+            let of = |(value, rows): &(String, Vec<&str>)| format!("{value} ({})", rows.join(", "));
+            several.iter().map(of).collect::<Vec<_>>().join("; ")
+        }
+    })
 }
 
 /// The key of a run that a key of a scenario sets, and the scheme whose runs have it: those of a

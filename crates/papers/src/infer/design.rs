@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_the_words_are_combined_in_the_order_of_their_losses() {
+    fn changes_of_the_defaults_are_combined_in_the_order_of_their_losses() {
         let singles = single_changes(&open());
         let values =
             |of: &[Setting]| -> Vec<Vec<String>> { of.iter().map(|s| s.values.clone()).collect() };

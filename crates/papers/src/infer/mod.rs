@@ -4,13 +4,13 @@
 //! Contract: what is open (`open.rs`), and which claims are fitted (`split.rs`), are files that are
 //! committed before an inference. Held-back claims never influence the search.
 
+mod best_case;
 mod contradictions;
 mod default_value;
 mod design;
 mod evaluate;
 mod further;
 mod loss;
-mod most;
 mod open;
 mod page;
 mod prediction;
@@ -26,9 +26,9 @@ use std::path::PathBuf;
 
 use lowtide_record::write_atomic;
 
+pub use best_case::{BestCase, best_case_text};
 pub use contradictions::Contradiction;
 pub use evaluate::InferenceOptions;
-pub use most::{MostInBand, most_text};
 pub use open::{OpenParameter, OpenSettings};
 pub use page::share_text;
 pub use record::{INFERENCE_RECORD, InferenceRecord, RecordedOutcome, RecordedParameter};
@@ -39,7 +39,7 @@ pub use result::{
 };
 pub use search::InferenceSize;
 pub use sensitivity::Sensitivity;
-pub(crate) use sensitivity::probability;
+pub(crate) use sensitivity::{corrected, probability};
 pub use setting::Setting;
 pub use split::{ClaimSide, ClaimSplit};
 pub use subject::{InferenceSubject, split_of};

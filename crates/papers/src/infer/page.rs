@@ -12,9 +12,10 @@ use super::result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
     SettingVerdict,
 };
-use super::sensitivity::probability;
+use super::sensitivity::{corrected, probability};
 use super::split::ClaimSide;
 use crate::error::PaperError;
+use crate::judge::band_text;
 use crate::{ClaimKind, ClaimVerdict, reference_of_paper};
 
 /// Columns of the figure for the settings by loss.
@@ -65,18 +66,21 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
     let side = |side| result.claims.iter().filter(move |c| c.side == side);
     let rows = |of| -> Vec<ClaimRow<'_>> { side(of).map(claim_row).collect() };
     let title = reference_of_paper(&result.paper).map(|r| r.title.clone());
-    let never: Vec<&ClaimOutcome> =
-        result.claims.iter().filter(|c| result.never.contains(&c.id)).collect();
+    let never = |of| -> Vec<ClaimRow<'_>> {
+        side(of).filter(|c| result.never.contains(&c.id)).map(claim_row).collect()
+    };
     let record = InferenceRecord::from(result);
     let pairs = result.parameters.iter().zip(&record.parameter);
-    let parameters: Vec<ParameterRow<'_>> = pairs.map(parameter_row).collect();
+    let parameters: Vec<ParameterRow<'_>> =
+        pairs.map(|pair| parameter_row(pair, record.parameter.len())).collect();
     let drawn = FigureFiles::of_chart(&Chart::Grids(map(result)))?;
     let page = context! {
         paper => result.paper.as_str(),
         title => title.unwrap_or_default(),
         settings => Serde(result.settings),
         answer => record.answer(),
-        correlation => record.correlation.map(|r| format!("{r:.2}")),
+        correlation => record.correlation_text(),
+        inferred_is_consistent => result.inferred_is_consistent,
         parameters => Serde(parameters),
         not_inferable => Serde(&result.not_inferable),
         figure => figure(&drawn, None),
@@ -84,8 +88,9 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         held_back => Serde(rows(ClaimSide::HeldBack)),
         fitted => Serde(rows(ClaimSide::Fitted)),
         varied => side(ClaimSide::HeldBack).filter(|c| c.varied).count(),
-        never => Serde(never.into_iter().map(claim_row).collect::<Vec<_>>()),
-        most => Serde(most_rows(result)),
+        never_held_back => Serde(never(ClaimSide::HeldBack)),
+        never_fitted => Serde(never(ClaimSide::Fitted)),
+        best_case => Serde(best_case_rows(result)),
         contradictions => Serde(&result.contradictions[..result.contradictions.len().min(PAIRS)]),
         more_contradictions => result.contradictions.len().saturating_sub(PAIRS),
         unmeasured => Serde(&result.unmeasured),
@@ -98,9 +103,10 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
 
 fn parameter_row<'a>(
     (of, recorded): (&'a InferredParameter, &'a RecordedParameter),
+    parameters: usize,
 ) -> ParameterRow<'a> {
     let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
-        (format!("{:.2}", s.index.max(0.0)), probability(s.p))
+        (format!("{:.2}", s.index.max(0.0)), probability(corrected(s.p, parameters)))
     });
     ParameterRow { of, recorded: recorded.inferred_text(), spread: &recorded.consistent, index, p }
 }
@@ -131,9 +137,9 @@ fn score_rows(result: &InferenceResult) -> Vec<ScoreRow> {
 }
 
 /// Kind, number, claims under one setting and under a setting each, of the claims held back.
-fn most_rows(result: &InferenceResult) -> Vec<(&'static str, usize, usize, usize)> {
-    let of = result.most.iter().filter(|m| m.side == ClaimSide::HeldBack);
-    of.map(|m| (m.kind_name(), m.claims, m.together, m.apart)).collect()
+fn best_case_rows(result: &InferenceResult) -> Vec<(&'static str, usize, usize, usize)> {
+    let of = result.best_case.iter().filter(|m| m.side == ClaimSide::HeldBack);
+    of.map(|m| (m.kind_name(), m.claims, m.jointly, m.somewhere)).collect()
 }
 
 /// As text: `12 (57 %)`.
@@ -159,8 +165,7 @@ fn score_text(score: &InferenceScore) -> String {
 impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
-        self.kind
-            .map_or(if self.unseen { "all without a variation" } else { "all" }, ClaimKind::name)
+        self.kind.map_or(if self.unseen { "all not varied before" } else { "all" }, ClaimKind::name)
     }
 
     /// Whether it is a score on the same claims.
@@ -188,14 +193,13 @@ fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
         }
     };
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let reported = claim.reported.map_or_else(String::new, |r| format!("{}{unit}; ", number(r)));
     ClaimRow {
         name: &claim.id,
         says: &claim.says,
         source: &claim.source,
         kind: claim.kind.name(),
-        paper: claim
-            .reported
-            .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
+        paper: format!("{}band {}{unit}", reported, band_text(claim.band)),
         defaults: value(&claim.defaults),
         defaults_verdict: verdict(&claim.defaults),
         inferred: value(&claim.inferred),

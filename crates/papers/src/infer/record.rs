@@ -10,9 +10,11 @@ use lowtide_charts::number;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
-use super::most::MostInBand;
+use super::best_case::BestCase;
 use super::open::{OpenParameter, OpenSettings};
+use super::prediction::{correlation_interval, mcnemar};
 use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
+use super::sensitivity::probability;
 use super::setting::Setting;
 use super::split::ClaimSide;
 use super::subject::split_of;
@@ -27,9 +29,9 @@ pub const INFERENCE_RECORD: &str = "inferred.toml";
 const AT_DEFAULT: &str = "default";
 
 const HEAD: &str = "\
-# Result of `lowtide papers reproduce --infer`, reviewed. Verdicts of the defaults (the experiments
-# as they are) and of the inferred setting, both in the reduced form; of the finalists and of draws
-# of the prior the share of settings that reproduce the claim.
+# Result of `lowtide papers reproduce --infer`. Verdicts of the defaults (the experiments as they
+# are) and of the inferred setting, both in the reduced form; of the finalists and of draws of the
+# prior the share of settings that reproduce the claim.
 ";
 
 /// Result of an inference.
@@ -43,8 +45,10 @@ pub struct InferenceRecord {
     /// Rank correlation between the losses of the fitted claims and of those held back, among the
     /// draws.
     pub correlation: Option<f64>,
+    /// Whether the inferred setting is one of the consistent ones.
+    pub inferred_is_consistent: bool,
     /// The most claims held back in their bands under one setting.
-    pub most: Vec<MostInBand>,
+    pub best_case: Vec<BestCase>,
     /// Claims that hold under no setting.
     pub never: Vec<String>,
     /// Pairs of claims that hold under no setting together.
@@ -72,6 +76,11 @@ pub struct RecordedScore {
     pub defaults_decided: f64,
     /// With the inferred setting, with more seeds for undecided claims.
     pub inferred_decided: f64,
+    /// Reproduced only with the inferred setting; not reproduced, with enough seeds, with the
+    /// defaults.
+    pub only_inferred: u64,
+    /// And only with the defaults.
+    pub only_defaults: u64,
 }
 
 /// The inferred values of a parameter.
@@ -118,6 +127,18 @@ pub struct RecordedOutcome {
     pub draws: f64,
 }
 
+impl RecordedOutcome {
+    /// Whether it is reproduced at the inferred setting and not at the defaults (`true`), or the
+    /// reverse (`false`). `None` if both agree or one is undecided.
+    pub fn holds_only_at(&self) -> Option<bool> {
+        let defaults = self.defaults_decided.unwrap_or(self.defaults);
+        let inferred = self.inferred_decided.unwrap_or(self.inferred);
+        let decided = ![defaults, inferred].contains(&ClaimVerdict::Undecided);
+        let [is_default, is_inferred] = [defaults, inferred].map(|v| v == ClaimVerdict::Reproduced);
+        (decided && is_default != is_inferred).then_some(is_inferred)
+    }
+}
+
 impl RecordedParameter {
     /// The value of the inferred setting, or that the defaults are it.
     pub fn inferred_text(&self) -> &str {
@@ -127,12 +148,13 @@ impl RecordedParameter {
 
 impl From<&InferenceResult> for InferenceRecord {
     fn from(result: &InferenceResult) -> Self {
-        let held_back = |m: &&MostInBand| m.side == ClaimSide::HeldBack;
+        let held_back = |m: &&BestCase| m.side == ClaimSide::HeldBack;
         Self {
             program: result.program.clone(),
             settings: result.settings,
             correlation: result.correlation.map(rounded),
-            most: result.most.iter().filter(held_back).copied().collect(),
+            inferred_is_consistent: result.inferred_is_consistent,
+            best_case: result.best_case.iter().filter(held_back).copied().collect(),
             never: result.never.clone(),
             contradictions: result.contradictions.iter().map(|c| c.claims.clone()).collect(),
             parameter: result.parameters.iter().map(RecordedParameter::from).collect(),
@@ -162,7 +184,11 @@ impl From<&ClaimOutcome> for RecordedOutcome {
             inferred: of.inferred.verdict,
             defaults_decided: of.defaults.further.map(|look| look.verdict),
             inferred_decided: of.inferred.further.map(|look| look.verdict),
-            measured: of.inferred.measured.map(rounded),
+            measured: of
+                .inferred
+                .further
+                .map_or(of.inferred.measured, |look| look.measured)
+                .map(rounded),
             finalists: rounded(of.reproduced_by_finalists),
             draws: rounded(of.reproduced_by_draws),
         }
@@ -250,6 +276,17 @@ impl InferenceRecord {
         format!(" It changes the defaults only in {}.", list.join(", "))
     }
 
+    /// The rank correlation with its interval and the number of draws.
+    pub fn correlation_text(&self) -> Option<String> {
+        let (r, n) = (self.correlation?, self.settings.draws);
+        Some(match correlation_interval(r, n) {
+            Some([low, high]) => {
+                format!("{r:.2} (95 % interval {low:.2} to {high:.2}, {n} draws)")
+            }
+            None => format!("{r:.2} ({n} draws)"),
+        })
+    }
+
     /// The inferred setting.
     pub fn setting(&self) -> Setting {
         let values: Vec<String> = self.parameter.iter().map(|p| p.inferred.clone()).collect();
@@ -274,6 +311,8 @@ impl InferenceRecord {
             draws: of().map(|c| c.draws).sum(),
             defaults_decided: count(|c| c.defaults_decided.unwrap_or(c.defaults)),
             inferred_decided: count(|c| c.inferred_decided.unwrap_or(c.inferred)),
+            only_inferred: of().filter(|c| c.holds_only_at() == Some(true)).count() as u64,
+            only_defaults: of().filter(|c| c.holds_only_at() == Some(false)).count() as u64,
         }
     }
 
@@ -282,39 +321,43 @@ impl InferenceRecord {
         let fitted = self.reproduced(ClaimSide::Fitted, |_| true);
         let held = self.reproduced(ClaimSide::HeldBack, |_| true);
         let n = |value: f64| number((value * 10.0).round() / 10.0);
-        let gains = held.inferred > held.defaults.max(held.draws);
-        let gain = if gains { "" } else { " The inference gains nothing on them." };
         if self.setting().is_default() {
             return format!(
-                "With the seeds that chose, no finalist reproduces more fitted claims than the \
-                 defaults, which are therefore the inferred setting. With other seeds they \
-                 reproduce {} of {} fitted claims, draws of the prior {}; and of the {} claims held \
-                 back {}, draws {}.{gain} With more seeds for undecided claims they reproduce {} of \
-                 those held back.",
+                "No finalist reproduces more fitted claims than the defaults, which are therefore \
+                 the inferred setting. With seeds not used for selection they reproduce {} of {} \
+                 fitted claims (mean of draws {}) and {} of {} claims held back (mean of draws \
+                 {}). With more seeds for undecided claims held back they reproduce {}.",
                 n(fitted.defaults),
                 n(fitted.claims),
                 n(fitted.draws),
-                n(held.claims),
                 n(held.defaults),
+                n(held.claims),
                 n(held.draws),
                 n(held.defaults_decided)
             );
         }
+        let p = mcnemar(held.only_inferred, held.only_defaults);
+        let no_difference =
+            if p < 0.05 { "" } else { ", so the claims held back do not tell them apart" };
         format!(
-            "With other seeds than those that chose, the inferred setting reproduces {} of {} \
-             fitted claims, the defaults {}, draws of the prior {}; and of the {} claims held back \
-             {}, the defaults {}, draws {}.{gain} With more seeds for undecided claims, the \
-             inferred setting reproduces {} of those held back, the defaults {}.{}",
+            "With seeds not used for selection, the inferred setting reproduces {} of {} fitted \
+             claims (defaults {}, mean of draws {}) and {} of {} claims held back (defaults {}, \
+             mean of draws {}). With more seeds for undecided claims held back it reproduces {}, \
+             the defaults {}: {} hold only at the inferred setting and {} only at the defaults \
+             (exact McNemar test: p {}){no_difference}.{}",
             n(fitted.inferred),
             n(fitted.claims),
             n(fitted.defaults),
             n(fitted.draws),
-            n(held.claims),
             n(held.inferred),
+            n(held.claims),
             n(held.defaults),
             n(held.draws),
             n(held.inferred_decided),
             n(held.defaults_decided),
+            held.only_inferred,
+            held.only_defaults,
+            probability(p),
             self.changes()
         )
     }
@@ -407,12 +450,13 @@ mod tests {
                 finalists: 2,
             },
             correlation: Some(0.5),
-            most: vec![MostInBand {
+            inferred_is_consistent: true,
+            best_case: vec![BestCase {
                 side: held,
                 kind: Some(ClaimKind::Ratio),
                 claims: 2,
-                together: 1,
-                apart: 2,
+                jointly: 1,
+                somewhere: 2,
             }],
             never: vec!["td-fig7/a".to_owned()],
             contradictions: vec![["td-fig7/a".to_owned(), "td-fig7/b".to_owned()]],
@@ -458,15 +502,15 @@ mod tests {
         assert_eq!(record().setting().values, ["4"]);
         assert_eq!(
             record().answer(),
-            "With other seeds than those that chose, the inferred setting reproduces 1 of 1 fitted \
-             claims, the defaults 1, draws of the prior 0.3; and of the 2 claims held back 1, the \
-             defaults 1, draws 0.5. The inference gains nothing on them. With more seeds for \
-             undecided claims, the inferred setting reproduces 1 of those held back, the defaults 1."
+            "With seeds not used for selection, the inferred setting reproduces 1 of 1 fitted \
+             claims (defaults 1, mean of draws 0.3) and 1 of 2 claims held back (defaults 1, mean \
+             of draws 0.5). With more seeds for undecided claims held back it reproduces 1, the \
+             defaults 1: 1 hold only at the inferred setting and 1 only at the defaults (exact \
+             McNemar test: p 1.000), so the claims held back do not tell them apart."
         );
-        let mut better = record();
-        better.claim[1].inferred = ClaimVerdict::Reproduced;
-        let answer = better.answer();
-        assert!(answer.contains("back 2, the defaults 1, draws 0.5. With more"), "{answer}");
+        let mut undecided = record();
+        undecided.claim[1].inferred = ClaimVerdict::Undecided;
+        assert!(undecided.answer().contains("1 hold only at the inferred setting and 0 only"));
         let mut defaults = record();
         defaults.parameter[0].inferred.clear();
         assert!(defaults.setting().is_default());
@@ -479,11 +523,10 @@ mod tests {
         assert!(answer.ends_with("It changes the defaults only in gain (4)."), "{answer}");
         assert_eq!(
             defaults.answer(),
-            "With the seeds that chose, no finalist reproduces more fitted claims than the \
-             defaults, which are therefore the inferred setting. With other seeds they reproduce 1 \
-             of 1 fitted claims, draws of the prior 0.3; and of the 2 claims held back 1, draws \
-             0.5. The inference gains nothing on them. With more seeds for undecided claims they \
-             reproduce 1 of those held back."
+            "No finalist reproduces more fitted claims than the defaults, which are therefore the \
+             inferred setting. With seeds not used for selection they reproduce 1 of 1 fitted \
+             claims (mean of draws 0.3) and 1 of 2 claims held back (mean of draws 0.5). With more \
+             seeds for undecided claims held back they reproduce 1."
         );
     }
 

@@ -4,11 +4,11 @@
 use lowtide_lab::program_digest;
 use serde::{Deserialize, Serialize};
 
+use super::best_case::{BestCase, best_cases};
 use super::contradictions::{Contradiction, contradictions};
 use super::evaluate::SeedValue;
 use super::further::FurtherResults;
 use super::loss::loss;
-use super::most::{MostInBand, most_in_band};
 use super::open::OpenParameter;
 use super::prediction::rank_correlation;
 use super::search::{EvaluatedSetting, InferenceSize, SearchOutcome, consistent, side_loss};
@@ -43,10 +43,13 @@ pub struct InferenceResult {
     /// Rank correlation between the losses of the fitted claims and of those held back, among the
     /// draws: whether the first predict the second.
     pub correlation: Option<f64>,
+    /// Whether the inferred setting is one of the consistent ones: it is chosen by verdicts of five
+    /// seeds, those by the loss of three.
+    pub inferred_is_consistent: bool,
     /// The claims.
     pub claims: Vec<ClaimOutcome>,
     /// The most claims of each side and kind in their bands under one setting.
-    pub most: Vec<MostInBand>,
+    pub best_case: Vec<BestCase>,
     /// Claims that hold under no setting.
     pub never: Vec<String>,
     /// Pairs of claims that hold under no setting together.
@@ -215,6 +218,8 @@ pub struct ClaimOutcome {
     pub source: String,
     /// The paper's value.
     pub reported: Option<f64>,
+    /// The band; null for an open end.
+    pub band: [Option<f64>; 2],
     /// The unit.
     pub unit: String,
     /// Its side.
@@ -279,6 +284,7 @@ pub(super) fn result(
         not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
         correlation: correlation(subject, draws),
+        inferred_is_consistent: consistent.iter().any(|s| s.setting == outcome.inferred().setting),
         claims: claims
             .iter()
             .map(|claim| ClaimOutcome {
@@ -287,6 +293,7 @@ pub(super) fn result(
                 kind: claim.claim.kind,
                 source: claim.claim.source.clone(),
                 reported: claim.claim.reported,
+                band: claim.claim.band().map(|end| end.is_finite().then_some(end)),
                 unit: claim.claim.unit.clone(),
                 side: claim.side,
                 varied: claim.varied,
@@ -299,7 +306,7 @@ pub(super) fn result(
                 reproduced_by_draws: reproduced(claim, &outcome.sample),
             })
             .collect(),
-        most: most_in_band(&claims, &screened),
+        best_case: best_cases(&claims, &screened),
         never,
         contradictions: pairs,
         unmeasured: subject.unmeasured.clone(),

@@ -2,8 +2,8 @@
 //!
 //! Contract: draws of the prior, changes of the defaults, and proposals are evaluated
 //! with one seed; the better quarter of them with more seeds, the best of those with still more
-//! (successive halving, Jamieson and Talwalkar 2016). The loss guides the search; of the last, the
-//! setting that reproduces most fitted claims is the inferred one. The defaults are compared in
+//! (successive halving, Jamieson and Talwalkar 2016). The loss guides the search. The finalist that
+//! reproduces most fitted claims is the inferred setting. The defaults are compared in
 //! each phase, so no setting that reproduces fewer fitted claims is preferred to them. Held-back
 //! claims are measured on the way, and decide nothing.
 
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_alone_are_always_compared() {
+    fn the_defaults_are_always_compared() {
         let one = |values: &[&str], loss| EvaluatedSetting {
             setting: Setting { values: values.iter().map(|v| (*v).to_owned()).collect() },
             values: BTreeMap::new(),

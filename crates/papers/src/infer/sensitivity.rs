@@ -19,6 +19,11 @@ pub struct Sensitivity {
     pub p: f64,
 }
 
+/// A p value times the number of parameters that are tested (Bonferroni), at most 1.
+pub(crate) fn corrected(p: f64, parameters: usize) -> f64 {
+    (p * parameters as f64).min(1.0)
+}
+
 /// A probability with three decimals.
 pub(crate) fn probability(p: f64) -> String {
     if p < 0.0005 { "< 0.001".to_owned() } else { format!("{p:.3}") }
