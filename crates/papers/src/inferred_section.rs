@@ -76,8 +76,8 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
     let mut out = format!(
         "\n## Inferred settings\n\
          {}\n\n\
-         `lowtide papers reproduce {paper} --infer --draws {}` evaluated {} settings in the reduced \
-         form. Of the best 25 % by loss, {} are consistent with the fitted claims: their loss exceeds \
+         `lowtide papers reproduce {paper} --infer --draws {} --decide {}` evaluated {} settings in the \
+         reduced form. Of the best 25 % by loss, {} are consistent with the fitted claims: their loss exceeds \
          the least by no more than one standard error of the difference over figures. They are \
          settings that were tried, so a narrow range is no confidence interval.{} Influence is the \
          part of the variance of the loss that a parameter explains alone (omega squared among \
@@ -85,6 +85,7 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
          | parameter | inferred | consistent settings ({}) | influence |\n|---|---|---|---|\n",
         record.answer(),
         s.draws,
+        s.decide,
         s.screened,
         s.consistent,
         if record.inferred_is_consistent { "" } else { NOT_CONSISTENT },
@@ -120,12 +121,13 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
          before the split, so their response was known; the verdicts with the defaults were known \
          for all. The split is by figure of the paper. One simulation can serve figures on both \
          sides, so the claims held back are no independent test.{}\n\n\
-         With more seeds: claims that five seeds leave undecided are judged again with up to 20 \
+         With more seeds: claims that five seeds leave undecided are judged again with up to {} \
          seeds, so these numbers can only grow.\n\n\
          | held back {COLUMNS}",
         record.correlation_text().map_or_else(String::new, |r| format!(
             " Among the draws, the losses of both sides have the rank correlation {r}."
-        ))
+        )),
+        record.settings.decide
     );
     let kind = |c: &RecordedOutcome| subject.kind_of(&c.id);
     out.push_str(&score_line("all", record, |_| true));
@@ -239,7 +241,7 @@ pub(super) fn inferred_scores() -> Result<String, ClaimError> {
          the others, in the reduced form with five seeds not used for selection. The verdicts above \
          are those of the defaults in the full form. Finalists: mean of the eight settings that \
          were compared last, the defaults among them. Draws: mean of eight draws of the prior. With \
-         more seeds: claims that five seeds leave undecided have up to 20, so these numbers can \
+         more seeds: claims that five seeds leave undecided have more, so these numbers can \
          only grow.\n\n\
          | paper {COLUMNS}{rows}"
     ))
@@ -267,6 +269,7 @@ mod tests {
         confirmed = 5
         consistent = 2
         finalists = 2
+        decide = 20
         [[parameter]]
         name = "gain"
         inferred = "4"
@@ -303,7 +306,7 @@ mod tests {
         let subject = InferenceSubject::new("td").unwrap();
         let text = found(&subject, &open, &toml::from_str(RECORD).unwrap());
         for part in [
-            "--draws 8` evaluated 13 settings in the reduced",
+            "--draws 8 --decide 20` evaluated 13 settings in the reduced",
             "| `gain` | 4 | 2 to 5 | 0.50 (p: 0.010) |",
             "1 claims were used for fitting, 2 held back. 1 of those held back were",
             "the rank correlation 0.50 (95 % interval",

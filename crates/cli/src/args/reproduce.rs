@@ -30,7 +30,8 @@ pub(crate) struct ReproduceArgs {
     /// Number of seeds; default: that of each experiment
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N
+    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N; with
+    /// `--infer` (default: 20) only claims held back, at the defaults and the inferred setting
     #[arg(long, value_name = "N", conflicts_with_all = ["quick", "seeds"])]
     pub(crate) decide: Option<u64>,
     /// Parallel runs; default: one per CPU
@@ -54,7 +55,7 @@ pub(crate) struct ReproduceArgs {
 pub(crate) struct InferArgs {
     /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
     /// claims, and test them on the claims held back; takes papers or folders of own experiments
-    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "decide", "inferred"])]
+    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "inferred"])]
     pub(crate) enabled: bool,
     /// Run at the setting that `--infer` found for the paper (`papers/PAPER/inferred.toml`), and
     /// count only the claims held back

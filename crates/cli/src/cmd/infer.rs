@@ -19,7 +19,7 @@ use crate::progress::ProgressReporter;
 
 /// Infers the open settings of the papers that `args` names; of all that have some, without names.
 pub(crate) fn run(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
-    let size = args.infer.size();
+    let size = args.infer.size(args.decide);
     let (index, of) = args.infer.part();
     if index >= of {
         let help = format!("processes are numbered from 0 to {}", of - 1);
@@ -175,9 +175,11 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
 }
 
 impl InferArgs {
-    fn size(&self) -> InferenceSize {
-        let draws = self.draws.map_or(InferenceSize::default().draws, |n| n as usize);
-        InferenceSize { draws, ..InferenceSize::default() }
+    /// `decide`: most seeds of an undecided claim.
+    fn size(&self, decide: Option<u64>) -> InferenceSize {
+        let default = InferenceSize::default();
+        let draws = self.draws.map_or(default.draws, |n| n as usize);
+        InferenceSize { draws, decide: decide.unwrap_or(default.decide), ..default }
     }
 
     /// Number of this process, and of all.

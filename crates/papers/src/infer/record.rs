@@ -448,6 +448,7 @@ mod tests {
                 confirmed: 5,
                 consistent: 2,
                 finalists: 2,
+                decide: 20,
             },
             correlation: Some(0.5),
             inferred_is_consistent: true,

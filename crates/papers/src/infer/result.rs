@@ -73,6 +73,8 @@ pub struct SettingCounts {
     pub consistent: usize,
     /// The best of them, with five seeds.
     pub finalists: usize,
+    /// Most seeds for an undecided claim held back.
+    pub decide: u64,
 }
 
 /// Claims of a kind.
@@ -278,6 +280,7 @@ pub(super) fn result(
             confirmed: outcome.confirmed.len(),
             consistent: consistent.len(),
             finalists: outcome.finalists.len().min(size.finalists),
+            decide: size.decide,
         },
         split: side_counts(&claims),
         parameters: parameters(subject, outcome, &consistent)?,
