@@ -2,7 +2,9 @@
 //!
 //! Contract: only `recorded` is changed, and only for claims in the output. A recorded claim keeps
 //! its record unless `--again` is given. A claim that was not reproduced is recorded only if its
-//! file states the reason.
+//! file states the reason. Output of `--inferred` becomes `inferred-full.toml` of its paper.
+
+mod inferred;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,6 +26,8 @@ pub(crate) struct RecordTask {
 struct ReproduceOutput {
     schema: String,
     quick: bool,
+    #[serde(default)]
+    inferred: bool,
     claims: Vec<Claim>,
     varied: Vec<Varied>,
 }
@@ -95,6 +99,9 @@ impl RecordTask {
         if answer.quick && answer.varied.is_empty() {
             return Err("results of a quick run are not recorded: run it in full".to_owned());
         }
+        if answer.inferred {
+            return inferred::write(papers, &answer.claims);
+        }
         let mut files: BTreeMap<PathBuf, (Vec<&Claim>, Vec<&Varied>)> = BTreeMap::new();
         // Variations are identical in both forms.
         for claim in answer.claims.iter().filter(|_| !answer.quick) {
@@ -115,10 +122,7 @@ impl RecordTask {
             made.push((path, document.to_string()));
         }
         for (path, text) in made {
-            let growing = path.with_extension("toml.tmp");
-            std::fs::write(&growing, text)
-                .and_then(|()| std::fs::rename(&growing, &path))
-                .map_err(|e| format!("{}: {e}", path.display()))?;
+            replace(&path, &text)?;
         }
         Ok(done)
     }
@@ -184,6 +188,14 @@ impl RecordTask {
         }
         Ok(())
     }
+}
+
+/// Writes a file whole, or not at all.
+fn replace(path: &Path, text: &str) -> Result<(), String> {
+    let growing = path.with_extension("toml.tmp");
+    std::fs::write(&growing, text)
+        .and_then(|()| std::fs::rename(&growing, path))
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use lowtide_charts::number;
 
+use super::full_form_section::full_form_section;
 use super::infer::{
     ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
     corrected, probability,
@@ -54,7 +55,10 @@ pub(super) fn inferred_section(paper: &str) -> Result<String, ClaimError> {
         );
     }
     match record {
-        Some(record) => out.push_str(&found(&subject, &open, &record)),
+        Some(record) => {
+            out.push_str(&found(&subject, &open, &record));
+            out.push_str(&full_form_section(paper, &record)?);
+        }
         None => {
             let _ = write!(
                 out,

@@ -13,6 +13,7 @@ mod effect;
 mod error;
 mod expected;
 mod figure;
+mod full_form_section;
 mod further_looks;
 pub mod infer;
 mod inferred_section;

@@ -30,8 +30,9 @@ pub(crate) struct ReproduceArgs {
     /// Number of seeds; default: that of each experiment
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N; with
-    /// `--infer` (default: 20) only claims held back, at the defaults and the inferred setting
+    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N.
+    /// With `--infer` (default: 20) only of claims held back, at the defaults and the inferred
+    /// setting
     #[arg(long, value_name = "N", conflicts_with_all = ["quick", "seeds"])]
     pub(crate) decide: Option<u64>,
     /// Parallel runs; default: one per CPU

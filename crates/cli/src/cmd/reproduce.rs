@@ -23,6 +23,8 @@ struct ReproduceOutput<'a> {
     schema: &'static str,
     version: &'static str,
     quick: bool,
+    /// Whether the runs are those of the inferred setting.
+    inferred: bool,
     claims: &'a [&'a ClaimResult],
     varied: &'a [&'a VariedClaim],
 }
@@ -100,6 +102,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
             schema,
             version,
             quick: args.quick,
+            inferred,
             claims: &all,
             varied: &varied,
         })?;

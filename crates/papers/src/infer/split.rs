@@ -118,7 +118,7 @@ impl ClaimSplit {
     ///
     /// # Errors
     /// The claim is on neither side, or a calibration has used it and it is held back.
-    pub(super) fn side(&self, claim: &Claim) -> Result<ClaimSide, String> {
+    pub(crate) fn side(&self, claim: &Claim) -> Result<ClaimSide, String> {
         let figure = figure_of(&claim.source);
         match (self.fitted.contains(figure), self.held_back.contains(figure)) {
             (true, _) => Ok(ClaimSide::Fitted),
