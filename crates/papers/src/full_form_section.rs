@@ -1,10 +1,13 @@
 //! Verdicts of the full forms at the inferred setting, on the page of a paper.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use lowtide_charts::number;
 
-use super::infer::{ClaimSide, FullFormRecord, FullFormVerdict, InferenceRecord, split_of};
+use super::infer::{
+    ClaimSide, FULL_FORM_RECORD, FullFormRecord, FullFormVerdict, InferenceRecord, split_of,
+};
 use super::{Claim, ClaimError, ClaimKind, ClaimVerdict, ExperimentClaims, RecordedResult};
 use crate::experiments;
 
@@ -22,16 +25,22 @@ pub(super) fn full_form_section(
 ) -> Result<String, ClaimError> {
     let Some(full) = FullFormRecord::of_paper(paper, record)? else { return Ok(String::new()) };
     let mut claims = Vec::new();
+    let mut known = BTreeSet::new();
     let (split, _) = split_of(paper)?;
     for row in experiments().into_iter().filter(|row| row.paper == paper) {
         for claim in ExperimentClaims::parse(row.expected, &row.claims_path())?.claims {
             let id = format!("{}/{}", row.id(), claim.id);
             let refuse = |message| ClaimError { file: row.claims_path(), message };
+            known.insert(id.clone());
             let Some(inferred) = full.claim.iter().find(|c| c.id == id) else { continue };
             if split.side(&claim).map_err(refuse)? == ClaimSide::HeldBack {
                 claims.push(HeldBack { id, claim, inferred });
             }
         }
+    }
+    if let Some(id) = full.unknown_claim(&known) {
+        let message = format!("the paper has no claim `{id}`; record the full forms again");
+        return Err(ClaimError { file: format!("papers/{paper}/{FULL_FORM_RECORD}"), message });
     }
     Ok(section(paper, &claims))
 }

@@ -7,7 +7,6 @@ use lowtide_charts::number;
 use super::full_form_section::full_form_section;
 use super::infer::{
     ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
-    corrected, probability,
 };
 use super::paper_page::PAGES;
 use super::{ClaimError, ClaimKind};
@@ -80,9 +79,9 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
     let mut out = format!(
         "\n## Inferred settings\n\
          {}\n\n\
-         `lowtide papers reproduce {paper} --infer --draws {} --decide {}` evaluated {} settings in the \
-         reduced form. Of the best 25 % by loss, {} are consistent with the fitted claims: their loss exceeds \
-         the least by no more than one standard error of the difference over figures. They are \
+         `lowtide papers reproduce {paper} --infer --draws {} --decide {}` evaluated {} settings in \
+         the reduced form. Of the best 25 % by loss, {} are consistent with the fitted claims: \
+         their loss exceeds the least by no more than one standard error of the difference over figures. They are \
          settings that were tried, so a narrow range is no confidence interval.{} Influence is the \
          part of the variance of the loss that a parameter explains alone (omega squared among \
          the draws), with the p value of an F test times the number of parameters.\n\n\
@@ -97,9 +96,8 @@ fn found(subject: &InferenceSubject, open: &OpenSettings, record: &InferenceReco
     );
     let parameters = record.parameter.len();
     for p in &record.parameter {
-        let influence = p.influence.map_or_else(String::new, |[index, p]| {
-            format!("{index:.2} (p: {})", probability(corrected(p, parameters)))
-        });
+        let [index, chance] = p.influence_texts(parameters);
+        let influence = if index.is_empty() { index } else { format!("{index} (p: {chance})") };
         let at_bound = |of: &&OpenParameter| of.name == p.name && of.is_at_bound(&p.inferred);
         let note =
             if open.parameters.iter().any(|of| at_bound(&of)) { " (at a bound)" } else { "" };
@@ -121,8 +119,8 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
     let seen = of_held_back(record).filter(|c| c.varied).count();
     let mut out = format!(
         "\n## Claims held back\n\
-         {fitted} claims were used for fitting, {held} held back. {seen} of those held back were varied \
-         before the split, so their response was known; the verdicts with the defaults were known \
+         {fitted} claims were used for fitting, {held} held back. {seen} of those held back were \
+         varied before the split, so their response was known; the verdicts with the defaults were known \
          for all. The split is by figure of the paper. One simulation can serve figures on both \
          sides, so the claims held back are no independent test.{}\n\n\
          With more seeds: claims that five seeds leave undecided are judged again with up to {} \

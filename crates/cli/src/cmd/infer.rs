@@ -108,10 +108,8 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     let record = InferenceRecord::from(result);
     out.text(&record.answer())?;
     let parameters = result.parameters.iter().zip(&record.parameter).map(|(p, recorded)| {
-        let index = p.sensitivity.map_or_else(String::new, |s| {
-            let p = (s.p * result.parameters.len() as f64).min(1.0);
-            format!("{:.2} (p {p:.2})", s.index.max(0.0))
-        });
+        let [index, chance] = recorded.influence_texts(result.parameters.len());
+        let influence = if index.is_empty() { index } else { format!("{index} (p {chance})") };
         let bound = if p.at_bound { " (at a bound)" } else { "" };
         let inferred = format!("{}{bound}", recorded.inferred_text());
         vec![
@@ -120,7 +118,7 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
             inferred,
             recorded.consistent.clone(),
             p.values.clone(),
-            index,
+            influence,
         ]
     });
     out.table(
@@ -166,8 +164,8 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
     let most = best_case_text(&result.best_case);
     let end = if most.is_empty() { "" } else { " " };
     out.text(&format!(
-        "{most}{end}{} claims ({} held back) are outside their bands in every evaluation; {} pairs exclude each \
-         other",
+        "{most}{end}{} claims ({} held back) are outside their bands in every evaluation; {} \
+         pairs exclude each other",
         result.never.len(),
         never_held_back,
         result.contradictions.len()

@@ -3,6 +3,8 @@
 //! Contract: `cargo xtask record` writes the file from the output of `papers reproduce --inferred
 //! --json`. It belongs to the setting of `inferred.toml`; with another one it is refused.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::record::{INFERENCE_RECORD, InferenceRecord};
@@ -62,6 +64,11 @@ impl FullFormRecord {
         }
         Ok(of)
     }
+
+    /// A claim that is not among `known`, as one whose name has changed.
+    pub(crate) fn unknown_claim(&self, known: &BTreeSet<String>) -> Option<&str> {
+        self.claim.iter().map(|c| c.id.as_str()).find(|id| !known.contains(*id))
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +84,9 @@ mod tests {
         let text = format!("setting = [{}]\n{claim}", values.join(", "));
         let read = FullFormRecord::parse(&text, "x", &record).unwrap();
         assert_eq!(read.claim[0].measured, Some(1.0));
+        let known = BTreeSet::from(["od-fig7.1/a".to_owned()]);
+        assert_eq!(read.unknown_claim(&known), None);
+        assert_eq!(read.unknown_claim(&BTreeSet::new()), Some("od-fig7.1/a"));
         let other = format!("setting = [\"1 kB\"]\n{claim}");
         let error = FullFormRecord::parse(&other, "x", &record).unwrap_err();
         assert!(error.message.contains("another setting"), "{}", error.message);

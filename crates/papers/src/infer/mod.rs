@@ -30,7 +30,7 @@ use lowtide_record::write_atomic;
 pub use best_case::{BestCase, best_case_text};
 pub use contradictions::Contradiction;
 pub use evaluate::InferenceOptions;
-pub(crate) use full_form::{FullFormRecord, FullFormVerdict};
+pub(crate) use full_form::{FULL_FORM_RECORD, FullFormRecord, FullFormVerdict};
 pub use open::{OpenParameter, OpenSettings};
 pub use page::share_text;
 pub use record::{INFERENCE_RECORD, InferenceRecord, RecordedOutcome, RecordedParameter};
@@ -41,7 +41,6 @@ pub use result::{
 };
 pub use search::InferenceSize;
 pub use sensitivity::Sensitivity;
-pub(crate) use sensitivity::{corrected, probability};
 pub use setting::Setting;
 pub use split::{ClaimSide, ClaimSplit};
 pub use subject::{InferenceSubject, split_of};

@@ -12,7 +12,6 @@ use super::result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
     SettingVerdict,
 };
-use super::sensitivity::{corrected, probability};
 use super::split::ClaimSide;
 use crate::error::PaperError;
 use crate::judge::band_text;
@@ -105,9 +104,7 @@ fn parameter_row<'a>(
     (of, recorded): (&'a InferredParameter, &'a RecordedParameter),
     parameters: usize,
 ) -> ParameterRow<'a> {
-    let (index, p) = of.sensitivity.map_or((String::new(), String::new()), |s| {
-        (format!("{:.2}", s.index.max(0.0)), probability(corrected(s.p, parameters)))
-    });
+    let [index, p] = recorded.influence_texts(parameters);
     ParameterRow { of, recorded: recorded.inferred_text(), spread: &recorded.consistent, index, p }
 }
 

@@ -14,7 +14,7 @@ use super::best_case::BestCase;
 use super::open::{OpenParameter, OpenSettings};
 use super::prediction::{correlation_interval, mcnemar};
 use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
-use super::sensitivity::probability;
+use super::sensitivity::{corrected, probability};
 use super::setting::Setting;
 use super::split::ClaimSide;
 use super::subject::split_of;
@@ -143,6 +143,13 @@ impl RecordedParameter {
     /// The value of the inferred setting, or that the defaults are it.
     pub fn inferred_text(&self) -> &str {
         if self.inferred.is_empty() { AT_DEFAULT } else { &self.inferred }
+    }
+
+    /// Omega squared, and its p value corrected for `parameters` tests; empty without an influence.
+    pub fn influence_texts(&self, parameters: usize) -> [String; 2] {
+        let texts =
+            |[index, p]: [f64; 2]| [format!("{index:.2}"), probability(corrected(p, parameters))];
+        self.influence.map_or_else(Default::default, texts)
     }
 }
 
