@@ -116,7 +116,7 @@ fn of_held_back(record: &InferenceRecord) -> impl Iterator<Item = &RecordedOutco
 fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
     let held = of_held_back(record).count();
     let fitted = record.claim.len() - held;
-    let seen = of_held_back(record).filter(|c| c.varied).count();
+    let seen = of_held_back(record).filter(|c| c.varied_before).count();
     let mut out = format!(
         "\n## Claims held back\n\
          {fitted} claims were used for fitting, {held} held back. {seen} of those held back were \
@@ -133,7 +133,7 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
     );
     let kind = |c: &RecordedOutcome| subject.kind_of(&c.id);
     out.push_str(&score_line("all", record, |_| true));
-    out.push_str(&score_line("not varied before", record, |c| !c.varied));
+    out.push_str(&score_line("not varied before", record, |c| !c.varied_before));
     for of in ClaimKind::ALL {
         if of_held_back(record).any(|c| kind(c) == Some(of)) {
             out.push_str(&score_line(of.name(), record, |c| kind(c) == Some(of)));
@@ -172,7 +172,7 @@ fn cannot_hold(record: &InferenceRecord) -> String {
     out.push('\n');
     for (side, name) in [(ClaimSide::HeldBack, "held back"), (ClaimSide::Fitted, "fitted")] {
         let is_of = |id: &&String| record.claim.iter().any(|c| c.id == **id && c.side == side);
-        let never: Vec<String> = record.never.iter().filter(is_of).map(code).collect();
+        let never: Vec<String> = record.never_in_band.iter().filter(is_of).map(code).collect();
         let _ = if never.is_empty() {
             writeln!(out, "- Each {name} claim is in its band in at least one evaluation.")
         } else {
@@ -257,7 +257,7 @@ mod tests {
         program = "0123"
         correlation = 0.5
         inferred-is-consistent = false
-        never = ["td-fig7/c"]
+        never-in-band = ["td-fig7/c"]
         contradictions = [["td-fig7/a", "td-fig7/b"]]
         [[best-case]]
         side = "held-back"
@@ -287,7 +287,7 @@ mod tests {
         [[claim]]
         id = "td-fig7/b"
         side = "held-back"
-        varied = true
+        varied-before = true
         defaults = "undecided"
         defaults-decided = "reproduced"
         inferred = "not-reproduced"

@@ -36,7 +36,7 @@ struct ClaimRow<'a> {
     inferred_verdict: String,
     draws: String,
     consistent: String,
-    varied: bool,
+    varied_before: bool,
 }
 
 #[derive(Serialize)]
@@ -66,7 +66,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
     let rows = |of| -> Vec<ClaimRow<'_>> { side(of).map(claim_row).collect() };
     let title = reference_of_paper(&result.paper).map(|r| r.title.clone());
     let never = |of| -> Vec<ClaimRow<'_>> {
-        side(of).filter(|c| result.never.contains(&c.id)).map(claim_row).collect()
+        side(of).filter(|c| result.never_in_band.contains(&c.id)).map(claim_row).collect()
     };
     let record = InferenceRecord::from(result);
     let pairs = result.parameters.iter().zip(&record.parameter);
@@ -86,9 +86,9 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         scores => Serde(score_rows(result)),
         held_back => Serde(rows(ClaimSide::HeldBack)),
         fitted => Serde(rows(ClaimSide::Fitted)),
-        varied => side(ClaimSide::HeldBack).filter(|c| c.varied).count(),
-        never_held_back => Serde(never(ClaimSide::HeldBack)),
-        never_fitted => Serde(never(ClaimSide::Fitted)),
+        varied_before => side(ClaimSide::HeldBack).filter(|c| c.varied_before).count(),
+        never_in_band_held_back => Serde(never(ClaimSide::HeldBack)),
+        never_in_band_fitted => Serde(never(ClaimSide::Fitted)),
         best_case => Serde(best_case_rows(result)),
         contradictions => Serde(&result.contradictions[..result.contradictions.len().min(PAIRS)]),
         more_contradictions => result.contradictions.len().saturating_sub(PAIRS),
@@ -162,12 +162,16 @@ fn score_text(score: &InferenceScore) -> String {
 impl InferenceScore {
     /// Name of the kind of the claims.
     pub fn kind_name(&self) -> &'static str {
-        self.kind.map_or(if self.unseen { "all not varied before" } else { "all" }, ClaimKind::name)
+        self.kind.map_or(
+            if self.without_varied { "all not varied before" } else { "all" },
+            ClaimKind::name,
+        )
     }
 
     /// Whether it is a score on the same claims.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.side, self.kind, self.unseen) == (other.side, other.kind, other.unseen)
+        (self.side, self.kind, self.without_varied)
+            == (other.side, other.kind, other.without_varied)
     }
 }
 
@@ -203,7 +207,7 @@ fn claim_row(claim: &ClaimOutcome) -> ClaimRow<'_> {
         inferred_verdict: verdict(&claim.inferred),
         draws: percent(claim.in_band_of_draws),
         consistent: percent(claim.in_band_of_consistent),
-        varied: claim.varied,
+        varied_before: claim.varied_before,
     }
 }
 

@@ -50,7 +50,7 @@ pub struct InferenceRecord {
     /// The most claims held back in their bands under one setting.
     pub best_case: Vec<BestCase>,
     /// Claims that hold under no setting.
-    pub never: Vec<String>,
+    pub never_in_band: Vec<String>,
     /// Pairs of claims that hold under no setting together.
     pub contradictions: Vec<[String; 2]>,
     /// The parameters.
@@ -108,7 +108,7 @@ pub struct RecordedOutcome {
     pub side: ClaimSide,
     /// Whether a variation of it was on record before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub varied: bool,
+    pub varied_before: bool,
     /// The verdict with the defaults.
     pub defaults: ClaimVerdict,
     /// The verdict with the inferred setting.
@@ -162,7 +162,7 @@ impl From<&InferenceResult> for InferenceRecord {
             correlation: result.correlation.map(rounded),
             inferred_is_consistent: result.inferred_is_consistent,
             best_case: result.best_case.iter().filter(held_back).copied().collect(),
-            never: result.never.clone(),
+            never_in_band: result.never_in_band.clone(),
             contradictions: result.contradictions.iter().map(|c| c.claims.clone()).collect(),
             parameter: result.parameters.iter().map(RecordedParameter::from).collect(),
             claim: result.claims.iter().map(RecordedOutcome::from).collect(),
@@ -186,7 +186,7 @@ impl From<&ClaimOutcome> for RecordedOutcome {
         Self {
             id: of.id.clone(),
             side: of.side,
-            varied: of.varied,
+            varied_before: of.varied_before,
             defaults: of.defaults.verdict,
             inferred: of.inferred.verdict,
             defaults_decided: of.defaults.further.map(|look| look.verdict),
@@ -433,10 +433,10 @@ mod tests {
     use crate::ClaimKind;
 
     fn record() -> InferenceRecord {
-        let outcome = |id: &str, side, varied, defaults, inferred| RecordedOutcome {
+        let outcome = |id: &str, side, varied_before, defaults, inferred| RecordedOutcome {
             id: id.to_owned(),
             side,
-            varied,
+            varied_before,
             defaults,
             inferred,
             defaults_decided: None,
@@ -466,7 +466,7 @@ mod tests {
                 jointly: 1,
                 somewhere: 2,
             }],
-            never: vec!["td-fig7/a".to_owned()],
+            never_in_band: vec!["td-fig7/a".to_owned()],
             contradictions: vec![["td-fig7/a".to_owned(), "td-fig7/b".to_owned()]],
             parameter: vec![RecordedParameter {
                 name: "gain".to_owned(),
@@ -491,8 +491,9 @@ mod tests {
 
     #[test]
     fn only_claims_held_back_are_counted() {
-        let counts = |unseen| {
-            let of = record().reproduced(ClaimSide::HeldBack, |c| !(unseen && c.varied));
+        let counts = |without_varied| {
+            let of =
+                record().reproduced(ClaimSide::HeldBack, |c| !(without_varied && c.varied_before));
             [of.claims, of.defaults, of.inferred, of.finalists, of.draws]
                 .map(|n| (n * 100.0) as u32)
         };

@@ -51,7 +51,7 @@ pub struct InferenceResult {
     /// The most claims of each side and kind in their bands under one setting.
     pub best_case: Vec<BestCase>,
     /// Claims that hold under no setting.
-    pub never: Vec<String>,
+    pub never_in_band: Vec<String>,
     /// Pairs of claims that hold under no setting together.
     pub contradictions: Vec<Contradiction>,
     /// Claims that no reduced form measures, each with the reason.
@@ -169,7 +169,7 @@ pub struct InferenceScore {
     /// Their kind; `None` for all.
     pub kind: Option<ClaimKind>,
     /// Only claims without a variation on record.
-    pub unseen: bool,
+    pub without_varied: bool,
     /// Number of claims.
     pub claims: usize,
     /// Reproduced ones: mean, least and most over the settings.
@@ -227,7 +227,7 @@ pub struct ClaimOutcome {
     /// Its side.
     pub side: ClaimSide,
     /// Whether a variation of it is on record, so that its result was seen before.
-    pub varied: bool,
+    pub varied_before: bool,
     /// Whether an earlier calibration has used it.
     pub calibrated: bool,
     /// With the defaults.
@@ -266,7 +266,7 @@ pub(super) fn result(
     let claims: Vec<&InferredClaim> = subject.claims().collect();
     let consistent = consistent(subject, &outcome.confirmed);
     let draws = &outcome.screened[..outcome.draws];
-    let never = never(&claims, outcome);
+    let never_in_band = never_in_band(&claims, outcome);
     let screened = screened(&claims, outcome);
     let pairs = exclusive(&claims, draws, outcome);
     Ok(InferenceResult {
@@ -299,7 +299,7 @@ pub(super) fn result(
                 band: claim.claim.band().map(|end| end.is_finite().then_some(end)),
                 unit: claim.claim.unit.clone(),
                 side: claim.side,
-                varied: claim.varied,
+                varied_before: claim.varied_before,
                 calibrated: claim.claim.calibrated,
                 defaults: verdict(claim, &outcome.defaults, &outcome.defaults_further),
                 inferred: verdict(claim, outcome.inferred(), &outcome.inferred_further),
@@ -310,7 +310,7 @@ pub(super) fn result(
             })
             .collect(),
         best_case: best_cases(&claims, &screened),
-        never,
+        never_in_band,
         contradictions: pairs,
         unmeasured: subject.unmeasured.clone(),
         screened,
@@ -382,15 +382,15 @@ fn scores(subject: &InferenceSubject, outcome: &SearchOutcome) -> Vec<InferenceS
         };
         for side in sides.iter().copied() {
             let kinds = ClaimKind::ALL.map(|kind| (Some(kind), false));
-            for (kind, unseen) in [(None, false), (None, true)].into_iter().chain(kinds) {
+            for (kind, without_varied) in [(None, false), (None, true)].into_iter().chain(kinds) {
                 let is_of = |c: &&InferredClaim| {
                     c.side == side
                         && kind.is_none_or(|kind| c.claim.kind == kind)
-                        && !(unseen && c.varied)
+                        && !(without_varied && c.varied_before)
                 };
                 let claims: Vec<&InferredClaim> = subject.claims().filter(is_of).collect();
                 if !claims.is_empty() {
-                    out.push(score((of, side, kind, unseen), &claims, settings, further));
+                    out.push(score((of, side, kind, without_varied), &claims, settings, further));
                 }
             }
         }
@@ -405,7 +405,7 @@ fn correlation(subject: &InferenceSubject, draws: &[EvaluatedSetting]) -> Option
 }
 
 fn score(
-    (of, side, kind, unseen): (ScoredSettings, ClaimSide, Option<ClaimKind>, bool),
+    (of, side, kind, without_varied): (ScoredSettings, ClaimSide, Option<ClaimKind>, bool),
     claims: &[&InferredClaim],
     settings: &[EvaluatedSetting],
     further: &FurtherResults,
@@ -428,7 +428,7 @@ fn score(
         of,
         side,
         kind,
-        unseen,
+        without_varied,
         claims: claims.len(),
         reproduced: [mean(&reproduced), least, most],
         undecided: mean(&count(ClaimVerdict::Undecided)),
@@ -503,7 +503,7 @@ fn all(outcome: &SearchOutcome) -> impl Iterator<Item = &EvaluatedSetting> {
 }
 
 /// Claims whose mean over seeds is in their bands under no setting that was evaluated.
-fn never(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<String> {
+fn never_in_band(claims: &[&InferredClaim], outcome: &SearchOutcome) -> Vec<String> {
     let none = |claim: &&&InferredClaim| !all(outcome).any(|s| in_band(claim, s));
     claims.iter().filter(none).map(|claim| claim.id.clone()).collect()
 }

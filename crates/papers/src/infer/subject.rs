@@ -30,7 +30,7 @@ pub(super) struct InferredClaim {
     pub(super) claim: Claim,
     pub(super) side: ClaimSide,
     /// Whether a variation of it is on record, so that its result was seen.
-    pub(super) varied: bool,
+    pub(super) varied_before: bool,
 }
 
 impl InferredClaim {
@@ -290,12 +290,12 @@ impl InferenceSubject {
                 continue;
             }
             let recorded = expected.vary.iter().filter(|v| !v.recorded.is_empty());
-            let varied = recorded.flat_map(|v| &v.claims).any(|c| *c == claim.id);
+            let varied_before = recorded.flat_map(|v| &v.claims).any(|c| *c == claim.id);
             claims.push(InferredClaim {
                 id,
                 claim: Claim { recorded: None, ..claim.clone() },
                 side,
-                varied,
+                varied_before,
             });
         }
         if !claims.is_empty() {
