@@ -7,6 +7,7 @@ use lowtide_charts::number;
 use super::full_form_section::full_form_section;
 use super::infer::{
     ClaimSide, InferenceRecord, InferenceSubject, OpenParameter, OpenSettings, RecordedOutcome,
+    cross_validation_text,
 };
 use super::paper_page::PAGES;
 use super::{ClaimError, ClaimKind};
@@ -123,12 +124,14 @@ fn held_back(subject: &InferenceSubject, record: &InferenceRecord) -> String {
          varied before the split, so their response was known; the verdicts with the defaults were known \
          for all. The split is by figure of the paper. One simulation can serve figures on both \
          sides, so the claims held back are no independent test.{}\n\n\
+         {}\n\n\
          With more seeds: claims that five seeds leave undecided are judged again with up to {} \
          seeds, so these numbers can only grow.\n\n\
          | held back {COLUMNS}",
         record.correlation_text().map_or_else(String::new, |r| format!(
             " Among the draws, the losses of both sides have the rank correlation {r}."
         )),
+        cross_validation_text(record.cross_validation),
         record.settings.decide
     );
     let kind = |c: &RecordedOutcome| subject.kind_of(&c.id);

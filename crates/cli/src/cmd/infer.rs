@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lowtide_papers::PaperError;
 use lowtide_papers::infer::{
     ClaimSide, InferenceOptions, InferenceRecord, InferenceResult, InferenceSize, InferenceSubject,
-    ScoredSettings, best_case_text, infer, share_text,
+    ScoredSettings, best_case_text, cross_validation_text, infer, share_text,
 };
 
 use crate::args::{InferArgs, ReproduceArgs};
@@ -159,14 +159,15 @@ fn show(result: &InferenceResult, out: Output) -> Result<(), CommandError> {
         &[2],
         &rows.collect::<Vec<_>>(),
     )?;
+    out.text(&cross_validation_text(result.cross_validation))?;
     let held_back = result.claims.iter().filter(|c| c.side == ClaimSide::HeldBack);
-    let never_held_back = held_back.filter(|c| result.never.contains(&c.id)).count();
+    let never_held_back = held_back.filter(|c| result.never_in_band.contains(&c.id)).count();
     let most = best_case_text(&result.best_case);
     let end = if most.is_empty() { "" } else { " " };
     out.text(&format!(
         "{most}{end}{} claims ({} held back) are outside their bands in every evaluation; {} \
          pairs exclude each other",
-        result.never.len(),
+        result.never_in_band.len(),
         never_held_back,
         result.contradictions.len()
     ))

@@ -7,6 +7,7 @@ use minijinja::context;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+use super::cross_validation::cross_validation_text;
 use super::record::{InferenceRecord, RecordedParameter};
 use super::result::{
     ClaimOutcome, InferenceResult, InferenceScore, InferredParameter, ScoredSettings,
@@ -79,6 +80,7 @@ pub(super) fn page(result: &InferenceResult, command: &str) -> Result<String, Pa
         settings => Serde(result.settings),
         answer => record.answer(),
         correlation => record.correlation_text(),
+        cross_validation => cross_validation_text(record.cross_validation),
         inferred_is_consistent => result.inferred_is_consistent,
         parameters => Serde(parameters),
         not_inferable => Serde(&result.not_inferable),

@@ -11,6 +11,7 @@ use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 use super::best_case::BestCase;
+use super::cross_validation::CrossValidation;
 use super::open::{OpenParameter, OpenSettings};
 use super::prediction::{correlation_interval, mcnemar};
 use super::result::{ClaimOutcome, InferenceResult, InferredParameter, SettingCounts};
@@ -45,6 +46,8 @@ pub struct InferenceRecord {
     /// Rank correlation between the losses of the fitted claims and of those held back, among the
     /// draws.
     pub correlation: Option<f64>,
+    /// Other divisions of the claims.
+    pub cross_validation: Option<CrossValidation>,
     /// Whether the inferred setting is one of the consistent ones.
     pub inferred_is_consistent: bool,
     /// The most claims held back in their bands under one setting.
@@ -160,6 +163,7 @@ impl From<&InferenceResult> for InferenceRecord {
             program: result.program.clone(),
             settings: result.settings,
             correlation: result.correlation.map(rounded),
+            cross_validation: result.cross_validation.map(|of| of.map(rounded)),
             inferred_is_consistent: result.inferred_is_consistent,
             best_case: result.best_case.iter().filter(held_back).copied().collect(),
             never_in_band: result.never_in_band.clone(),
@@ -458,6 +462,7 @@ mod tests {
                 decide: 20,
             },
             correlation: Some(0.5),
+            cross_validation: None,
             inferred_is_consistent: true,
             best_case: vec![BestCase {
                 side: held,

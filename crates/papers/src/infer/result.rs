@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::best_case::{BestCase, best_cases};
 use super::contradictions::{Contradiction, contradictions};
+use super::cross_validation::{CrossValidation, cross_validation};
 use super::evaluate::SeedValue;
 use super::further::FurtherResults;
 use super::loss::loss;
@@ -43,6 +44,8 @@ pub struct InferenceResult {
     /// Rank correlation between the losses of the fitted claims and of those held back, among the
     /// draws: whether the first predict the second.
     pub correlation: Option<f64>,
+    /// Other divisions of the claims; `None` with too few groups of claims.
+    pub cross_validation: Option<CrossValidation>,
     /// Whether the inferred setting is one of the consistent ones: it is chosen by verdicts of five
     /// seeds, those by the loss of three.
     pub inferred_is_consistent: bool,
@@ -287,6 +290,7 @@ pub(super) fn result(
         not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
         correlation: correlation(subject, draws),
+        cross_validation: cross_validation(subject, &outcome.screened, outcome.draws),
         inferred_is_consistent: consistent.iter().any(|s| s.setting == outcome.inferred().setting),
         claims: claims
             .iter()
