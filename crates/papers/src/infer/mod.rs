@@ -30,7 +30,7 @@ use lowtide_record::write_atomic;
 
 pub use best_case::{BestCase, best_case_text};
 pub use contradictions::Contradiction;
-pub use cross_validation::{CrossValidation, cross_validation_text};
+pub use cross_validation::{CrossValidation, TestScore, cross_validation_text};
 pub use evaluate::InferenceOptions;
 pub(crate) use full_form::{FULL_FORM_RECORD, FullFormRecord, FullFormVerdict};
 pub use open::{OpenParameter, OpenSettings};

@@ -290,7 +290,7 @@ pub(super) fn result(
         not_inferable: subject.not_inferable.iter().map(|p| p.name.clone()).collect(),
         scores: scores(subject, outcome),
         correlation: correlation(subject, draws),
-        cross_validation: cross_validation(subject, &outcome.screened, outcome.draws),
+        cross_validation: cross_validation(subject, outcome.independent(), outcome.draws),
         inferred_is_consistent: consistent.iter().any(|s| s.setting == outcome.inferred().setting),
         claims: claims
             .iter()

@@ -105,6 +105,8 @@ pub(super) struct SearchOutcome {
     /// evaluation.
     pub(super) screened: Vec<EvaluatedSetting>,
     pub(super) draws: usize,
+    /// The defaults with one parameter changed.
+    singles: usize,
     /// The better quarter of them, with more seeds, the best first.
     pub(super) confirmed: Vec<EvaluatedSetting>,
     /// The best of those, with the seeds of verdicts; the first is the inferred setting.
@@ -118,6 +120,11 @@ pub(super) struct SearchOutcome {
 }
 
 impl SearchOutcome {
+    /// The draws, the defaults and their single changes: settings that no claim has influenced.
+    pub(super) fn independent(&self) -> &[EvaluatedSetting] {
+        &self.screened[..self.draws + 1 + self.singles]
+    }
+
     /// The inferred setting, with the seeds of verdicts.
     pub(super) fn inferred(&self) -> &EvaluatedSetting {
         self.finalists.first().unwrap_or(&self.defaults)
@@ -143,6 +150,7 @@ pub(super) fn search(
     screened.extend(defaults);
     let singles = at(single_changes(&subject.open), 0..1, "changes of the defaults")?;
     let combined = combined_changes(&with_losses(&singles), loss_of_defaults);
+    let single_count = singles.len();
     screened.extend(singles);
     screened.extend(at(combined, 0..1, "combined changes")?);
     for round in 0..size.rounds {
@@ -175,6 +183,7 @@ pub(super) fn search(
         defaults,
         screened,
         draws,
+        singles: single_count,
         confirmed,
         finalists,
         sample,
