@@ -23,8 +23,8 @@ pub enum ClaimKind {
     Simulation,
     /// A value from a testbed: 30 % around the reported value.
     Testbed,
-    /// A share of events: the reported value is in our 95 % binomial interval, or within a factor
-    /// of 3.
+    /// A share of events: a third to three times the reported value. Its interval is that of
+    /// Clopper and Pearson, over the events of all seeds.
     Rate,
     /// A difference: the stated band on both sides, at least as wide as our interval.
     Difference,

@@ -192,9 +192,9 @@ fn evaluate_value(claim: &Claim, over: &OverSeeds, level: f64) -> Evaluation {
 }
 
 /// Verdicts on the recorded mean and interval of a claim: by its band, and for an effect also on
-/// the ratio. `None` without a record, and for a rate, whose counts are not recorded.
+/// the ratio. `None` without a record.
 pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
-    let recorded = claim.recorded.filter(|_| claim.kind != ClaimKind::Rate)?;
+    let recorded = claim.recorded?;
     // A mean without an interval is that of seeds that agree, or of a single seed, which decides
     // nothing.
     let seed_independent = recorded.ci95.is_none() && recorded.verdict != ClaimVerdict::Undecided;
@@ -222,7 +222,7 @@ fn evaluate_rate(
     let band = claim.band();
     match total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
         Some((k, n)) => {
-            let verdict = rate_verdict(claim, k / n, clopper_pearson(k, n, level));
+            let verdict = interval_verdict(clopper_pearson(k, n, level), band, claim.direction());
             let measured = Some(k / n);
             let ci95 = Some(clopper_pearson(k, n, LEVEL));
             Evaluation { measured, ci95, band, verdict, ratio_verdict: None, why: None }
@@ -255,15 +255,6 @@ fn interval_verdict(
         ClaimVerdict::Direction
     } else {
         ClaimVerdict::NotReproduced
-    }
-}
-
-fn rate_verdict(claim: &Claim, measured: f64, interval: [f64; 2]) -> ClaimVerdict {
-    let reported = claim.reported.unwrap_or_default();
-    if inside([reported; 2], interval) || inside([measured; 2], claim.band()) {
-        ClaimVerdict::Reproduced
-    } else {
-        interval_verdict(interval, claim.band(), claim.direction())
     }
 }
 
@@ -375,9 +366,10 @@ mod tests {
         );
         let of = |k: f64, n: f64| judge("p-fig1", &rate, &[Some(k)], Some(&[Some(n)]), false);
         assert_eq!(of(7.0, 100.0).verdict, ClaimVerdict::Reproduced);
-        assert_eq!(of(20.0, 100.0).verdict, ClaimVerdict::Reproduced, "within a factor of three");
+        assert_eq!(of(150.0, 1000.0).verdict, ClaimVerdict::Reproduced, "within a factor of three");
+        assert_eq!(of(20.0, 100.0).verdict, ClaimVerdict::Undecided, "up to 29 %, the edge is 21");
         assert_eq!(of(0.0, 1000.0).verdict, ClaimVerdict::NotReproduced);
-        assert_eq!(of(0.0, 3.0).verdict, ClaimVerdict::Reproduced, "three trials exclude nothing");
+        assert_eq!(of(0.0, 3.0).verdict, ClaimVerdict::Undecided, "three trials exclude nothing");
         assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
         let [low, high] = clopper_pearson(7.0, 100.0, LEVEL);
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
