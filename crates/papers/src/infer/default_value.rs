@@ -10,6 +10,8 @@ use crate::error::PaperError;
 
 /// Values that experiments do not set and that no run of theirs has.
 const NOT_SET: &str = "not set";
+/// Fewest experiments that are not named.
+const OTHERS: usize = 4;
 
 /// The choice that sets nothing, or the values of a range: those of the scenarios, and those of
 /// the runs for keys that the scenarios leave at the default of the program. Several values have
@@ -54,14 +56,27 @@ pub(super) fn default_value(
             }
         }
     }
-    Ok(match &values[..] {
-        [] => NOT_SET.to_owned(),
-        [(value, _)] => value.clone(),
-        several => {
-            let of = |(value, rows): &(String, Vec<&str>)| format!("{value} ({})", rows.join(", "));
-            several.iter().map(of).collect::<Vec<_>>().join("; ")
-        }
-    })
+    Ok(listed(values))
+}
+
+/// The values with their experiments. Four or more experiments of one value are `others`, and last.
+fn listed(mut values: Vec<(String, Vec<&str>)>) -> String {
+    let most = (0..values.len()).max_by_key(|i| values[*i].1.len());
+    let main = most.filter(|i| {
+        let rows = &values[*i].1;
+        let others = values.iter().enumerate().filter(|(j, _)| j != i);
+        // An experiment with two values, one for each scheme, is listed with both.
+        rows.len() >= OTHERS && !others.flat_map(|(_, (_, r))| r).any(|row| rows.contains(row))
+    });
+    let main = main.map(|i| values.remove(i).0);
+    let list = values.iter().map(|(value, rows)| match &main {
+        None if values.len() == 1 => value.clone(),
+        _ => format!("{value} ({})", rows.join(", ")),
+    });
+    let alone = values.is_empty();
+    let others = main.as_ref().map(|v| if alone { v.clone() } else { format!("{v} (others)") });
+    let list: Vec<String> = list.chain(others).collect();
+    if list.is_empty() { NOT_SET.to_owned() } else { list.join("; ") }
 }
 
 /// The key of a run that a key of a scenario sets, and the scheme whose runs have it: those of a
@@ -108,6 +123,21 @@ mod tests {
         assert_eq!(key("compare.bundles.a.set.switch.mark.k"), (Some("a"), "switch.mark.k".into()));
         assert_eq!(key("compare.bundles.a.sender.x"), (Some("a"), "hosts.*.sender.x".into()));
         assert_eq!(key("topology.link-delay"), (None, "topology.link-delay".into()));
+    }
+
+    #[test]
+    fn most_experiments_are_not_named() {
+        let of = |values: &[(&str, &[&'static str])]| {
+            listed(values.iter().map(|(v, rows)| ((*v).to_owned(), rows.to_vec())).collect())
+        };
+        let four = ["fig2", "fig3", "fig4", "fig5"];
+        assert_eq!(of(&[("16 MB", &["fig1"]), ("4 MB", &four)]), "16 MB (fig1); 4 MB (others)");
+        assert_eq!(of(&[("4 MB", &four), ("16 MB", &["fig5"])]), {
+            "4 MB (fig2, fig3, fig4, fig5); 16 MB (fig5)"
+        });
+        assert_eq!(of(&[("a", &["fig1"]), ("b", &["fig2"])]), "a (fig1); b (fig2)");
+        assert_eq!((of(&[("a", &["fig1"])]).as_str(), of(&[("a", &four)]).as_str()), ("a", "a"));
+        assert_eq!(of(&[]), "not set");
     }
 
     #[test]
