@@ -32,11 +32,11 @@ paper's order. `undecided`: the interval straddles the edge of the band, or one 
 paper leaves open; the pages of the papers have the results.
 
 The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
-an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's;
-a difference has the stated band. A rate has a binomial interval. In the version before, a rate was
-also reproduced if that interval had the paper's value in it, which few trials always have; no
-recorded verdict changed. Values that were chosen after a look at a result are marked and do not
-count.
+an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's
+value. A difference has the stated band. The interval of a rate is binomial. In the version before,
+a rate was also reproduced if that interval had the paper's value in it, which few trials always
+have; no recorded verdict changed. Values that were chosen after a look at a result are marked and
+do not count.
 
 A ratio r that the paper reports as an effect (`effect = true`) is judged on the effect, r - 1, or
 1 - 1/r below one. It must be within 50 % of the paper's, with the whole interval on its side of
