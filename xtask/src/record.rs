@@ -15,6 +15,9 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::arguments::Arguments;
 
+/// Confidence level of verdicts but those of further looks.
+const USUAL_LEVEL: f64 = 0.95;
+
 /// Options of the chore.
 #[derive(Debug)]
 pub(crate) struct RecordTask {
@@ -39,6 +42,11 @@ struct Claim {
     verdict: String,
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,
+    /// Seeds and confidence level of the verdict.
+    #[serde(default)]
+    seeds: usize,
+    #[serde(default)]
+    level: f64,
 }
 
 #[derive(Deserialize)]
@@ -253,6 +261,12 @@ fn recorded(claim: &Claim) -> InlineTable {
     if let Some(ends) = claim.ci95 {
         out.insert("ci95", Value::Array(ends.into_iter().map(number).collect()));
     }
+    if claim.level > USUAL_LEVEL {
+        let mut further = InlineTable::new();
+        further.insert("seeds", number(claim.seeds as f64));
+        further.insert("level", number(claim.level));
+        out.insert("further", further.into());
+    }
     out
 }
 
@@ -304,7 +318,7 @@ key = \"a.b\"
         format!(
             r#"{{"schema":"lowtide.reproduce/2","quick":{quick},"claims":[
             {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5]}},
-            {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":null}},
+            {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":[2.0,4.0],"seeds":20,"level":0.975}},
             {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null}}],
             "varied":[{{"vary":"open","value":"1 us","id":"od-fig5.1/one","verdict":"reproduced","measured":1.5,"ci95":null}},
             {{"vary":"open","value":"2 us","id":"od-fig5.1/one","verdict":"undecided","measured":null,"ci95":null}},
@@ -340,7 +354,8 @@ key = \"a.b\"
         let text = read(&file).unwrap();
         assert!(
             text.contains(
-                "recorded = { verdict = \"not-reproduced\", measured = 3 }\nmeasure = 2\n"
+                "recorded = { verdict = \"not-reproduced\", measured = 3, ci95 = [2, 4], \
+                 further = { seeds = 20, level = 0.975 } }\nmeasure = 2\n"
             ),
             "{text}"
         );

@@ -119,6 +119,19 @@ pub struct RecordedResult {
     /// Its interval.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
+    /// For a further look, whose verdict has a wider interval than `ci95`.
+    #[serde(default)]
+    pub further: Option<RecordedLook>,
+}
+
+/// The further look that gave a recorded verdict.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedLook {
+    /// Number of seeds.
+    pub seeds: usize,
+    /// Confidence level of the interval of the verdict.
+    pub level: f64,
 }
 
 /// A half-open range or an interval.

@@ -72,7 +72,7 @@ fn section(paper: &str, claims: &[HeldBack<'_>]) -> String {
     for HeldBack { id, claim, inferred } in claims {
         let recorded = claim
             .recorded
-            .map(|RecordedResult { verdict, measured, ci95 }| (verdict, measured, ci95));
+            .map(|RecordedResult { verdict, measured, ci95, .. }| (verdict, measured, ci95));
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,

@@ -5,7 +5,7 @@ use lowtide_lab::OverSeeds;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use super::expected::{Claim, ClaimKind};
+use super::expected::{Claim, ClaimKind, RecordedResult};
 use super::verdict::ClaimVerdict;
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
@@ -31,6 +31,8 @@ pub struct ClaimResult {
     pub ci95: Option<[f64; 2]>,
     /// Number of seeds.
     pub seeds: usize,
+    /// Confidence level of the interval of the verdict: 0.95, or more in a further look.
+    pub level: f64,
     /// The verdict.
     pub verdict: ClaimVerdict,
     /// For a ratio that is judged on its effect: the verdict by the rule of the version before,
@@ -89,7 +91,7 @@ pub(crate) fn judge_at(
         Some(trials) => evaluate_rate(claim, values, trials, level),
         None => evaluate_value(claim, &OverSeeds::new(values), level),
     };
-    claim_result(row, claim, values.len(), found, reduced)
+    ClaimResult { level, ..claim_result(row, claim, values.len(), found, reduced) }
 }
 
 /// A claim that the reduced form cannot decide.
@@ -142,6 +144,7 @@ fn claim_result(
         measured,
         ci95,
         seeds,
+        level: LEVEL,
         verdict,
         ratio_verdict,
         reason,
@@ -192,9 +195,11 @@ fn evaluate_value(claim: &Claim, over: &OverSeeds, level: f64) -> Evaluation {
 }
 
 /// Verdicts on the recorded mean and interval of a claim: by its band, and for an effect also on
-/// the ratio. `None` without a record.
+/// the ratio. `None` without a record, and for a rate of a further look, whose counts are not
+/// recorded.
 pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
-    let recorded = claim.recorded?;
+    let is_known = |of: &RecordedResult| of.further.is_none() || claim.kind != ClaimKind::Rate;
+    let recorded = claim.recorded.filter(is_known)?;
     // A mean without an interval is that of seeds that agree, or of a single seed, which decides
     // nothing.
     let seed_independent = recorded.ci95.is_none() && recorded.verdict != ClaimVerdict::Undecided;
@@ -204,9 +209,10 @@ pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<C
             mean: recorded.measured,
             ci95: recorded.ci95,
             seed_independent,
+            seeds: recorded.further.map_or(0, |further| further.seeds),
             ..OverSeeds::default()
         },
-        LEVEL,
+        recorded.further.map_or(LEVEL, |further| further.level),
     );
     Some((found.verdict, found.ratio_verdict))
 }
@@ -373,6 +379,19 @@ mod tests {
         assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
         let [low, high] = clopper_pearson(7.0, 100.0, LEVEL);
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn a_recorded_further_look_has_its_level() {
+        let of = |further: &str| {
+            let recorded = format!(
+                "kind = \"ordering\"\nat-least = 1.05\nrecorded = {{ verdict = \"undecided\", \
+                 measured = 1.0614, ci95 = [1.0501, 1.0728]{further} }}"
+            );
+            recorded_verdicts(&claim(&recorded)).unwrap().0
+        };
+        assert_eq!(of(""), ClaimVerdict::Reproduced);
+        assert_eq!(of(", further = { seeds = 20, level = 0.975 }"), ClaimVerdict::Undecided);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub use citation::{
     references_named_in,
 };
 pub use error::{ClaimError, PaperError};
-pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedResult};
+pub use expected::{Claim, ClaimKind, ClaimRange, ExperimentClaims, RecordedLook, RecordedResult};
 pub use figure::PaperFigure;
 pub use further_looks::{further_looks, merge_further_look, needs_further_look};
 pub use judge::ClaimResult;

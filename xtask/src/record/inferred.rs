@@ -86,7 +86,7 @@ mod tests {
 
     fn claim(id: &str, measured: f64) -> Claim {
         let (id, verdict) = (id.to_owned(), "reproduced".to_owned());
-        Claim { id, verdict, measured: Some(measured), ci95: None }
+        Claim { id, verdict, measured: Some(measured), ci95: None, seeds: 5, level: 0.95 }
     }
 
     #[test]
