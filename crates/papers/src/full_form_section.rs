@@ -49,7 +49,7 @@ fn section(paper: &str, claims: &[HeldBack<'_>]) -> String {
     let mut out = format!(
         "\n## Full forms at the inferred setting\n\
          `lowtide papers reproduce {paper} --inferred`: claims held back, in the full form. The \
-         verdicts with the defaults are the recorded ones.\n\n\
+         verdicts with the defaults are the recorded ones, which can have more seeds.\n\n\
          | held back | claims | defaults | inferred |\n|---|---|---|---|\n"
     );
     let kinds = std::iter::once(None).chain(ClaimKind::ALL.map(Some));

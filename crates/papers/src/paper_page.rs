@@ -310,13 +310,16 @@ fn line(claim: &Claim) -> String {
         (Some(m), Some([a, b])) => format!("{} ({} to {})", number(m), number(a), number(b)),
     });
     let verdict = claim.recorded.map_or("open", |r| r.verdict.name());
+    let further = claim.recorded.and_then(|r| r.further).map_or_else(String::new, |look| {
+        format!(" ({} seeds, at {} %)", look.seeds, number(100.0 * look.level))
+    });
     let before = recorded_verdicts(claim).and_then(|(_, ratio)| ratio);
     let before =
         before.map_or_else(String::new, |ratio| format!(" (as a ratio, before: {})", ratio.name()));
     let apart = if claim.calibrated { ", not counted" } else { "" };
     let reason = failure_reason(claim).map_or_else(String::new, |why| format!(": {why}"));
     format!(
-        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{before}{apart}{reason} |\n",
+        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{further}{before}{apart}{reason} |\n",
         claim.id, claim.says, claim.source
     )
 }

@@ -28,8 +28,9 @@ Exit status 3: a claim that is recorded here as reproduced no longer is.
 
 **Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the
 paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
-`not-reproduced`: neither. `open`: no full run is recorded yet. `--vary` varies parameters that a
-paper leaves open; the pages of the papers have the results.
+`not-reproduced`: neither. `open`: no full run is recorded yet. A verdict with more seeds than the
+experiment has (`--decide N`) has an interval at a higher level, which its page states. `--vary`
+varies parameters that a paper leaves open; the pages of the papers have the results.
 
 The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
 an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's
