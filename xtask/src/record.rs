@@ -43,9 +43,7 @@ struct Claim {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,
     /// Seeds and confidence level of the verdict.
-    #[serde(default)]
     seeds: usize,
-    #[serde(default)]
     level: f64,
 }
 
@@ -317,12 +315,12 @@ key = \"a.b\"
     fn answer(quick: bool) -> String {
         format!(
             r#"{{"schema":"lowtide.reproduce/2","quick":{quick},"claims":[
-            {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5]}},
+            {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5],"seeds":5,"level":0.95}},
             {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":[2.0,4.0],"seeds":20,"level":0.975}},
-            {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null}}],
-            "varied":[{{"vary":"open","value":"1 us","id":"od-fig5.1/one","verdict":"reproduced","measured":1.5,"ci95":null}},
-            {{"vary":"open","value":"2 us","id":"od-fig5.1/one","verdict":"undecided","measured":null,"ci95":null}},
-            {{"vary":"open","value":"1 us","id":"od-fig5.1/two","verdict":"reproduced","measured":7.0,"ci95":null}}]}}"#
+            {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null,"seeds":5,"level":0.95}}],
+            "varied":[{{"vary":"open","value":"1 us","id":"od-fig5.1/one","verdict":"reproduced","measured":1.5,"ci95":null,"seeds":5,"level":0.95}},
+            {{"vary":"open","value":"2 us","id":"od-fig5.1/one","verdict":"undecided","measured":null,"ci95":null,"seeds":5,"level":0.95}},
+            {{"vary":"open","value":"1 us","id":"od-fig5.1/two","verdict":"reproduced","measured":7.0,"ci95":null,"seeds":5,"level":0.95}}]}}"#
         )
     }
 

@@ -7,7 +7,7 @@ use super::effect::{self, effect_band};
 use super::figure::PaperFigure;
 use super::measure::ClaimMeasure;
 use super::vary::VarySpec;
-use super::verdict::ClaimVerdict;
+use super::verdict::{ClaimVerdict, LEVEL};
 use super::{ClaimError, QuickConfig, renamed};
 
 /// Kind of a claim, which determines its band.
@@ -132,6 +132,13 @@ pub struct RecordedLook {
     pub seeds: usize,
     /// Confidence level of the interval of the verdict.
     pub level: f64,
+}
+
+impl RecordedLook {
+    /// Whether an interval follows from it that is wider than the usual one.
+    fn is_valid(self) -> bool {
+        self.seeds >= 2 && self.level > LEVEL && self.level < 1.0
+    }
 }
 
 /// A half-open range or an interval.
@@ -262,6 +269,8 @@ impl Claim {
             && self.reason.is_none()
         {
             Some("it is recorded as not reproduced, and needs a `reason`")
+        } else if self.recorded.and_then(|r| r.further).is_some_and(|look| !look.is_valid()) {
+            Some("`further` has at least two seeds, and a level between 0.95 and 1")
         } else {
             effect::inconsistency(self)
         }

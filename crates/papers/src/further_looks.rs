@@ -54,7 +54,8 @@ pub fn merge_further_look(claims: &mut [ClaimResult], look: Vec<ClaimResult>) {
 mod tests {
     use super::*;
     use crate::ExperimentClaims;
-    use crate::judge::{LEVEL, judge_at};
+    use crate::judge::judge_at;
+    use crate::verdict::LEVEL;
 
     #[test]
     fn seeds_double_within_the_budget_and_share_the_error() {

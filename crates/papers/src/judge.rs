@@ -6,7 +6,7 @@ use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, ClaimKind, RecordedResult};
-use super::verdict::ClaimVerdict;
+use super::verdict::{ClaimVerdict, LEVEL};
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -64,9 +64,6 @@ pub(crate) fn band_text(band: [Option<f64>; 2]) -> String {
         [None, None] => "everywhere".to_owned(),
     }
 }
-
-/// Confidence level of verdicts on a single sample.
-pub(crate) const LEVEL: f64 = 0.95;
 
 /// Judges `claim` by one value per seed; `trials` belongs to a rate.
 pub(crate) fn judge(
@@ -392,6 +389,22 @@ mod tests {
         };
         assert_eq!(of(""), ClaimVerdict::Reproduced);
         assert_eq!(of(", further = { seeds = 20, level = 0.975 }"), ClaimVerdict::Undecided);
+    }
+
+    #[test]
+    fn a_further_look_without_an_interval_is_refused() {
+        for further in
+            ["seeds = 1, level = 0.975", "seeds = 20, level = 0.9", "seeds = 20, level = 1.0"]
+        {
+            let text = format!(
+                "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\n\
+                 source = \"fig. 1\"\nkind = \"ordering\"\nat-least = 1.0\n\
+                 measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n\
+                 recorded = {{ verdict = \"reproduced\", further = {{ {further} }} }}"
+            );
+            let error = ExperimentClaims::parse(&text, "x").unwrap_err().to_string();
+            assert!(error.contains("at least two seeds"), "{error}");
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub fn judge(
     let (id, seeds) = (row.id(), manifest.seeds.len());
     // Fewer seeds than in the file may leave a claim undecided.
     let reduced = mode.quick || (mode.seeds.is_some() && mode.further_look.is_none());
-    let level = mode.further_look.unwrap_or(judge::LEVEL);
+    let level = mode.further_look.unwrap_or(super::verdict::LEVEL);
     let verdict = |claim: &super::Claim| {
         let at_inferred = mode.inferred.then(|| infer::at_inferred(row, claim)).transpose()?;
         let claim = at_inferred.as_ref().unwrap_or(claim);

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Confidence level of verdicts on a single sample.
+pub(crate) const LEVEL: f64 = 0.95;
+
 /// Verdict of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
