@@ -81,7 +81,12 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
             match i % 15 {
                 5 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: huge }),
                 8 => flow.event(&CongestionEvent::Recovered { now, in_flight }),
-                10 => flow.event(&CongestionEvent::Rto { now, first: huge, in_flight }),
+                10 => flow.event(&CongestionEvent::Rto {
+                    now,
+                    first: huge,
+                    in_recovery: false,
+                    in_flight,
+                }),
                 11 => flow.event(&CongestionEvent::IdleRestart { now, idle: Duration::MAX }),
                 12 => flow.event(&CongestionEvent::Undo { now }),
                 _ => {}

@@ -152,7 +152,7 @@ impl SyntheticSender {
 
     pub(super) fn rto(&mut self, first: bool, in_flight: u64) {
         let now = self.now;
-        self.event(&CongestionEvent::Rto { now, first, in_flight });
+        self.event(&CongestionEvent::Rto { now, first, in_recovery: false, in_flight });
     }
 }
 

@@ -180,7 +180,12 @@ impl CongestionControl for Broken {
                 self.cwnd = Some(2 * mss);
             }
             (Fault::EveryTimeoutLowersSsthresh, CongestionEvent::Rto { now, in_flight, .. }) => {
-                self.window.on_event(&CongestionEvent::Rto { now, first: true, in_flight });
+                self.window.on_event(&CongestionEvent::Rto {
+                    now,
+                    first: true,
+                    in_recovery: false,
+                    in_flight,
+                });
             }
             (Fault::GrowsAtIdle, CongestionEvent::IdleRestart { .. }) => {
                 self.window.raise_to(self.path.initial_window);

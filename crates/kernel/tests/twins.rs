@@ -182,8 +182,18 @@ impl<'a> Kernel<'a> {
         let now = Instant::ZERO;
         let in_flight = self.nxt - self.una;
         match (self.ca_state, state) {
-            (LOSS, LOSS) => self.event(&CongestionEvent::Rto { now, first: false, in_flight }),
-            (_, LOSS) => self.event(&CongestionEvent::Rto { now, first: true, in_flight }),
+            (LOSS, LOSS) => self.event(&CongestionEvent::Rto {
+                now,
+                first: false,
+                in_recovery: false,
+                in_flight,
+            }),
+            (_, LOSS) => self.event(&CongestionEvent::Rto {
+                now,
+                first: true,
+                in_recovery: false,
+                in_flight,
+            }),
             (OPEN, RECOVERY) => {
                 let already_reduced = self.cut_end.is_some_and(|end| self.una < end);
                 self.event(&CongestionEvent::Loss { now, in_flight, already_reduced });

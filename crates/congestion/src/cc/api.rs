@@ -162,8 +162,8 @@ pub enum CongestionEvent {
     Loss {
         /// Time of the event.
         now: Instant,
-        /// FlightSize before the first retransmission, bytes; with `loss-from = "window"` the
-        /// smaller of cwnd and the peer's window.
+        /// FlightSize before the first retransmission, bytes; cwnd or less with other values of
+        /// `loss-from`.
         in_flight: u64,
         /// An ECN cut already happened in this window of data: the two must not add up.
         already_reduced: bool,
@@ -182,7 +182,10 @@ pub enum CongestionEvent {
         now: Instant,
         /// The first timeout for this data: only this one lowers ssthresh (RFC 5681 §3.1).
         first: bool,
-        /// FlightSize, bytes; with `loss-from = "window"` as in [`Self::Loss`].
+        /// Fast recovery was in progress. [`Self::Undo`] restores the state before it: the timeout
+        /// is of the same episode.
+        in_recovery: bool,
+        /// FlightSize, bytes; with `loss-from` as in [`Self::Loss`].
         in_flight: u64,
     },
     /// Sending resumes after an idle time of at least one RTO (RFC 5681 §4.1).

@@ -295,9 +295,11 @@ impl CongestionControl for Cubic {
                     self.note_reduction();
                 }
             }
-            CongestionEvent::Rto { first, .. } => {
+            CongestionEvent::Rto { first, in_recovery, .. } => {
                 if first {
-                    self.before_loss = Some(self.curve);
+                    if !in_recovery || !self.window.can_undo() {
+                        self.before_loss = Some(self.curve);
+                    }
                     self.note_reduction();
                 }
                 self.curve.reset_plateau = true;

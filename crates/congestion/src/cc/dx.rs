@@ -260,7 +260,12 @@ impl CongestionControl for Dx {
                 if self.deferred_loss == DeferredLoss::Timeout =>
             {
                 // The first timeout had no reaction: this counts as the first.
-                self.window.on_event(&CongestionEvent::Rto { now, first: true, in_flight });
+                self.window.on_event(&CongestionEvent::Rto {
+                    now,
+                    first: true,
+                    in_recovery: false,
+                    in_flight,
+                });
                 self.reset_measurement();
                 return;
             }

@@ -153,7 +153,12 @@ mod tests {
     #[test]
     fn slow_start_stops_at_ssthresh_however_acks_are_bundled() {
         let mut cc = control(&setup());
-        cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 7 * MSS });
+        cc.on_event(&CongestionEvent::Rto {
+            now: NOW,
+            first: true,
+            in_recovery: false,
+            in_flight: 7 * MSS,
+        });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 3500));
         let _ = cc.on_ack(&ack(2000));
         let _ = cc.on_ack(&ack(2000));
@@ -197,9 +202,19 @@ mod tests {
     #[test]
     fn a_timeout_leaves_one_segment_and_only_the_first_lowers_ssthresh() {
         let mut cc = control(&setup());
-        cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS });
+        cc.on_event(&CongestionEvent::Rto {
+            now: NOW,
+            first: true,
+            in_recovery: false,
+            in_flight: 10 * MSS,
+        });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
-        cc.on_event(&CongestionEvent::Rto { now: NOW, first: false, in_flight: MSS });
+        cc.on_event(&CongestionEvent::Rto {
+            now: NOW,
+            first: false,
+            in_recovery: false,
+            in_flight: MSS,
+        });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
         // A mark at a window of one segment lowers ssthresh and does not raise the window.
         assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(MSS) }), Reaction::Reduced);
@@ -245,7 +260,12 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
         // A repeated timeout does not replace the state saved by the first.
         for first in [true, false] {
-            cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight: 10 * MSS });
+            cc.on_event(&CongestionEvent::Rto {
+                now: NOW,
+                first,
+                in_recovery: false,
+                in_flight: 10 * MSS,
+            });
         }
         cc.on_event(&undo);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));

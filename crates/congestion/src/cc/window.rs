@@ -273,9 +273,11 @@ impl CongestionWindow {
                 let bound = in_flight.max(self.mss()).saturating_add(self.mss());
                 self.cwnd = self.cwnd.min(bound);
             }
-            CongestionEvent::Rto { first, in_flight, .. } => {
+            CongestionEvent::Rto { first, in_recovery, in_flight, .. } => {
                 if first {
-                    self.save();
+                    if !in_recovery || self.undo.is_none() {
+                        self.save();
+                    }
                     let target = self.beta.of(in_flight).max(self.floor);
                     self.ssthresh = target.max(self.ssthresh_floor);
                 }

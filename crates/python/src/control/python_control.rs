@@ -200,7 +200,7 @@ impl CongestionControl for PythonControl {
                     let recovered = facts::Recovered { now: now.as_ps(), in_flight };
                     self.hook(py, intern!(py, "on_recovered"), recovered)
                 }
-                CongestionEvent::Rto { now, first, in_flight } => {
+                CongestionEvent::Rto { now, first, in_flight, .. } => {
                     let rto = facts::Rto { now: now.as_ps(), first, in_flight };
                     self.hook(py, intern!(py, "on_rto"), rto)
                 }

@@ -99,6 +99,11 @@ impl Connection {
                 ext.rack.on_sample(now, sample);
                 ext.rack.update_reo_wnd(una, nxt, dsack, recovered);
             }
+        }
+        if self.snd.episode.holds_retransmissions() {
+            return Lost::NONE;
+        }
+        if detector == LossDetector::Rack {
             return self.rack_detect_losses(now, acked.delivered_bytes);
         }
         match self.snd.episode.phase {
@@ -192,10 +197,11 @@ impl Connection {
         lost
     }
 
-    /// The bytes that a loss reaction reduces: `flight_size`, or the window by which this end sends
-    /// (switch `loss-from`).
+    /// The bytes that a loss reaction reduces: `flight_size`, cwnd, or the window by which this end
+    /// sends (switch `loss-from`).
     pub(crate) fn loss_base(&self, flight_size: u64) -> u64 {
         match (self.config.loss_from, &self.cc) {
+            (LossFrom::Cwnd, Some(cc)) => cc.cwnd(),
             (LossFrom::Window, Some(cc)) => cc.cwnd().min(self.snd.window()),
             _ => flight_size,
         }
@@ -214,7 +220,7 @@ impl Connection {
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una());
         self.snd.episode.begin(self.snd.nxt(), use_sack);
-        self.snd.eifel.arm();
+        self.snd.eifel.begin_episode(self.snd.una());
         let mss = u64::from(self.snd.mss());
         let counted = if use_sack { 0 } else { u64::from(self.config.dup_thresh) * mss };
         self.snd.episode.inflation_left = flight_size.saturating_sub(counted);
@@ -229,8 +235,14 @@ impl Connection {
             ext.last_reaction_at = now;
             ext.tlp.reset();
             let recover_fs = (flight_size + delivered).saturating_sub(known);
-            let prr = Prr::begin(recover_fs, None).with_dupacks(before);
-            ext.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
+            ext.prr = (self.config.reduction == Reduction::Prr).then(|| {
+                // A reduction for ECN that is in progress has sent bytes ahead.
+                let prr = match &ext.prr {
+                    Some(prr) => prr.restart(recover_fs, None, mss),
+                    None => Prr::begin(recover_fs, None),
+                };
+                prr.with_dupacks(before)
+            });
         }
         self.ecn.on_reduced(self.snd.nxt());
     }
@@ -303,6 +315,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
+        self.snd.episode.hold_retransmissions(false);
         let lost = self.rack_detect_losses(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
@@ -330,7 +343,7 @@ impl Connection {
         let recover_fs = board.flight_size() - board.sacked() + delivered_bytes;
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.prr = Some(match &ext.prr {
-                Some(prr) => prr.restart(recover_fs, until, mss),
+                Some(prr) => prr.restart(recover_fs, Some(until), mss),
                 None => Prr::begin(recover_fs, Some(until)),
             });
         }

@@ -44,6 +44,7 @@ pub static ENTRY: Profile = Profile {
             "timestamps",
             "tcp_ack_update_rtt: the echo, where Karn leaves no sample",
         ),
+        set("loss-from", "cwnd", "tcp_reno_ssthresh, cubictcp_recalc_ssthresh: tcp_snd_cwnd"),
         set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),

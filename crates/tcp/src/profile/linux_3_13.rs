@@ -32,6 +32,7 @@ const SETTINGS: &[Assignment] = &[
     set("dup-thresh", "3", "TCP_FASTRETRANS_THRESH (from memory)"),
     set("reduction", "prr", "tcp_cwnd_reduction, since 3.2 (from memory)"),
     set("tail-loss-probe", "on", "since 3.10 (from memory)"),
+    set("loss-from", "cwnd", "tcp_reno_ssthresh, bictcp_recalc_ssthresh: snd_cwnd"),
     set("undo", "eifel", "tcp_packet_delayed (from memory)"),
     set("limited-transmit", "true", "tcp_input.c (from memory)"),
     set("nagle", "true", "on without TCP_NODELAY; full segments only in DX §VI-B"),

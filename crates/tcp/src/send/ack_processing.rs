@@ -74,7 +74,7 @@ impl Connection {
         let mut acked = Acked::default();
         let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
         let feedback = self.decode_feedback(seg, ack, &acked);
-        self.undo_if_spurious(now, seg, ack, feedback.congested);
+        self.undo_if_spurious(now, seg, ack, &acked, feedback.congested);
         self.on_progress(now, ack, &acked);
         let loss = self.update_loss_recovery(now, seg, ack, delivery, &acked);
         let sample = self.ack_sample(seg, ack, delivery, &acked, &feedback, &loss);

@@ -219,6 +219,7 @@ impl Connection {
             }
         }
         if self.snd.episode.in_recovery()
+            && !self.snd.episode.holds_retransmissions()
             && let Some(lost) = self.snd.board.next_lost()
         {
             if self.snd.episode.must_send_one() || in_flight + u64::from(lost.len) <= cwnd {
@@ -502,9 +503,8 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
-        if let Some(stamps) = header.options.timestamps {
-            self.snd.eifel.on_retransmit(stamps.value);
-        }
+        let stamp = header.options.timestamps.map(|stamps| stamps.value);
+        self.snd.eifel.on_retransmit(self.snd.una, sent.end(), stamp);
         self.snd.episode.on_retransmit();
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;

@@ -129,6 +129,8 @@ pub enum CutFrom {
 pub enum LossFrom {
     /// FlightSize (RFC 5681 §3.1 eq. 4).
     Flight,
+    /// cwnd (Linux).
+    Cwnd,
     /// cwnd or the peer's window, whichever is smaller (BSD, ns-2, INET).
     Window,
 }

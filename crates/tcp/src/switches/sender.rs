@@ -35,7 +35,8 @@ const FREEZE: Names<FreezeGrowth> = &[
     ("round", FreezeGrowth::Round),
 ];
 const CUT_FROM: Names<CutFrom> = &[("cwnd", CutFrom::Cwnd), ("window", CutFrom::Window)];
-const LOSS_FROM: Names<LossFrom> = &[("flight", LossFrom::Flight), ("window", LossFrom::Window)];
+const LOSS_FROM: Names<LossFrom> =
+    &[("flight", LossFrom::Flight), ("cwnd", LossFrom::Cwnd), ("window", LossFrom::Window)];
 const GROWTH_WHEN: Names<GrowthWhen> = &[
     ("cwnd-limited", GrowthWhen::CwndLimited),
     ("below-rwnd", GrowthWhen::BelowRwnd),
@@ -188,9 +189,9 @@ pub(super) const SENDER: [Switch; 46] = [
         name: "loss-from",
         side: Side::Sender,
         kind: ValueKind::Name { allowed: || names(LOSS_FROM), refused: &[] },
-        doc: "The quantity that a loss or a timeout reduces: FlightSize, or the smaller of cwnd \
-              and the peer's window. `dctcp.loss-from = \"cwnd\"` overrides it.",
-        source: "RFC 5681 §3.1 eq. 4 (flight); INET recalculateSlowStartThreshold @4ab1fe0b, ns-2 \
+        doc: "The quantity that a loss or a timeout reduces: FlightSize, cwnd, or the smaller of \
+              cwnd and the peer's window. `dctcp.loss-from = \"cwnd\"` overrides it.",
+        source: "RFC 5681 §3.1 eq. 4 (flight); Linux tcp_reno_ssthresh (cwnd); INET recalculateSlowStartThreshold @4ab1fe0b, ns-2 \
                  windowd (window)",
         get: |c| name_of(LOSS_FROM, c.loss_from),
         set: |c, v| set_name(&mut c.loss_from, LOSS_FROM, v),

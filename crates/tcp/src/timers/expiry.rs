@@ -83,7 +83,8 @@ impl Connection {
         let counts_sacked = self.sack_ok && self.snd.episode.in_recovery();
         let limit = if counts_sacked { cwnd } else { u64::MAX };
         let in_flight = self.loss_base(self.snd.board.flight_size().min(limit));
-        self.notify_cc(&CongestionEvent::Rto { now, first, in_flight });
+        let in_recovery = self.snd.episode.in_fast_recovery();
+        self.notify_cc(&CongestionEvent::Rto { now, first, in_recovery, in_flight });
         if self.loss_detector() == LossDetector::Rack {
             let loss_delay = self.loss_delay();
             self.snd.board.mark_lost_on_rto(now, loss_delay);
@@ -97,7 +98,7 @@ impl Connection {
             self.snd.episode.begin_frto();
         }
         if first {
-            self.snd.eifel.arm();
+            self.snd.eifel.begin_episode(self.snd.una());
         }
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.on_rto(now);

@@ -212,18 +212,23 @@ fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
              < . 1:1(0) ack 1 <TS val 11 ecr 10,sack 3001:7001>
              > . 1001:2001(1000) ack 1
              is cwnd 5000
-             < . 1:1(0) ack 1001 <TS val 12 ecr 10>
+             // The first arrives late. A retransmission is in flight: nothing more is retransmitted.
+             < . 1:1(0) ack 1001 <TS val 12 ecr 10,sack 3001:7001>
+             is undos 0
+             > . 10001:11001(1000) ack 1
+             // So does the second.
+             < . 1:1(0) ack 2001 <TS val 12 ecr 10,sack 3001:7001>
              is undos 1
              is cwnd 10000
-             > . 10001:11001(1000) ack 1 * 5
+             > . 11001:12001(1000) ack 1 * 5
              // All segments not SACKed are in flight, once.
              is flight 10000
-             // The next one is really lost.
-             < . 1:1(0) ack 1001 <TS val 13 ecr 10,sack 3001:8001>
-             > . 1001:2001(1000) ack 1
+             // The third is really lost.
+             < . 1:1(0) ack 2001 <TS val 13 ecr 10,sack 3001:8001>
+             > . 2001:3001(1000) ack 1
              is retransmits 2
-             < . 1:1(0) ack 15001 <TS val 14 ecr 20>
-             > . 15001:16001(1000) ack 1 * 2",
+             < . 1:1(0) ack 16001 <TS val 14 ecr 20>
+             > . 16001:17001(1000) ack 1 * 2",
         );
     });
 }

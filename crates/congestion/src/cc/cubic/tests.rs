@@ -193,7 +193,12 @@ fn fast_convergence_lowers_the_plateau_if_enabled() {
 #[test]
 fn after_a_timeout_the_curve_starts_at_the_window_where_slow_start_ended() {
     let mut flow = Flow::new(Duration::from_ms(200));
-    let rto = CongestionEvent::Rto { now: flow.now, first: true, in_flight: 100 * MSS };
+    let rto = CongestionEvent::Rto {
+        now: flow.now,
+        first: true,
+        in_recovery: false,
+        in_flight: 100 * MSS,
+    };
     flow.cc.on_event(&rto);
     assert_eq!((flow.cwnd(), flow.cc.ssthresh()), (MSS, 70 * MSS));
     while flow.cwnd() < 70 * MSS {
@@ -221,7 +226,12 @@ fn undo_restores_window_and_curve() {
     flow.cc.on_event(&undo);
     assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
     for first in [true, false] {
-        flow.cc.on_event(&CongestionEvent::Rto { now, first, in_flight: flow.cwnd() });
+        flow.cc.on_event(&CongestionEvent::Rto {
+            now,
+            first,
+            in_recovery: false,
+            in_flight: flow.cwnd(),
+        });
     }
     flow.cc.on_event(&undo);
     assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
@@ -346,7 +356,12 @@ fn a_mark_or_a_loss_ends_hystart_for_good() {
         event(&mut flow);
         let ssthresh = flow.cc.ssthresh();
         let now = flow.now;
-        flow.cc.on_event(&CongestionEvent::Rto { now, first: false, in_flight: 70 * MSS });
+        flow.cc.on_event(&CongestionEvent::Rto {
+            now,
+            first: false,
+            in_recovery: false,
+            in_flight: 70 * MSS,
+        });
         // Standard slow start up to ssthresh, though the round trip rises all the time.
         for i in 0..60 {
             let rtt = Some(Duration::from_ms(20 + 5 * i));

@@ -229,7 +229,8 @@ fn a_loss_is_answered_as_newreno_does_and_leaves_alpha_alone() {
 
 #[test]
 fn pitfall_9_a_timeout_starts_the_observation_window_again() {
-    let rto = CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS };
+    let rto =
+        CongestionEvent::Rto { now: NOW, first: true, in_recovery: false, in_flight: 10 * MSS };
     // A clean round, four marked ACKs of the next one, then the timeout: q20 discards them.
     let mut flow = Flow::new("q20", 0);
     let _ = flow.ack(false, false);

@@ -90,7 +90,7 @@ impl Flow {
 
     fn rto(&mut self, first: bool) {
         let in_flight = self.cc.cwnd();
-        self.cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight });
+        self.cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_recovery: false, in_flight });
     }
 }
 

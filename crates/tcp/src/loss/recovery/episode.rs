@@ -41,6 +41,9 @@ pub(crate) struct Episode {
     pub(in crate::loss) force_one: bool,
     /// RescueRxt of RFC 6675 was used in this episode.
     pub(in crate::loss) rescued: bool,
+    /// The last ACK was of a late original while a retransmission is in flight: nothing more is
+    /// retransmitted before the next ACK, as in Linux (`tcp_try_undo_partial`).
+    pub(in crate::loss) holds_retransmissions: bool,
     /// Detection of a spurious timeout (switch `undo`).
     frto: FRto,
 }
@@ -57,6 +60,15 @@ impl Episode {
 
     pub(crate) const fn after_timeout(&self) -> bool {
         matches!(self.phase, RecoveryPhase::Timeout { .. })
+    }
+
+    /// Returns whether SND.UNA, at `una`, has reached the end of the recovery under way.
+    pub(crate) const fn is_over(&self, una: u64) -> bool {
+        match self.phase {
+            RecoveryPhase::Open => true,
+            RecoveryPhase::FastRecovery { recovery_point, .. }
+            | RecoveryPhase::Timeout { recovery_point } => una >= recovery_point,
+        }
     }
 
     /// The end of the recovery under way, or of the last one.
@@ -94,6 +106,16 @@ impl Episode {
         self.force_one = false;
     }
 
+    /// Sets whether retransmissions wait for the next ACK.
+    pub(crate) const fn hold_retransmissions(&mut self, hold: bool) {
+        self.holds_retransmissions = hold;
+    }
+
+    /// Returns whether retransmissions wait for the next ACK.
+    pub(crate) const fn holds_retransmissions(&self) -> bool {
+        self.holds_retransmissions
+    }
+
     /// Returns whether RescueRxt was used in this episode (RFC 6675 NextSeg rule 4).
     pub(crate) const fn is_rescued(&self) -> bool {
         self.rescued
@@ -119,6 +141,7 @@ impl Episode {
         self.recover = Some(recovery_point);
         self.force_one = true;
         self.rescued = false;
+        self.holds_retransmissions = false;
         self.inflation = 0;
     }
 
@@ -129,6 +152,7 @@ impl Episode {
         self.recover = Some(recovery_point);
         self.dup_acks = 0;
         self.inflation = 0;
+        self.holds_retransmissions = false;
         self.force_one = true;
     }
 
@@ -177,6 +201,7 @@ impl Episode {
         self.phase = RecoveryPhase::Open;
         self.dup_acks = 0;
         self.inflation = 0;
+        self.holds_retransmissions = false;
         self.force_one = false;
     }
 }

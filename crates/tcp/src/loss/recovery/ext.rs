@@ -44,9 +44,14 @@ impl RecoveryExt {
         self.prr.as_mut()
     }
 
-    /// Ends the reduction by PRR.
-    pub(crate) fn end_reduction(&mut self) {
+    /// A loss reaction was undone: no reduction by PRR is in progress. `reordered`: fast recovery
+    /// began because of reordering, which RACK must know: its own rule does not count segments that
+    /// were retransmitted.
+    pub(crate) fn on_undo(&mut self, reordered: bool) {
         self.prr = None;
+        if reordered {
+            self.rack.on_reordering();
+        }
     }
 
     /// Ends the reduction by PRR if SND.UNA has reached its end.

@@ -22,4 +22,4 @@ pub(crate) use scoreboard::{Acked, InOrderAck, Lost, Scoreboard, TxSegment};
 pub(crate) use tlp::{ProbeAck, Tlp};
 #[cfg(test)]
 pub(crate) use undo::MAX_VISITED;
-pub(crate) use undo::{Eifel, EifelAck};
+pub(crate) use undo::{Eifel, EifelAck, EifelVerdict};

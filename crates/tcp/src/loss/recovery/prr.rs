@@ -70,15 +70,15 @@ impl Prr {
         self
     }
 
-    /// Returns the state for another ECN reduction that begins before this one has ended, as with a
-    /// reduction per marked ACK. A new round begins. Unused budget is discarded because it belonged
+    /// Returns the state for another reduction that begins before this one has ended: a reduction
+    /// per marked ACK, or a loss after a mark. A new round begins. Unused budget is discarded because it belonged
     /// to a larger target. Bytes sent ahead by rounding become a debt; otherwise each reduction
     /// would release a segment.
-    pub(crate) fn restart(&self, recover_fs: u64, until: u64, mss: u64) -> Self {
+    pub(crate) fn restart(&self, recover_fs: u64, until: Option<u64>, mss: u64) -> Self {
         Self {
             rounding_debt: (self.rounding_debt + self.out).saturating_sub(self.share).min(mss),
             sent: self.sent,
-            ..Self::begin(recover_fs, Some(until))
+            ..Self::begin(recover_fs, until)
         }
     }
 

@@ -124,6 +124,11 @@ impl Rack {
         self.newest = Some(arrived.last);
     }
 
+    /// Reordering was found by other means (`RACK.reordering_seen`).
+    pub(crate) const fn on_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
     /// Returns whether a segment sent later than `first` was delivered.
     #[inline]
     pub(crate) fn newest_sent_after(&self, first: SendOrder) -> bool {

@@ -88,6 +88,9 @@ pub(crate) struct Acked {
     /// A retransmitted segment filled a hole. Data acknowledged with it may have waited behind the
     /// hole, so its delay is no RTT sample.
     pub(crate) filled_hole: bool,
+    /// The earliest time of retransmission of a segment newly SACKed while a retransmission of it
+    /// was in flight.
+    pub(crate) resent_at: Option<Instant>,
 }
 
 /// Data newly marked lost.
@@ -220,6 +223,11 @@ impl Scoreboard {
     /// Segments in flight that were SACKed.
     pub(crate) const fn sacked_segments(&self) -> u32 {
         self.sacked_segments
+    }
+
+    /// Returns whether a retransmission is in flight that was neither acknowledged nor SACKed.
+    pub(crate) const fn has_retransmission_in_flight(&self) -> bool {
+        self.retransmitted_bytes > 0
     }
 
     /// Returns whether a segment is marked lost and not yet acknowledged, retransmitted or not.

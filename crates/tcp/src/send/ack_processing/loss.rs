@@ -2,7 +2,7 @@
 
 use core::hint::cold_path;
 
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
 use super::decode::DecodedAck;
@@ -10,7 +10,7 @@ use super::scoreboard::Delivery;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::loss::detection::AckSummary;
-use crate::loss::recovery::{Acked, EifelAck, FRtoAck, Lost, is_dsack};
+use crate::loss::recovery::{Acked, EifelAck, EifelVerdict, FRtoAck, Lost, is_dsack};
 use crate::send::sender::LimitedBy;
 use crate::settings::config::UndoRule;
 
@@ -98,14 +98,16 @@ impl Connection {
         now: Instant,
         seg: &Segment,
         ack: DecodedAck,
+        acked: &Acked,
         marked: bool,
     ) {
+        self.snd.episode.hold_retransmissions(false);
         if self.snd.episode.frto_runs() {
             cold_path();
             return self.undo_by_frto(now, seg, ack, marked);
         }
         if self.ts.is_some() && (ack.has_sack || self.snd.episode.in_recovery()) {
-            self.undo_spurious(now, seg, ack.advanced, marked);
+            self.undo_spurious(now, seg, ack, acked, marked);
         }
     }
 
@@ -133,22 +135,47 @@ impl Connection {
     /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
     ///
     /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7).
+    /// While originals arrive late and a retransmission is in flight, nothing more is retransmitted.
     /// Deviations: if the decoder reports congestion (`marked`), nothing is undone, while step 8
     /// keeps the congestion state only; cwnd is restored to its old value, as in Linux, not to the
     /// data in flight; the round-trip estimate uses the late sample as any other.
     #[inline(never)]
-    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
+    fn undo_spurious(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: DecodedAck,
+        acked: &Acked,
+        marked: bool,
+    ) {
         let Some(option) = seg.options.timestamps else { return };
         let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
         if dsack {
             self.snd.eifel.on_dsack();
         }
-        if !advanced || !self.snd.episode.in_recovery() {
+        // A copy that was SACKed within the minimum RTT of its retransmission is the original.
+        let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
+        if acked.resent_at.is_some_and(|at| at + min_rtt <= now) {
+            self.snd.eifel.on_repair();
+        }
+        if !ack.advanced || !self.snd.episode.in_recovery() {
             return;
         }
-        let answer = EifelAck { echo: option.echo, dsack, acks_all: self.snd.board.is_empty() };
-        if self.snd.eifel.is_spurious(answer) && !marked && self.config.undo == UndoRule::Eifel {
-            self.undo_reaction(now);
+        let over = self.snd.episode.is_over(ack.upto);
+        let verdict = self.snd.eifel.on_ack(EifelAck {
+            echo: option.echo,
+            dsack,
+            acks_all: self.snd.board.is_empty(),
+            // Beyond the end of the episode, a retransmission belongs to the next one.
+            retransmission_in_flight: !over && self.snd.board.has_retransmission_in_flight(),
+        });
+        if self.config.undo != UndoRule::Eifel {
+            return;
+        }
+        match verdict {
+            EifelVerdict::Spurious if !marked => self.undo_reaction(now),
+            EifelVerdict::Undecided => self.snd.episode.hold_retransmissions(true),
+            EifelVerdict::Spurious | EifelVerdict::Genuine => {}
         }
     }
 
@@ -159,9 +186,13 @@ impl Connection {
         if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
             return;
         }
-        self.snd.board.undo_losses();
+        // Losses beyond the end of the episode were found within it, and are of the next one.
+        if !self.snd.episode.is_over(self.snd.una) {
+            self.snd.board.undo_losses();
+        }
+        let reordered = self.snd.episode.in_fast_recovery();
         if let Some(ext) = &mut self.snd.recovery_ext {
-            ext.end_reduction();
+            ext.on_undo(reordered);
         }
         // The sender was limited by the reduced window, which is gone: no growth for it.
         self.snd.limited_by = LimitedBy::Application;

@@ -12,7 +12,8 @@ const fn loss(in_flight: u64, already_reduced: bool) -> CongestionEvent {
 
 const IDLE: CongestionEvent =
     CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
-const RTO: CongestionEvent = CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS };
+const RTO: CongestionEvent =
+    CongestionEvent::Rto { now: NOW, first: true, in_recovery: false, in_flight: 10 * MSS };
 const RECOVERED: CongestionEvent = CongestionEvent::Recovered { now: NOW, in_flight: u64::MAX };
 
 #[test]
@@ -138,7 +139,12 @@ fn a_loss_halves_flight_size_or_cwnd() {
         flow.cc.on_event(&loss(60 * MSS, false));
         assert_eq!(flow.cc.ssthresh(), expected, "{from}");
         let mut flow = with("q20", 0, &[("loss-from", from)]);
-        flow.cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 60 * MSS });
+        flow.cc.on_event(&CongestionEvent::Rto {
+            now: NOW,
+            first: true,
+            in_recovery: false,
+            in_flight: 60 * MSS,
+        });
         assert_eq!((flow.cc.ssthresh(), flow.cc.cwnd()), (expected, MSS), "{from}");
     }
 }

@@ -196,7 +196,7 @@ fn a_cut_for_ecn_ends_with_its_window_and_a_loss_with_recovery() {
     let prr = Prr::begin(1, Some(5000));
     assert!(!prr.is_over(4999));
     assert!(prr.is_over(5000));
-    assert!(!prr.restart(1, 7000, 1000).is_over(5000));
+    assert!(!prr.restart(1, Some(7000), 1000).is_over(5000));
     assert!(!Prr::begin(1, None).is_over(u64::MAX));
 }
 
@@ -211,7 +211,7 @@ fn a_cut_per_ack_sends_what_the_targets_allow_and_saves_no_budget() {
             sent += 1;
             prr.on_sent(1000);
         }
-        prr = prr.restart(10_000, 10_000, 1000);
+        prr = prr.restart(10_000, Some(10_000), 1000);
     }
     // 0.5 + 0.25 + 0.125 + 0.1 + 0.1 segments: one, and a second by rounding.
     assert_eq!(sent, 2);
@@ -219,7 +219,7 @@ fn a_cut_per_ack_sends_what_the_targets_allow_and_saves_no_budget() {
     let mut prr = Prr::begin(10_000, Some(10_000));
     prr.on_ack(&PrrAck { target: 5000, ..prr_ack(8000, 9000) });
     assert_eq!(prr.budget(), 4000);
-    prr = prr.restart(9000, 10_000, 1000);
+    prr = prr.restart(9000, Some(10_000), 1000);
     prr.on_ack(&PrrAck { target: 1000, ..prr_ack(1000, 8000) });
     assert_eq!(prr.budget(), 1000);
 }
@@ -229,7 +229,7 @@ fn bytes_sent_below_the_target_are_no_debt_of_the_next_cut() {
     let mut prr = Prr::begin(10_000, Some(10_000));
     prr.on_sent(3000);
     prr.on_ack(&PrrAck { target: 5000, ..prr_ack(1000, 5000) });
-    prr = prr.restart(10_000, 10_000, 1000);
+    prr = prr.restart(10_000, Some(10_000), 1000);
     prr.on_ack(&PrrAck { target: 5000, ..prr_ack(1000, 9000) });
     assert_eq!(prr.budget(), 1000, "half a segment of share is the first segment");
 }

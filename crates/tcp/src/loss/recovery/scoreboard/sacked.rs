@@ -28,6 +28,7 @@ impl Scoreboard {
             }
             if sent.has(RETRANSMITTED) {
                 self.retransmitted_bytes -= len;
+                out.resent_at = Some(out.resent_at.map_or(sent.at, |at| at.min(sent.at)));
             }
             out.deliver(sent);
             self.sacked_bytes += len;
