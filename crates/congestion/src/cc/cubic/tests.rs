@@ -235,6 +235,13 @@ fn undo_restores_window_and_curve() {
     }
     flow.cc.on_event(&undo);
     assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
+    // A timeout during fast recovery is of the same episode.
+    flow.lose();
+    let rto = |first| CongestionEvent::Rto { now, first, in_recovery: true, in_flight: 5 * MSS };
+    flow.cc.on_event(&rto(true));
+    flow.cc.on_event(&rto(false));
+    flow.cc.on_event(&undo);
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
     // Growth continues along the old curve, not along a new one.
     flow.run(Duration::from_ms(100));
     assert!(flow.cwnd() > before.0);
