@@ -1,7 +1,10 @@
 // The values of a figure as the CSV file beside the page has them.
 
+// An apostrophe keeps a spreadsheet from running a text as a formula, as `crates/output/src/csv.rs`.
+const FORMULA = /^[=+\-@\t\r＝＋－＠]./su;
 const field = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
+  const plain = value === null || value === undefined ? "" : String(value);
+  const text = FORMULA.test(plain) && Number.isNaN(Number(plain)) ? `'${plain}` : plain;
   return /[,"\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 const text = (rows) => rows.map((row) => `${row.map(field).join(",")}\n`).join("");

@@ -6,6 +6,7 @@
 //! language of comments and pages. `performance` writes benchmark results into a page, `record`
 //! writes results of claims into their files. `docs/explanation/testing.md` and
 //! `docs/explanation/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
 
 mod adversary;
 mod arguments;

@@ -4,6 +4,7 @@
 //! equal figures give equal bytes. The backend places on whole pixels, so everything is drawn four
 //! times as large and the view box scales it back.
 
+use lowtide_output::terminal::printable;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -249,7 +250,8 @@ pub(super) fn write(
     at: Pixel,
     style: &TextStyle<'_>,
 ) -> Result<(), DrawError> {
-    area.draw(&Text::new(text, at, style.clone()))
+    // XML allows no control characters, not even as references.
+    area.draw(&Text::new(printable(text), at, style.clone()))
 }
 
 fn draw_panel(

@@ -1,6 +1,6 @@
 //! Heat maps as data: grids of numbers or kinds, with a legend.
 
-use crate::csv;
+use lowtide_output::csv;
 use plotters::style::RGBColor;
 use serde::Serialize;
 

@@ -7,7 +7,6 @@ mod axis;
 mod chart;
 mod color_scale;
 mod compact;
-pub mod csv;
 mod draw;
 mod error;
 mod form;
@@ -19,6 +18,7 @@ mod palette;
 mod sheet;
 mod stack;
 
+use lowtide_output::csv;
 use serde::Serialize;
 
 pub use axis::{Axis, Scale, bytes_unit, number};

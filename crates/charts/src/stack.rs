@@ -3,9 +3,9 @@
 //!
 //! Contract: see [`super::draw`].
 
+use lowtide_output::csv;
 use std::collections::BTreeSet;
 
-use crate::csv;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -1,12 +1,16 @@
 //! Errors of commands: message and exit status.
 
 use std::ops::Range;
+use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use lowtide_analysis::AnalysisError;
 use lowtide_lab::{LabError, TooLarge};
+use lowtide_output::streams;
+use lowtide_output::terminal::{printable, printable_in_place};
 use lowtide_packetdrill::script::ScriptError;
 use lowtide_papers::PaperError;
+use lowtide_record::RecordError;
 use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
 
 /// A failed command.
@@ -20,6 +24,8 @@ pub(crate) enum CommandError {
     Usage(String, Option<String>),
     /// Runs that do not fit into memory or onto the disk: status 2.
     TooLarge(TooLarge),
+    /// A file or stdout cannot be written: status 2.
+    Unwritable(String),
     /// The command failed: status 1.
     Run(String),
     /// Two runs differ, as printed on stdout: status 1.
@@ -52,26 +58,27 @@ impl CommandError {
                 2
             }
             Self::Usage(message, help) => {
-                eprintln!("error: {message}");
+                streams::note(format_args!("error: {message}"));
                 if let Some(help) = help {
-                    eprintln!("  help: {help}");
+                    streams::note(format_args!("  help: {help}"));
                 }
                 2
             }
             Self::TooLarge(TooLarge { message, help, .. }) => {
                 Self::Usage(message, Some(help)).report()
             }
+            Self::Unwritable(message) => Self::Usage(message, None).report(),
             Self::Run(message) => {
-                eprintln!("error: {message}");
+                streams::note(format_args!("error: {message}"));
                 1
             }
             Self::Differs => 1,
             Self::Unmet(message) => {
-                eprintln!("{message}");
+                streams::note(message);
                 3
             }
             Self::Interrupted(message) => {
-                eprintln!("interrupted: {message}");
+                streams::note(format_args!("interrupted: {message}"));
                 130
             }
             #[cfg(real_packets)]
@@ -82,6 +89,15 @@ impl CommandError {
 }
 
 impl CommandError {
+    /// The error of a file or directory that cannot be created or written; `action` is a verb.
+    pub(crate) fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> Self {
+        let message = format!(
+            "cannot {action} {}: {error}; make room there, or name another place",
+            path.display()
+        );
+        Self::Unwritable(message)
+    }
+
     /// Points a [`Self::TooLarge`] error to its key in `scenario`.
     pub(crate) fn located_in(self, scenario: &Scenario) -> Self {
         match self {
@@ -112,7 +128,19 @@ impl From<LabError> for CommandError {
             LabError::InvalidRequest { message, help } => Self::Usage(message, help),
             LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
+            LabError::Record(error) => error.into(),
+            LabError::Capture(_) => Self::Unwritable(error.to_string()),
             other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<RecordError> for CommandError {
+    fn from(error: RecordError) -> Self {
+        if error.is_write_error() {
+            Self::Unwritable(error.to_string())
+        } else {
+            Self::Run(error.to_string())
         }
     }
 }
@@ -163,20 +191,22 @@ impl<'a> From<&'a ScriptError> for LocatedError<'a> {
 impl LocatedError<'_> {
     /// Prints it on stderr, in colour on a terminal that wants it.
     fn print(&self) {
-        anstream::eprintln!("{}", self.render(&Renderer::styled()));
+        streams::styled(&self.render(&Renderer::styled()));
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let title = Level::ERROR.primary_title(self.message);
+        let (message, file) = (printable(self.message), printable(self.file));
+        let (text, help) = (printable_in_place(self.text), self.help.map(printable));
+        let title = Level::ERROR.primary_title(&*message);
         let mut group = Group::with_title(title);
         if let Some(span) = &self.span {
             // A span may end behind the text, at a value that is missing.
-            let span = span.start.min(self.text.len())..span.end.min(self.text.len());
-            let snippet = Snippet::source(self.text).path(self.file);
+            let span = span.start.min(text.len())..span.end.min(text.len());
+            let snippet = Snippet::source(&*text).path(&*file);
             group = group.element(snippet.annotation(AnnotationKind::Primary.span(span)));
         }
-        if let Some(help) = self.help {
-            group = group.element(Level::HELP.message(help));
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(&**help));
         }
         renderer.render(&[group])
     }

@@ -4,9 +4,11 @@
 //! ([`lowtide_tcp::cc::REGISTRY`]), then call [`main`].
 //!
 //! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two
-//! runs differ, 2 invalid usage or scenario, 3 a requested bound does not hold, 130 interrupted.
+//! runs differ, 2 invalid usage or scenario, or an
+//! output that cannot be written, 3 a requested bound does not hold, 130 interrupted.
 
 mod args;
+mod arguments;
 mod catalogue;
 mod cmd;
 mod error;
@@ -39,17 +41,17 @@ pub fn main_from(program: PathBuf, args: Vec<OsString>) -> u8 {
 }
 
 fn run() -> u8 {
-    let args = std::iter::once(OsString::from("lowtide")).chain(invocation::args());
+    let args = invocation::args();
+    if let Err(refused) = arguments::check(&args) {
+        return refused.report();
+    }
+    let args = std::iter::once(OsString::from("lowtide")).chain(args);
     let parsed = args::command()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help goes to stdout, whose reader may be gone.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
-        }
+        Err(error) => return show(&error),
     };
     let out = Output { json: cli.json, quiet: cli.quiet, progress: cli.progress };
     let result = match &cli.command {
@@ -106,5 +108,15 @@ fn run() -> u8 {
     match result {
         Ok(()) => 0,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints an error of the arguments on stderr, or the help that they asked for on stdout. Returns
+/// the exit status.
+fn show(error: &clap::Error) -> u8 {
+    let printed = error.print();
+    match printed {
+        Err(e) if !error.use_stderr() => output::unwritable(e).report(),
+        _ => u8::try_from(error.exit_code()).unwrap_or(2),
     }
 }

@@ -1,10 +1,12 @@
 //! Output of commands on stdout: text, tables, or one JSON object.
 
-use std::io::{IsTerminal, Write};
+use std::io;
 
 use comfy_table::{
     CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
 };
+use lowtide_output::terminal::printable;
+use lowtide_output::{json, streams};
 use serde::Serialize;
 
 use crate::args::ProgressForm;
@@ -21,7 +23,7 @@ const MIN_TEXT: usize = 12;
 
 /// Returns the columns of the terminal on stdout.
 fn terminal_width() -> Option<u16> {
-    std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+    streams::stdout_is_terminal().then(|| console::Term::stdout().size().1)
 }
 
 /// Returns how many columns of a table fit into `width`, at least one: numbers are not wrapped, and
@@ -74,27 +76,26 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command without
-    /// an error.
+    /// Prints `text` and a line end, without control characters. A closed pipe (`lowtide list |
+    /// head`) ends the command without an error.
     #[expect(clippy::unused_self, reason = "a method like `json` and `table`")]
     pub(crate) fn text(self, text: &str) -> Result<(), CommandError> {
-        Self::raw(&format!("{}\n", text.trim_end()))
+        streams::data(&format!("{}\n", printable(text.trim_end()))).map_err(unwritable)
     }
 
-    /// Prints `text` as it is.
+    /// Prints a file of some format as it is, or without control characters on a terminal.
     pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
-        match std::io::stdout().lock().write_all(text.as_bytes()) {
-            Ok(()) => Ok(()),
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(CommandError::ClosedPipe),
-            Err(e) => Err(CommandError::Run(format!("cannot write to stdout: {e}"))),
-        }
+        streams::data_or_printable(text).map_err(unwritable)
     }
 
-    /// Prints `value` as JSON.
+    /// Prints `value` as JSON while it is serialised.
+    #[expect(clippy::unused_self, reason = "a method like `text` and `table`")]
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CommandError> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|e| CommandError::Run(format!("cannot write the result as JSON: {e}")))?;
-        self.text(&text)
+        streams::data_with(|out| {
+            json::write(out, value)?;
+            io::Write::write_all(out, b"\n")
+        })
+        .map_err(unwritable)
     }
 
     /// Prints a table; the columns `right` are aligned to the right.
@@ -144,8 +145,18 @@ impl Output {
     /// Prints a remark on stderr; write errors are ignored.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(std::io::stderr(), "{text}");
+            streams::note(text);
         }
+    }
+}
+
+/// The error of a write to stdout.
+pub(crate) fn unwritable(error: io::Error) -> CommandError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => CommandError::ClosedPipe,
+        _ => CommandError::Unwritable(format!(
+            "cannot write to stdout: {error}; write to another file or pipe"
+        )),
     }
 }
 

@@ -3,12 +3,12 @@
 
 mod meter;
 
-use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lowtide_lab::RunProgress;
+use lowtide_output::streams;
 
 use crate::args::ProgressForm;
 use crate::output::Output;
@@ -90,8 +90,7 @@ impl ProgressReporter {
             *last = Some(now);
             let (share, message) = self.meter.read();
             let text = format!("{label} {message}");
-            // A closed stderr does not end the runs.
-            let _ = writeln!(std::io::stderr(), "progress {share:.4} {}", text.trim());
+            streams::note(format_args!("progress {share:.4} {}", text.trim()));
         }
     }
 

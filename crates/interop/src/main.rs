@@ -1,6 +1,7 @@
 //! `lowtide-interop`: tests our TCP against other stacks, case by case.
 #![cfg_attr(not(target_os = "linux"), expect(unused, reason = "there are no TUN interfaces"))]
 
+use lowtide_output::streams;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -92,7 +93,7 @@ fn main() -> ExitCode {
         Some(Role::Peer { stack, script }) => run_peer(stack, script).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|why| {
-        eprintln!("error: {why}");
+        streams::note(format_args!("error: {why}"));
         ExitCode::from(2)
     })
 }
@@ -107,6 +108,10 @@ fn run_peer(stack: &str, script: &[String]) -> Result<(), String> {
     done.map_err(|e| e.to_string())
 }
 
+fn print(text: &str) -> Result<(), String> {
+    streams::data(text).map_err(|e| format!("cannot write to stdout: {e}"))
+}
+
 fn suite(args: &Args) -> Result<ExitCode, String> {
     let mut cases = if args.quick { quick() } else { all() };
     let wanted = |c: &Case| args.case.iter().any(|text| c.to_string().contains(text));
@@ -118,10 +123,11 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let peers = if args.peer.is_empty() { PEERS.to_vec() } else { args.peer.clone() };
     if args.list {
         for peer in peers {
-            println!("{peer}: {}", probe(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
+            let why = probe(peer).map_or_else(|m| m.why, |()| "here".to_owned());
+            print(&format!("{peer}: {why}\n"))?;
         }
         for case in &cases {
-            println!("{case}");
+            print(&format!("{case}\n"))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -136,13 +142,15 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     for peer in peers {
         results.extend(suite.run(peer, &cases, &print_result));
     }
-    print!("{}", markdown(&results));
+    print(&markdown(&results))?;
     if !args.markdown {
-        print!("\n{}", remarks(&results));
+        print(&format!("\n{}", remarks(&results)))?;
     }
     let counts = count(&results);
     let CaseCounts { passed, failed, known, skipped } = counts;
-    eprintln!("{passed} passed, {failed} failed, {known} failed as known, {skipped} skipped");
+    streams::note(format_args!(
+        "{passed} passed, {failed} failed, {known} failed as known, {skipped} skipped"
+    ));
     let bad = failed > 0 || (args.require_all && skipped > 0);
     Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

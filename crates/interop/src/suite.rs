@@ -1,5 +1,6 @@
 //! Runs many cases against many peers.
 
+use lowtide_output::streams;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -134,7 +135,7 @@ impl Suite {
         };
         let stop = AtomicBool::new(false);
         let ended = machine.run(&args, &stop, &mut |MachineEvent::Booted(after)| {
-            eprintln!("User Mode Linux is up after {:.1} s", after.as_secs_f64());
+            streams::note(format_args!("User Mode Linux is up after {:.1} s", after.as_secs_f64()));
         })?;
         let text = std::fs::read(&results).map_err(|e| {
             let why = format!("the cases left no results (status {}): {e}", ended.status);

@@ -1,5 +1,6 @@
 //! Output of results: a line for each case, a table, and that table for the documentation.
 
+use lowtide_output::streams;
 use std::fmt::Write;
 
 use crate::cases::CONDITIONS;
@@ -11,10 +12,14 @@ pub fn print_result(result: &CaseResult) {
     let CaseResult { peer, case, outcome, took_ms, .. } = result;
     let seconds = *took_ms as f64 / 1000.0;
     match outcome {
-        CaseOutcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
-        CaseOutcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
-        CaseOutcome::Known(why) => eprintln!("known {peer} {case} {seconds:.1} s: {why}"),
-        CaseOutcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
+        CaseOutcome::Pass => streams::note(format_args!("pass {peer} {case} {seconds:.1} s")),
+        CaseOutcome::Fail(why) => {
+            streams::note(format_args!("FAIL {peer} {case} {seconds:.1} s: {why}"))
+        }
+        CaseOutcome::Known(why) => {
+            streams::note(format_args!("known {peer} {case} {seconds:.1} s: {why}"))
+        }
+        CaseOutcome::Skip(why) => streams::note(format_args!("skip {peer} {case}: {why}")),
     }
 }
 

@@ -7,6 +7,7 @@ use libc::{
     c_int, c_long, c_uint, c_ulong, c_void, epoll_event, linger, nfds_t, pollfd, size_t, sockaddr,
     socklen_t, ssize_t, timeval,
 };
+use lowtide_output::streams;
 use lowtide_packetdrill::stack::{CallError, Errno, SocketValue};
 
 use crate::ffi::{Outcome, call_host_int};
@@ -256,7 +257,7 @@ pub(crate) unsafe extern "C" fn netdev_send(
         // SAFETY: see the module.
         let bytes = unsafe { read_bytes(from, len) };
         if let Err(error) = host.inject(&bytes) {
-            eprintln!("lowtide: the host drops a packet: {error}");
+            streams::note(format_args!("lowtide: the host drops a packet: {error}"));
         }
         Ok(0)
     };
@@ -273,7 +274,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
 ) -> c_int {
     let call = |host: &mut Inner| {
         let Some((packet, at)) = host.receive() else {
-            eprintln!("lowtide: no packet was sent within 75 s of virtual time");
+            streams::note("lowtide: no packet was sent within 75 s of virtual time");
             // SAFETY: see the module.
             unsafe { len.write(0) };
             return Ok(0);

@@ -1,5 +1,6 @@
 //! The host behind the interface: the stack, and packetdrill's view of its clock.
 
+use lowtide_output::streams;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -111,10 +112,10 @@ impl Inner {
 
     /// Prints the digest. Returns false if strict and packets were never fetched.
     pub(crate) fn finish(&mut self) -> bool {
-        eprintln!("lowtide: packets {:016x}", self.stack.relative_digest());
+        streams::note(format_args!("lowtide: packets {:016x}", self.stack.relative_digest()));
         let mut clean = true;
         if let Some(fault) = self.stack.fault() {
-            eprintln!("lowtide: the stack is broken: {fault}");
+            streams::note(format_args!("lowtide: the stack is broken: {fault}"));
             clean = false;
         }
         if !self.strict {
@@ -127,7 +128,10 @@ impl Inner {
                 continue;
             }
             let shown = run::show(&packet.bytes).unwrap_or_else(|| "no TCP packet".to_string());
-            eprintln!("lowtide: a packet that no line expects: {:?} {shown}", packet.at);
+            streams::note(format_args!(
+                "lowtide: a packet that no line expects: {:?} {shown}",
+                packet.at
+            ));
             clean = false;
         }
         clean

@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod stream;
 
+use lowtide_output::streams;
 use std::ffi::{CStr, c_char};
 
 use lowtide_packetdrill::so_flags::SoFlags;
@@ -48,7 +49,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, out: *
         // SAFETY: the caller states that `out` points to memory for one table.
         Ok(flags) => unsafe { out.write(Interface::new(Host::new(flags))) },
         Err(error) => {
-            eprintln!("lowtide: --so_flags: {error}");
+            streams::note(format_args!("lowtide: --so_flags: {error}"));
             std::process::exit(2);
         }
     }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use lowtide_output::shell;
+
 /// An error of a result file, with its path.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -112,7 +114,7 @@ pub enum RecordError {
     #[error(
         "{} holds only the runs `{runs}` of a plan; `lowtide merge OUT {} ...` with all parts makes \
          a run directory",
-        path.display(), path.display()
+        path.display(), shell::word(&path.display().to_string())
     )]
     IsPart {
         /// The part.
@@ -174,6 +176,9 @@ pub enum RecordError {
     },
 }
 
+/// Values of `action` in [`RecordError::Io`] that change the file system.
+const WRITING: [&str; 4] = ["create", "write", "rename to", "remove"];
+
 impl RecordError {
     /// Wraps an error of the file system.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -189,6 +194,15 @@ impl RecordError {
     /// Wraps an error of the encoder.
     pub(crate) fn encode(path: &Path, message: &dyn ToString) -> Self {
         Self::Encode { path: path.to_path_buf(), message: message.to_string() }
+    }
+
+    /// Whether a result file could not be written, for want of space or permission.
+    pub fn is_write_error(&self) -> bool {
+        match self {
+            Self::Io { action, .. } => WRITING.contains(action),
+            Self::Encode { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether a partial run is missing or damaged, so repeating the run may help. Another process

@@ -5,6 +5,7 @@
 //! addresses inside the packets are those of a private network and belong to no interface.
 //!
 //! `cargo run -p lowtide-tcp --example over_udp`
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 #![allow(clippy::disallowed_methods, reason = "a driver on a real network reads the clock")]
 
 use std::collections::VecDeque;

@@ -1,5 +1,6 @@
 //! Replays single inputs: `cargo run -p lowtide-trial --example replay -- TARGET FILE...`. With
 //! `LOWTIDE_TRACE=1` the target `segments` prints every segment.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for one developer")]
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
 //! Replays every input of the fuzzers' corpora.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

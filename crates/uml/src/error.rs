@@ -55,6 +55,9 @@ pub enum UmlError {
     /// The command exceeded its time limit.
     #[error("the machine was stopped after {} s, before its command ended", .0.as_secs())]
     Timeout(Duration),
+    /// Stdout cannot be written to.
+    #[error("cannot forward the command's output to stdout: {0}")]
+    Stdout(io::Error),
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use lowtide_output::streams;
 use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
@@ -44,12 +45,12 @@ pub fn main(folder: &Path) -> ! {
         let done = prepare(folder).and_then(|job| work(&job, folder));
         let answer = done.unwrap_or_else(|e| JobOutcome::Failed(e.to_string()));
         if let Err(e) = write_json(folder, OUTCOME, &answer) {
-            eprintln!("lowtide: {e}");
+            streams::note(format_args!("lowtide: {e}"));
         }
         power_off();
     }
-    eprintln!(
-        "error: this command is for the first process of a machine that `lowtide testbed uml` boots"
+    streams::note(
+        "error: this command is for the first process of a machine that `lowtide testbed uml` boots",
     );
     std::process::exit(2)
 }

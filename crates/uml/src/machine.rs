@@ -1,18 +1,19 @@
 //! The machine as seen by the host.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lowtide_output::streams;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::error::UmlError;
-use crate::follow::{FileFollower, tail, to};
+use crate::follow::{FileFollower, tail};
 use crate::job::{
     BOOTED, CONSOLE, INTERRUPT, JOB, Job, JobOutcome, OUTCOME, STDERR, STDOUT, read_json,
     write_json,
@@ -183,9 +184,13 @@ struct Running {
 impl Running {
     /// Forwards new output of the command.
     fn forward_output(&mut self) -> Result<(), UmlError> {
-        let printed = self.out.forward_new(&mut to(io::stdout().lock()));
-        let printed = printed.and_then(|_| self.err.forward_new(&mut to(io::stderr().lock())));
-        printed.map(|_| ()).map_err(|e| UmlError::system("forward the command's output", e))
+        let out = self.out.forward_new(&mut |bytes| streams::data_with(|to| to.write_all(bytes)));
+        out.map_err(UmlError::Stdout)?;
+        let err = self.err.forward_new(&mut |bytes| {
+            streams::copy_to_stderr(bytes);
+            Ok(())
+        });
+        err.map(|_| ()).map_err(|e| UmlError::system("forward the command's messages", e))
     }
 
     fn console(&self) -> String {

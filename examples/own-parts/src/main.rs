@@ -18,7 +18,7 @@ mod tcn;
 
 fn main() -> ExitCode {
     if let Err(error) = register() {
-        eprintln!("error: {error}");
+        lowtide_output::streams::note(format_args!("error: {error}"));
         return ExitCode::FAILURE;
     }
     lowtide::main()

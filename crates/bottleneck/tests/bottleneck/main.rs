@@ -3,6 +3,7 @@
 //! ignored. `LOWTIDE_LIVE_MB` sets the megabytes transferred per configuration.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod delay;
 mod ethernet;

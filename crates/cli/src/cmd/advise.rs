@@ -1,6 +1,5 @@
 //! `lowtide advise`: K and alpha for a fabric.
 
-use std::fs;
 use std::path::Path;
 
 use lowtide_charts::FigureFiles;
@@ -258,10 +257,8 @@ fn write(
     advised: &Scenario,
     switch: Option<&Configuration>,
 ) -> Result<(), CommandError> {
-    let wrong = |e: std::io::Error| CommandError::Run(format!("{}: {e}", dir.display()));
     let figure =
         FigureFiles::of(&knee(answer.advice)).map_err(|e| CommandError::Run(e.to_string()))?;
-    fs::create_dir_all(dir).map_err(wrong)?;
     let json = serde_json::to_string_pretty(answer)
         .map_err(|e| CommandError::Run(format!("cannot write {ADVICE_FILE}: {e}")))?;
     let mut files = vec![
@@ -274,8 +271,7 @@ fn write(
         files.push((configuration.vendor.file_name(), configuration.file()));
     }
     for (name, text) in files {
-        write_atomic(&dir.join(name), text.as_bytes())
-            .map_err(|e| CommandError::Run(e.to_string()))?;
+        write_atomic(&dir.join(name), text.as_bytes())?;
     }
     Ok(())
 }

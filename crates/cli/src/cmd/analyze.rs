@@ -1,7 +1,6 @@
 //! `lowtide analyze`: the behaviour of a transport, from a capture.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page};
@@ -43,7 +42,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         None => Vec::new(),
     };
     if out.json {
-        print_json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
+        // With many connections the text is longer than the capture.
+        out.json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
     } else {
         out.text(&analysis.text(args.all))?;
         if let Some(page) = files.first() {
@@ -59,17 +59,6 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
 fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
     let version = env!("CARGO_PKG_VERSION");
     AnalyzeOutput { schema: "lowtide.analysis/2", version, analysis, files }
-}
-
-/// Streams the JSON: with many connections the text is longer than the capture.
-fn print_json(analyzed: &AnalyzeOutput<'_>) -> Result<(), CommandError> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let written = serde_json::to_writer_pretty(&mut out, analyzed).map_err(std::io::Error::from);
-    match written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(CommandError::ClosedPipe),
-        Err(e) => Err(CommandError::Run(format!("cannot write to stdout: {e}"))),
-    }
 }
 
 fn open(path: &Path) -> Result<File, CommandError> {
@@ -103,7 +92,7 @@ fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>
     let mut files = Vec::new();
     for (name, text) in head.into_iter().chain(figures) {
         let path = dir.join(name);
-        write_atomic(&path, text.as_bytes()).map_err(|e| CommandError::Run(e.to_string()))?;
+        write_atomic(&path, text.as_bytes())?;
         files.push(path);
     }
     Ok(files)

@@ -104,12 +104,14 @@ fn verify(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
             return Err(CommandError::Usage(message, Some(help)));
         }
         Some(dir) => {
-            std::fs::create_dir_all(dir).map_err(|e| failed("create", dir, &e))?;
+            std::fs::create_dir_all(dir)
+                .map_err(|e| CommandError::unwritable("create", dir, &e))?;
             dir.clone()
         }
         None => {
-            temporary = tempfile::tempdir()
-                .map_err(|e| failed("create a directory in", &std::env::temp_dir(), &e))?;
+            temporary = tempfile::tempdir().map_err(|e| {
+                CommandError::unwritable("create a directory in", &std::env::temp_dir(), &e)
+            })?;
             temporary.path().to_path_buf()
         }
     };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use lowtide_output::shell;
 use lowtide_record::ColumnDescription;
 use lowtide_scenario::nearest;
 use lowtide_tcp::switches::{self, Side};
@@ -24,7 +25,10 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
     for name in names {
         let found = catalogue::find(name);
         if found.is_empty() && std::path::Path::new(name).is_dir() {
-            let help = format!("`lowtide explain {name} --flow 0` explains a flow of its runs");
+            let help = format!(
+                "`lowtide explain {} --flow 0` explains a flow of its runs",
+                shell::word(name)
+            );
             return Err(CommandError::Usage(format!("`{name}` is a directory"), Some(help)));
         }
         if let Some((table, column)) = catalogue::split_column(name).filter(|_| found.is_empty()) {

@@ -7,6 +7,7 @@ use lowtide_charts::Chart;
 use lowtide_lab::advice::fabric::{FabricAdvice, knee};
 use lowtide_lab::flow::{FlowSource, PlotWindow, ReplayProgress};
 use lowtide_lab::load_open;
+use lowtide_output::shell;
 use lowtide_record::write_atomic;
 use lowtide_typeset::{Fonts, Format, PaperStyle, TypesetError, render};
 use serde::Serialize;
@@ -69,7 +70,7 @@ pub(crate) fn figure(args: &FigureArgs, out: Output) -> Result<(), CommandError>
     let content = render(chart, &style, &fonts, format)?;
     let default = || PathBuf::from(format!("{}.{}", chart.id(), format.extension()));
     let file = file.map_or_else(default, Path::to_path_buf);
-    write_atomic(&file, &content).map_err(|e| CommandError::Run(e.to_string()))?;
+    write_atomic(&file, &content)?;
     let file = file.display().to_string();
     if out.json {
         let (schema, version) = ("lowtide.figure/1", env!("CARGO_PKG_VERSION"));
@@ -160,7 +161,8 @@ fn served(dir: &Path) -> Option<String> {
 
 /// Returns the figure that is named; none if the list is wanted.
 fn select<'a>(args: &FigureArgs, charts: &'a [Chart]) -> Result<Option<&'a Chart>, CommandError> {
-    let command = format!("`lowtide figure {}` lists the figures", args.dir.display());
+    let dir = shell::word(&args.dir.display().to_string());
+    let command = format!("`lowtide figure {dir}` lists the figures");
     let Some(name) = &args.name else {
         return match charts {
             [chart] if args.flow.flow.is_some() => Ok(Some(chart)),

@@ -92,7 +92,7 @@ fn print_files(files: &[PathBuf], out: Output) -> Result<(), CommandError> {
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<PathBuf, CommandError> {
-    write_atomic(path, content).map_err(|e| CommandError::Run(e.to_string()))?;
+    write_atomic(path, content)?;
     Ok(path.to_path_buf())
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn man(dir: &Path, out: Output) -> Result<(), CommandError> {
     render(&command, &mut pages)
         .map_err(|e| CommandError::Run(format!("cannot render a man page: {e}")))?;
     for (name, text) in &pages {
-        write_atomic(&dir.join(name), text).map_err(|e| CommandError::Run(e.to_string()))?;
+        write_atomic(&dir.join(name), text)?;
     }
     out.text(&format!("{} man pages in {}", pages.len(), dir.display()))
 }

@@ -11,6 +11,7 @@ use lowtide_lab::{
     TaskOutcome,
 };
 use lowtide_lab::{default_dir_for_backend, execute, execute_part, execute_task, part_text};
+use lowtide_output::shell;
 use lowtide_record::{Manifest, ManifestRun, RunSelection};
 use lowtide_scenario::RunPlan;
 use serde::Serialize;
@@ -196,11 +197,12 @@ fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), Command
             runs: &manifest.runs,
         });
     }
-    let (count, dir) = (manifest.runs.len(), dir.display());
+    let (count, dir) = (manifest.runs.len(), dir.display().to_string());
     out.text(&format!(
-        "the part {dir} is finished: {count} of the {total} runs of {}; `lowtide merge OUT {dir} ...` \
+        "the part {dir} is finished: {count} of the {total} runs of {}; `lowtide merge OUT {} ...` \
          merges all parts",
-        manifest.scenario
+        manifest.scenario,
+        shell::word(&dir)
     ))
 }
 
@@ -315,9 +317,6 @@ fn for_all_runs(args: impl Iterator<Item = String>) -> Vec<String> {
 
 /// The command line for all runs of the plan, quoted for a shell; the report shows it.
 pub(crate) fn command() -> String {
-    let quoted = for_all_runs(invocation::text_args().into_iter()).into_iter().map(|a| {
-        let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
-        if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
-    });
-    std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
+    let kept = for_all_runs(invocation::text_args().into_iter());
+    shell::command(std::iter::once("lowtide").chain(kept.iter().map(String::as_str)))
 }

@@ -1,6 +1,6 @@
 //! `lowtide table`: a Parquet table as text.
 
-use lowtide_charts::csv;
+use lowtide_output::csv;
 use lowtide_record::{RunDir, TextColumn, renamed_table};
 use serde::Serialize;
 use serde_json::{Map, Value};

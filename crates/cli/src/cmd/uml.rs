@@ -9,10 +9,11 @@ use crate::args::UmlArgs;
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::invocation;
-use crate::output::Output;
+use crate::output::{Output, unwritable};
 
-fn failed(error: &UmlError) -> CommandError {
+fn failed(error: UmlError) -> CommandError {
     match error {
+        UmlError::Stdout(error) => unwritable(error),
         UmlError::InvalidArg(_) => CommandError::Usage(error.to_string(), None),
         _ => CommandError::Run(error.to_string()),
     }
@@ -39,7 +40,7 @@ pub(super) fn rerun_inside(results: Option<&Path>, out: Output) -> Result<(), Co
     let mut writable = Vec::new();
     if let Some(parent) = results.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent)
-            .map_err(|e| CommandError::Run(format!("cannot create {}: {e}", parent.display())))?;
+            .map_err(|e| CommandError::unwritable("create", parent, &e))?;
         writable.push(parent.to_owned());
     }
     let wanted = MachineRequest {
@@ -67,7 +68,7 @@ struct MachineRequest<'a> {
 }
 
 fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(), CommandError> {
-    let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(&e))?;
+    let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(e))?;
     let program = invocation::program()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let here = here()?;
@@ -88,7 +89,7 @@ fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(),
     let ended = machine.run(args, &STOP, &mut |MachineEvent::Booted(after)| {
         out.note(&format!("Linux {version} is up after {:.1} s", after.as_secs_f64()));
     });
-    match ended.map_err(|e| failed(&e))?.status {
+    match ended.map_err(|e| failed(e))?.status {
         0 => Ok(()),
         status => Err(CommandError::ChildStatus(status)),
     }

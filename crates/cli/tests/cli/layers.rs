@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 38] = [
     "lowtide-units",
     "lowtide-schema",
+    "lowtide-output",
     "lowtide-switch-config",
     "lowtide-rows",
     "lowtide-wire",

@@ -23,3 +23,4 @@ mod sweeps;
 mod switch_config;
 mod tails;
 mod unsafe_code;
+mod unwritable_output;

@@ -4,6 +4,7 @@
 //! This program is also process 1 of the machine ([`guest`]), which prints lines of JSON.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod comparison;
 mod guest;

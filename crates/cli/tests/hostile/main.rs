@@ -7,6 +7,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "it measures a server in real time")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod attacker;
 mod attacks;

@@ -2,6 +2,7 @@
 //! prerequisites are ignored.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod bottleneck;
 mod damage;

@@ -1,6 +1,6 @@
 //! The rows of a rollout as CSV.
 
-use lowtide_charts::csv;
+use lowtide_output::csv;
 
 use super::effect::Effect;
 use super::queries::QueryClassRow;

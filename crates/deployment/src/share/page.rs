@@ -1,7 +1,8 @@
 //! Writes the result by share: JSON, CSV, figures and `report.html`.
 
-use lowtide_charts::{Axis, Chart, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind, csv};
+use lowtide_charts::{Axis, Chart, Dot, Figure, FigureFiles, Panel, PlotSeries, SeriesKind};
 use lowtide_lab::{LabError, Results};
+use lowtide_output::csv;
 use lowtide_record::{Manifest, RunDir};
 
 use super::result::{ShareClass, SharePoint, ShareQueue, ShareResult, share_result};

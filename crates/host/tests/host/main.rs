@@ -1,4 +1,5 @@
 //! Small hand-built runs: one binary, so that it is linked once.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod accecn;
 mod common;

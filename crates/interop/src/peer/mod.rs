@@ -3,16 +3,16 @@
 pub mod kernel;
 pub mod smoltcp;
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
+
+use lowtide_output::streams;
 
 use crate::script::EndpointReport;
 
 /// Sends `line` to the runner.
 pub(crate) fn send_line(line: &str) {
-    let mut out = io::stdout().lock();
     // If the runner is gone, standard input ends this program.
-    let _ = writeln!(out, "{line}");
-    let _ = out.flush();
+    let _ = streams::data(&format!("{line}\n"));
 }
 
 /// Waits for `go`, then starts a thread that ends the process when standard input ends.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_charts::csv;
+use lowtide_output::csv;
 
 use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
 use crate::censored::CensoredSample;

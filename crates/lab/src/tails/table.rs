@@ -1,6 +1,6 @@
 //! Tails as text: digits of values, and the CSV file.
 
-use lowtide_charts::csv;
+use lowtide_output::csv;
 
 use super::{Percentile, TailRow};
 

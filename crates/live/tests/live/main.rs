@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 #![expect(clippy::disallowed_methods, reason = "the kernel's ends are threads")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod bulk;
 mod closing;

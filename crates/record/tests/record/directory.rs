@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{self, keys, manifest, outcome, run, runs, setup};
-use lowtide_charts::csv;
+use lowtide_output::csv;
 use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, read_table};
 
 fn tables(seed: u64) -> RunTables {

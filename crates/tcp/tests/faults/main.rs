@@ -6,6 +6,7 @@
 //! printed with the command that reruns it. `LOWTIDE_FAULT_SEEDS=a..b` selects the seeds,
 //! `LOWTIDE_FAULT_TRACE=1` prints every segment. The parts called `short` use short connections of
 //! about 20 segments, a million of which run in minutes (`cargo xtask adversary`).
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod arrive;
 #[path = "../../../trial/src/segments/board.rs"]

@@ -1,4 +1,5 @@
 //! Transcripts by topic; each test is named after the section that it tests.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 #[path = "../common/mod.rs"]
 mod common;

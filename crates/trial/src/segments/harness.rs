@@ -1,5 +1,6 @@
 //! One endpoint and its adversarial peers.
 
+use lowtide_output::streams;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ impl Harness {
         });
         let trace = std::env::var_os("LOWTIDE_TRACE").is_some();
         if trace {
-            println!("{config:#?}");
+            streams::note(format_args!("{config:#?}"));
         }
         let mut stage = Self { now: Instant::ZERO, host, config, peers: peers.into(), trace };
         if draw.flip() {
@@ -78,7 +79,7 @@ impl Harness {
     /// Prints an operation if tracing is on.
     pub(super) fn trace_operation(&self, peer: usize, operation: u8) {
         if self.trace {
-            println!("{:?} {peer} operation {operation}", self.now);
+            streams::note(format_args!("{:?} {peer} operation {operation}", self.now));
         }
     }
 
@@ -174,7 +175,7 @@ impl Harness {
         let hint = Some(ConnId(u32::from(segment.window) % 3));
         let arrival = self.host.handle_segment(self.now, LOCAL_ADDR, REMOTE_ADDR, segment, hint);
         if self.trace {
-            println!("{:?} {peer} < {}: {arrival:?}", self.now, brief(segment));
+            streams::note(format_args!("{:?} {peer} < {}: {arrival:?}", self.now, brief(segment)));
         }
         match arrival {
             Arrival::Taken(id, accepted) => {
@@ -256,7 +257,12 @@ impl Harness {
                 assert!(sent <= 1000 + 2 * p.invariants.written, "it never stops sending");
                 conn.on_transmitted(t.id, HostStamp(self.now.as_ps() / 1000));
                 if self.trace {
-                    println!("{:?} {peer} > {} x{}", self.now, brief(&t.header), t.segments);
+                    streams::note(format_args!(
+                        "{:?} {peer} > {} x{}",
+                        self.now,
+                        brief(&t.header),
+                        t.segments
+                    ));
                 }
                 p.invariants.on_transmit(&t, conn);
                 for i in 0..t.segments {
@@ -266,7 +272,7 @@ impl Harness {
             }
             while let Some(event) = conn.poll_event() {
                 if self.trace {
-                    println!("{:?} {peer} {event:?}", self.now);
+                    streams::note(format_args!("{:?} {peer} {event:?}", self.now));
                 }
                 p.invariants.on_event(event);
                 busy = true;

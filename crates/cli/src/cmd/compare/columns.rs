@@ -7,6 +7,7 @@ use lowtide_lab::compare::{
     CompareOptions, ComparedMetric, DifferenceVerdict, MetricRow, MultiComparison, compare_to_first,
 };
 use lowtide_lab::{Backend, CompletedExperiment, Mismatch, Transports, UnsupportedSetup, execute};
+use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
@@ -95,7 +96,7 @@ fn by_backends(
                 crate::args::RealArgs { kernel_hosts: Vec::new(), ..args.real.clone() }
             }
             BackendArg::Uml => {
-                let a = &args.a;
+                let a = shell::word(&args.a);
                 let help = format!(
                     "`lowtide run {a} --backend uml` prints its directory; give it to `lowtide compare`"
                 );

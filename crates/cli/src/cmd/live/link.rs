@@ -16,9 +16,8 @@ const LINE: &str = include_str!("line.toml");
 pub(super) fn bottleneck_error(error: BottleneckError) -> CommandError {
     match error {
         BottleneckError::Live(error) => super::setup::live_error(&error),
-        BottleneckError::Capture { .. } | BottleneckError::System { .. } => {
-            CommandError::Run(error.to_string())
-        }
+        BottleneckError::Capture { .. } => CommandError::Unwritable(error.to_string()),
+        BottleneckError::System { .. } => CommandError::Run(error.to_string()),
         _ => CommandError::Usage(error.to_string(), None),
     }
 }

@@ -1,0 +1,163 @@
+//! JSON (RFC 8259) whose strings also escape C1 control characters, DEL and characters that change
+//! the direction of text. A string of it is a double-quoted scalar of YAML 1.2 as well.
+
+use std::fmt::Write as _;
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+
+use crate::control::is_unprintable;
+
+/// Writes `value`, indented, without a line end.
+///
+/// # Errors
+/// `out` cannot be written to, or `value` has a map whose keys are no strings.
+pub fn write(out: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
+    let formatter = Printable(PrettyFormatter::new());
+    let mut serializer = Serializer::with_formatter(out, formatter);
+    value.serialize(&mut serializer).map_err(io::Error::from)
+}
+
+/// Returns `text` as a JSON string, with its quotes.
+pub fn string(text: &str) -> String {
+    escaped(&serde_json::Value::from(text).to_string())
+}
+
+/// The first unprintable character of the strings of a JSON text, escaped or not
+/// ([`find_unprintable`](crate::control::find_unprintable)). Line ends between values are none.
+pub fn find_unprintable(json: &str) -> Option<String> {
+    let mut chars = json.chars();
+    while let Some(c) = chars.next() {
+        let found = match c {
+            '\n' | '\r' | '\t' => None,
+            '\\' => match chars.next()? {
+                'b' => Some('\x08'),
+                'f' => Some('\x0c'),
+                'n' => Some('\n'),
+                'r' => Some('\r'),
+                't' => Some('\t'),
+                'u' => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
+                }
+                _ => None,
+            },
+            c => Some(c),
+        };
+        if let Some(found) = found.filter(|&c| is_unprintable(c)) {
+            return crate::control::find_unprintable(found.encode_utf8(&mut [0; 4]));
+        }
+    }
+    None
+}
+
+/// Serialised JSON has unprintable characters in strings only.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unprintable(c) {
+            // All of them are in the basic plane. Writing to a string cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Escapes more characters than `serde_json` does.
+struct Printable<'a>(PrettyFormatter<'a>);
+
+impl Formatter for Printable<'_> {
+    fn write_string_fragment<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if fragment.chars().any(is_unprintable) {
+            out.write_all(escaped(fragment).as_bytes())
+        } else {
+            out.write_all(fragment.as_bytes())
+        }
+    }
+
+    fn begin_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_control_character_is_found_in_any_notation() {
+        let text = |s: &str| serde_json::to_string_pretty(&json!({ "a": [s], "b": 1 })).unwrap();
+        for plain in ["x", "a\\nb", "\\u001b", "é\"/", "C:\\temp"] {
+            assert_eq!(find_unprintable(&text(plain)), None, "{plain}");
+        }
+        for hostile in ["\n", "\u{1b}[2J", "\u{7f}", "\u{9b}2J", "\\\u{8}", "\u{202e}"] {
+            assert!(find_unprintable(&text(hostile)).is_some(), "{hostile:?}");
+        }
+        assert!(find_unprintable("{\"\\u009B\": 1}").is_some());
+    }
+
+    #[test]
+    fn strings_have_no_unprintable_character_and_read_back_the_same() {
+        let hostile = "\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\n\"\\ é";
+        let value = json!({ hostile: [hostile, 1.5, null], "empty": {}, "list": [] });
+        let mut text = Vec::new();
+        write(&mut text, &value).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(!text.replace('\n', "").chars().any(is_unprintable), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        let plain = json!({ "a": [1, { "b": "é" }] });
+        let mut text = Vec::new();
+        write(&mut text, &plain).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string_pretty(&plain).unwrap());
+        assert_eq!(string("a\u{9b}\"b\n"), "\"a\\u009b\\\"b\\n\"");
+    }
+}
