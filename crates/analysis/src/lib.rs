@@ -117,7 +117,8 @@ impl Analysis {
         if flows.is_empty() && !options.flows.is_empty() {
             let message = format!("no connection of the capture is {}", options.flows.join(" or "));
             let help = format!(
-                "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
+                "it has {connections}, numbered from 0; `lowtide analyze {}` lists them",
+                lowtide_output::shell::word(name)
             );
             return Err(AnalysisError::NotFound { message, help: Some(help) });
         }

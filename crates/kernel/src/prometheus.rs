@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use lowtide_output::prometheus::label;
+
 use crate::view::SocketView;
 
 /// Name, type, description and value of a metric.
@@ -31,8 +33,11 @@ pub fn prometheus(sockets: &[SocketView]) -> String {
             let value = if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() };
             let _ = writeln!(
                 out,
-                "lowtide_tcp_{name}{{control=\"{}\",netns=\"{}\",local=\"{}\",remote=\"{}\"}} {value}",
-                socket.control, socket.netns, socket.local, socket.remote
+                "lowtide_tcp_{name}{{control={},netns={},local={},remote={}}} {value}",
+                label(&socket.control),
+                label(&socket.netns.to_string()),
+                label(&socket.local.to_string()),
+                label(&socket.remote.to_string())
             );
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
+use lowtide_output::shell;
 use thiserror::Error;
 
 /// An error of setting up or running a device, a namespace or a driver.
@@ -24,7 +25,7 @@ pub enum LiveError {
     )]
     NoInterface(String),
     /// The interface is down.
-    #[error("the interface `{0}` is down: set it up first (`ip link set {0} up`)")]
+    #[error("the interface `{name}` is down: set it up first (`ip link set {} up`)", shell::word(.0), name = .0)]
     InterfaceDown(String),
     /// The link layer is neither Ethernet nor IP.
     #[error(
@@ -46,7 +47,7 @@ pub enum LiveError {
     /// The kernel has the address and would reset our connections.
     #[error(
         "the kernel has the address {address} itself, on `{interface}`, and would reset our connections: use another one, or \
-         remove it there (`ip address del {address} dev {interface}`)"
+         remove it there (`ip address del {address} dev {}`)", shell::word(.interface)
     )]
     AddressInUseByKernel {
         /// The address.

@@ -72,8 +72,10 @@ impl Namespace {
         let path = |folder: &&str| valid.then(|| format!("{folder}/{name}"));
         let all = NETNS_DIRS.iter().filter_map(path);
         let file = all.map(File::open).find_map(Result::ok).ok_or_else(|| {
-            let what =
-                format!("find a network namespace `{name}` (`ip netns add {name}` creates it)");
+            let what = format!(
+                "find a network namespace `{name}` (`ip netns add {}` creates it)",
+                lowtide_output::shell::word(name)
+            );
             LiveError::system(what, std::io::ErrorKind::NotFound.into())
         })?;
         Ok(Self { file: Arc::new(file), created_here: false })

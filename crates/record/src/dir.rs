@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use lowtide_output::{json, shell};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow,
@@ -512,7 +513,14 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             Err(damaged("the hash of its content is missing".to_owned()))
         }
         (SCHEMA | OLD_NAMES_SCHEMA | UNHASHED_SCHEMA, _) => {
-            serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))
+            let mut manifest: Manifest =
+                serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
+            // Names, titles and the command go into reports, and onto terminals.
+            if let Some(found) = json::find_unprintable(&String::from_utf8_lossy(&content)) {
+                return Err(damaged(format!("a text of it has {found}")));
+            }
+            manifest.command = shell::requoted(&manifest.command);
+            Ok(manifest)
         }
         (other, _) => {
             let message = format!(

@@ -25,6 +25,7 @@ mod model;
 mod network;
 mod pattern;
 mod plan;
+mod printable;
 mod range;
 mod reader;
 mod reference;

@@ -12,6 +12,7 @@ use crate::estimate::{CostCause, Estimate};
 use crate::files::{FileCache, Files};
 use crate::known_names::KnownNames;
 use crate::model::{ScenarioModel, SpannedName};
+use crate::printable;
 use crate::replaced::{self, ReplacedSwitch};
 use crate::run::RunSpec;
 use crate::run_config::RunConfig;
@@ -121,6 +122,7 @@ pub(crate) fn expand(
     sources: &[SourceText],
     files: &dyn Files,
 ) -> Result<RunPlan, ScenarioErrors> {
+    printable::check(name, root, sources)?;
     let known = KnownNames::of(root);
     let file_cache = FileCache::new(root, files);
     let mut diagnostics = Diagnostics::new(sources);

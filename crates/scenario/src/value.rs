@@ -234,11 +234,10 @@ impl KeyType {
         // unit.
         match self {
             Self::Text => match &node.data {
-                TomlData::Text(text) if !text.contains('\n') => Ok(Value::Text(text.clone())),
-                TomlData::Text(_) => Err(refuse("this text has more than one line".into(), None)),
+                TomlData::Text(text) => Ok(Value::Text(text.clone())),
                 _ => Err(wrong_kind()),
             },
-            Self::Distribution(_) | Self::File if text.is_empty() || text.contains('\n') => {
+            Self::Distribution(_) | Self::File if text.is_empty() => {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
             Self::Distribution(_) | Self::File => Ok(Value::Text(text)),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use lowtide_output::comment;
 use lowtide_units::Bytes;
 use serde_json::Value;
 
@@ -41,7 +42,8 @@ impl Placement {
         if self.ports.is_empty() { vec![example.to_owned()] } else { self.ports.clone() }
     }
 
-    /// Checks that the switch has the queue, and that its thresholds are in bytes if `in_bytes`.
+    /// Checks that the switch has the queue, that its thresholds are in bytes if `in_bytes`, and that
+    /// the ports can be names of ports.
     pub(crate) fn check(
         &self,
         vendor: Vendor,
@@ -53,12 +55,37 @@ impl Placement {
             let problem = format!("its egress queues are 0 to {last}, not {queue}");
             return Err(ConfigError::placement(vendor, problem));
         }
+        if let Some(port) = self.ports.iter().find(|port| !is_port_name(vendor, port)) {
+            let blank = if vendor == Vendor::Nxos { ", with one blank inside" } else { "" };
+            let problem = format!(
+                "`{port}` cannot be the name of a port: it has letters, digits and `/.:_-`{blank}, as \
+                 in `--ports {}`",
+                vendor.example_port()
+            );
+            return Err(ConfigError::placement(vendor, problem));
+        }
         if in_bytes && self.queue_memory.is_some() {
             let problem = "its thresholds are no percentages: leave out --queue-memory";
             return Err(ConfigError::placement(vendor, problem));
         }
         Ok(())
     }
+}
+
+/// Longest name of a port, bytes: more than any of these systems has.
+const MAX_PORT_NAME: usize = 64;
+
+/// Whether a name has only characters that are in names and ranges of ports: no configuration
+/// language gives them another meaning. NX-OS also writes `Ethernet 1/1`.
+fn is_port_name(vendor: Vendor, name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/.:_-".contains(c);
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(is_plain);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let words = match (vendor, name.split_once(' ')) {
+        (Vendor::Nxos, Some((kind, number))) => is_word(kind) && is_word(number),
+        _ => is_word(name),
+    };
+    name.len() <= MAX_PORT_NAME && begins && words
 }
 
 /// The input of a switch.
@@ -117,7 +144,7 @@ impl Configuration {
         };
         let mut file = String::new();
         for note in &self.notes {
-            let _ = writeln!(file, "{before}{note}{after}");
+            let _ = writeln!(file, "{before}{}{after}", comment::text(note));
         }
         file + lines
     }

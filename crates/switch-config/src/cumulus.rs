@@ -62,7 +62,7 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
             );
         }
     }
-    let ports = place.ports_or("swp1").join(",");
+    let ports = place.ports_or(VENDOR.example_port()).join(",");
     let _ = writeln!(lines, "nv set interface {ports} qos congestion-control profile {PROFILE}");
     match settings.buffer {
         Some(Buffer::Dynamic { alpha, memory, reserved }) => {

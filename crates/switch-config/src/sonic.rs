@@ -43,7 +43,7 @@ const ALPHA_RANGE: &str = "The range of dynamic_th depends on the ASIC: -7 to 6 
 /// SONiC cannot express a setting, or what is reserved for the ports is more than the memory.
 pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configuration, ConfigError> {
     place.check(VENDOR, QUEUES, true)?;
-    let ports = place.ports_or("Ethernet0");
+    let ports = place.ports_or(VENDOR.example_port());
     let mut out = Map::new();
     let mut notes = Vec::new();
     let at = |port: &String| format!("{port}|{}", place.queue);

@@ -50,6 +50,16 @@ impl Vendor {
         }
     }
 
+    /// A port, as the switch names it.
+    pub(crate) const fn example_port(self) -> &'static str {
+        match self {
+            Self::Sonic => "Ethernet0",
+            Self::Cumulus => "swp1",
+            Self::Nxos => "Ethernet1/1",
+            Self::Junos => "et-0/0/0",
+        }
+    }
+
     /// Name of a file with its configuration.
     pub const fn file_name(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@ mod analyze;
 mod effective_transport;
 #[cfg(feature = "figures")]
 mod figure;
+mod hostile_text;
 mod layers;
 mod matrix;
 mod messages;

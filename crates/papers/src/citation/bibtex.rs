@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use lowtide_output::latex;
+
 use super::{Reference, ReferenceKind, Tool};
 
 /// The entries of the tool, if it is given, and of the sources. The text is ASCII.
@@ -16,7 +18,7 @@ fn tool_entry(tool: Tool<'_>) -> String {
     let fields = [
         ("author", format!("{{{}}}", Tool::AUTHORS)),
         ("title", format!("{{{}}}: {}", Tool::NAME, Tool::ABOUT)),
-        ("version", tool.version.to_owned()),
+        ("version", latex::text(tool.version)),
         ("year", Tool::YEAR.to_string()),
         ("url", Tool::REPOSITORY.to_owned()),
     ];
@@ -27,11 +29,11 @@ fn tool_entry(tool: Tool<'_>) -> String {
 fn entry(r: &Reference) -> String {
     let authors: Vec<&str> = r.authors.iter().map(String::as_str).collect();
     let mut fields = vec![
-        ("author", escaped(&authors.join(" and "))),
+        ("author", latex::text(&authors.join(" and "))),
         // The second pair of braces keeps the capitals.
-        ("title", format!("{{{}}}", escaped(&r.title))),
+        ("title", format!("{{{}}}", latex::text(&r.title))),
     ];
-    let venue = r.venue.as_deref().map(escaped).unwrap_or_default();
+    let venue = r.venue.as_deref().map(latex::text).unwrap_or_default();
     let kind = match r.kind {
         ReferenceKind::Article => {
             fields.push(("journal", venue));
@@ -65,10 +67,4 @@ fn written(kind: &str, key: &str, fields: &[(&str, String)]) -> String {
         let _ = writeln!(text, "  {name} = {{{value}}},");
     }
     text + "}\n"
-}
-
-/// Text with the letters beyond ASCII that names have as LaTeX commands.
-fn escaped(text: &str) -> String {
-    let commands = [('ä', "{\\\"a}"), ('ö', "{\\\"o}"), ('ü', "{\\\"u}"), ('&', "\\&")];
-    commands.iter().fold(text.to_owned(), |text, (letter, command)| text.replace(*letter, command))
 }

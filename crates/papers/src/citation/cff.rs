@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use lowtide_output::json;
+
 use super::{Reference, ReferenceKind, Tool};
 
 /// The file of the tool, with the sources as its references.
@@ -16,15 +18,15 @@ pub fn cff(tool: Tool<'_>, references: &[&Reference]) -> String {
          version: {version}\n\
          repository-code: {repository}\n\
          license:\n",
-        name = quoted(Tool::NAME),
-        about = quoted(Tool::ABOUT),
-        version = quoted(tool.version),
-        repository = quoted(Tool::REPOSITORY),
+        name = json::string(Tool::NAME),
+        about = json::string(Tool::ABOUT),
+        version = json::string(tool.version),
+        repository = json::string(Tool::REPOSITORY),
     );
     for licence in Tool::LICENCES {
         let _ = writeln!(text, "  - {licence}");
     }
-    let _ = writeln!(text, "authors:\n  - name: {}", quoted(Tool::AUTHORS));
+    let _ = writeln!(text, "authors:\n  - name: {}", json::string(Tool::AUTHORS));
     if !references.is_empty() {
         text += "references:\n";
     }
@@ -41,9 +43,10 @@ fn entry(r: &Reference) -> String {
         ReferenceKind::Thesis => "thesis",
         ReferenceKind::Rfc => "standard",
     };
-    let mut text = format!("  - type: {kind}\n    title: {}\n    authors:\n", quoted(&r.title));
+    let mut text =
+        format!("  - type: {kind}\n    title: {}\n    authors:\n", json::string(&r.title));
     for (family, given) in r.names() {
-        let (family, given) = (quoted(family), quoted(given));
+        let (family, given) = (json::string(family), json::string(given));
         let _ = writeln!(text, "      - family-names: {family}\n        given-names: {given}");
     }
     let mut line = |name: &str, value: String| {
@@ -51,32 +54,27 @@ fn entry(r: &Reference) -> String {
     };
     line("year", r.year.to_string());
     match (r.kind, &r.venue) {
-        (ReferenceKind::Article, Some(journal)) => line("journal", quoted(journal)),
-        (ReferenceKind::Conference, Some(name)) => line("collection-title", quoted(name)),
+        (ReferenceKind::Article, Some(journal)) => line("journal", json::string(journal)),
+        (ReferenceKind::Conference, Some(name)) => line("collection-title", json::string(name)),
         (ReferenceKind::Thesis, Some(school)) => {
-            line("thesis-type", quoted("Master's thesis"));
-            line("institution", format!("{{name: {}}}", quoted(school)));
+            line("thesis-type", json::string("Master's thesis"));
+            line("institution", format!("{{name: {}}}", json::string(school)));
         }
         _ => line("institution", "{name: \"RFC Editor\"}".to_owned()),
     }
     if let Some(number) = r.number {
         let name = if r.kind == ReferenceKind::Rfc { "number" } else { "issue" };
-        line(name, quoted(&number.to_string()));
+        line(name, json::string(&number.to_string()));
     }
     if let Some(volume) = r.volume {
         line("volume", volume.to_string());
     }
     if let Some((first, last)) = r.pages.as_deref().and_then(|p| p.split_once('-')) {
-        line("start", quoted(first));
-        line("end", quoted(last));
+        line("start", json::string(first));
+        line("end", json::string(last));
     }
     if let Some(doi) = r.doi() {
-        line("doi", quoted(&doi));
+        line("doi", json::string(&doi));
     }
     text
-}
-
-/// A double-quoted YAML string.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

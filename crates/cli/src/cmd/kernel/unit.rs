@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use lowtide_kernel::{KernelError, Twin, find_twin};
+use lowtide_output::{comment, shell, systemd};
 use lowtide_schema::Values;
 
 use super::{delack, failed, params};
@@ -34,7 +35,8 @@ pub(super) fn unit(args: &KernelLoadArgs) -> Result<String, CommandError> {
     args.delack_max.as_deref().map(delack).transpose()?;
     let program = invocation::program()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
-    let program = quoted(&program.display().to_string());
+    let program = systemd::word(text_of(&program)?);
+    args.cgroups.iter().try_for_each(|cgroup| text_of(cgroup).map(drop))?;
     let (order, target) = if args.routes.is_empty() {
         (EARLY, "sysinit.target")
     } else {
@@ -65,7 +67,7 @@ fn options(args: &KernelLoadArgs) -> String {
     let mut out = String::new();
     let mut add = |name, value: &str| {
         // Writing to a string cannot fail.
-        let _ = write!(out, " {name} {}", quoted(value));
+        let _ = write!(out, " {name} {}", systemd::word(value));
     };
     args.params.iter().for_each(|param| add("--param", param));
     args.cgroups.iter().for_each(|cgroup| add("--cgroup", &cgroup.display().to_string()));
@@ -93,31 +95,39 @@ fn after_cgroup(
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if let Some(service) = cgroup.ancestors().find(|path| has_kind(path, &["service", "scope"])) {
         let service = name(service);
-        let delay = delack_max.map_or_else(String::new, |d| format!(" --delack-max {}", quoted(d)));
+        let delay =
+            delack_max.map_or_else(String::new, |d| format!(" --delack-max {}", systemd::word(d)));
         let path = cgroup.display().to_string();
         let message = format!(
             "systemd makes {path} when it starts {service}: print the unit without it, and put \
              `ExecStartPre=+{program} kernel load {} --cgroup {}{delay}` into the [Service] of \
-             `systemctl edit {service}`",
+             `systemctl edit {}`",
             twin.name,
-            quoted(&path),
+            systemd::word(&path),
+            shell::word(&service),
         );
         return Err(CommandError::Usage(message, None));
     }
     if has_kind(&cgroup, &["slice"]) {
-        return Ok(format!("Requires={0}\nAfter={0}\n", name(cgroup)));
+        let slice = name(cgroup);
+        let unit = systemd::unit_name(&slice).ok_or_else(|| {
+            let message = format!(
+                "`{slice}` cannot be the name of a unit: it has letters, digits and `:-_.\\@`"
+            );
+            CommandError::Usage(message, None)
+        })?;
+        return Ok(format!("Requires={unit}\nAfter={unit}\n"));
     }
-    Ok(format!("# {} must exist when this unit starts.\n", cgroup.display()))
+    let path = comment::text(&cgroup.display().to_string());
+    Ok(format!("# {path} must exist when this unit starts.\n"))
 }
 
-/// Returns `text` as one word of a command line of systemd (systemd.service(5), systemd.unit(5)).
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,@+-".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("\"{}\"", escaped.replace('%', "%%").replace('$', "$$"))
+/// Returns the path as text: systemd reads units as UTF-8.
+fn text_of(path: &Path) -> Result<&str, CommandError> {
+    path.to_str().ok_or_else(|| {
+        let message = format!("`{}` is not UTF-8, as systemd's units are", path.display());
+        CommandError::Usage(message, None)
+    })
 }
 
 #[cfg(test)]
@@ -134,19 +144,6 @@ mod tests {
             delack_max: None,
             routes: Vec::new(),
             default: false,
-        }
-    }
-
-    #[test]
-    fn words_are_quoted_as_systemd_reads_them() {
-        for (text, word) in [
-            ("/usr/bin/lowtide", "/usr/bin/lowtide"),
-            ("1 ms", "\"1 ms\""),
-            ("a\\x2db", "\"a\\\\x2db\""),
-            ("50%$x\"'", "\"50%%$$x\\\"'\""),
-            ("", "\"\""),
-        ] {
-            assert_eq!(quoted(text), word);
         }
     }
 
@@ -173,5 +170,16 @@ mod tests {
         let mut wrong = args(&[]);
         wrong.params = vec!["shift-g=11".to_owned()];
         assert!(matches!(unit(&wrong), Err(CommandError::Usage(..))));
+    }
+    /// The argument parser refuses control characters first.
+    #[test]
+    fn no_argument_adds_a_line_or_a_unit() {
+        let lines = |cgroup: &str| unit(&args(&[cgroup])).map(|text| text.lines().count());
+        let plain = lines("/sys/fs/cgroup/mine").unwrap();
+        let hostile = "/sys/fs/cgroup/mine\nExecStart=/bin/sh\n[Install]";
+        assert_eq!(lines(hostile).unwrap(), plain);
+        for slice in ["/sys/fs/cgroup/a b.slice", "/sys/fs/cgroup/%h.slice", "/a\nx.slice"] {
+            assert!(matches!(lines(slice), Err(CommandError::Usage(..))), "{slice}");
+        }
     }
 }
