@@ -127,6 +127,10 @@ impl From<LabError> for CommandError {
             LabError::Scenario(errors) => errors.into(),
             LabError::InvalidRequest { message, help } => Self::Usage(message, help),
             LabError::TooLarge(found) => Self::TooLarge(found),
+            // Somebody else wrote the directory.
+            LabError::Record(refused) if refused.is_refusal() => {
+                Self::Usage(refused.to_string(), None)
+            }
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             LabError::Record(error) => error.into(),
             LabError::Capture(_) => Self::Unwritable(error.to_string()),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use include_dir::{Dir, include_dir};
+use lowtide_input_files::{FileKind, SCENARIO, SETTINGS, read_text};
 use lowtide_scenario::{Directory, Scenario, ScenarioErrors};
 
 use super::{ClaimError, ExperimentClaims};
@@ -86,8 +87,8 @@ pub(super) fn paper_file(paper: &str, name: &str) -> Option<&'static str> {
 /// # Errors
 /// A file cannot be read.
 pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
-    let text = |path: &Path| -> Result<&'static str, ClaimError> {
-        let text = std::fs::read_to_string(path).map_err(|e| ClaimError {
+    let text = |path: &Path, kind: FileKind| -> Result<&'static str, ClaimError> {
+        let text = read_text(path, &kind).map_err(|e| ClaimError {
             file: path.display().to_string(),
             message: format!(
                 "cannot read it: {e}; an experiment is `ROW.toml` with `ROW{CLAIMS_SUFFIX}` beside it"
@@ -102,8 +103,8 @@ pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
     Ok(Experiment {
         paper: leak(part(whole.parent().and_then(Path::file_name), "own")),
         name: leak(part(path.file_stem(), "row")),
-        scenario: text(path)?,
-        expected: text(&claims_path_of(path))?,
+        scenario: text(path, SCENARIO)?,
+        expected: text(&claims_path_of(path), SETTINGS)?,
         path: Some(Path::new(leak(path.to_string_lossy().into_owned()))),
     })
 }

@@ -20,12 +20,12 @@ mod split;
 mod survey;
 
 use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use lowtide_output::{json, shell};
+use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath, place_beneath};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow,
@@ -124,6 +124,7 @@ impl RunDir {
     ) -> Result<(Self, Option<Manifest>), RecordError> {
         let mut dir = Self::of(root, manifest);
         dir.program.clone_from(&manifest.program);
+        check_links(root).map_err(RecordError::io("write to", root))?;
         let mut before = None;
         if root.join(MANIFEST).exists() {
             match dir.manifest() {
@@ -271,6 +272,23 @@ impl RunDir {
         }
     }
 
+    /// Opens a file of the manifest, checked against its hash.
+    ///
+    /// # Errors
+    /// The file is damaged or missing.
+    pub fn open_file(&self, relative: &str) -> Result<File, RecordError> {
+        self.checksums.open(&self.root, relative)
+    }
+
+    /// The bytes of the manifest.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn manifest_bytes(&self) -> Result<Vec<u8>, RecordError> {
+        let path = self.root.join(MANIFEST);
+        read_beneath(&self.root, MANIFEST).map_err(RecordError::io("read", &path))
+    }
+
     /// Reads each known file for which `wanted` holds, and checks it against its hash.
     ///
     /// # Errors
@@ -407,18 +425,20 @@ impl RunDir {
 
     /// Writes a text file atomically.
     pub fn write(&self, relative: &str, content: &str) -> Result<(), RecordError> {
-        let written = write_atomic_nosync(&self.root.join(relative), content.as_bytes())?;
+        let place = place_beneath(&self.root, relative);
+        let place = place.map_err(RecordError::io("write to", &self.root))?;
+        let written = write_atomic_nosync(&place, content.as_bytes())?;
         self.checksums.record_written(written.into_entry(relative));
         Ok(())
     }
 
     /// Reads a text file, checked against the manifest.
     pub fn read(&self, relative: &str) -> Result<String, RecordError> {
-        let mut text = String::new();
-        let mut file = self.checksums.open(&self.root, relative)?;
-        let path = self.root.join(relative);
-        file.read_to_string(&mut text).map_err(RecordError::io("read", &path))?;
-        Ok(text)
+        let file = self.checksums.open(&self.root, relative)?;
+        let text = input::read_open(&file, &RESULT_TEXT).and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData.into())
+        });
+        text.map_err(RecordError::io("read", &self.root.join(relative)))
     }
 
     /// Waits for the exclusive lock of completing this directory, which is held until the result is
@@ -466,7 +486,12 @@ impl RunDir {
     /// directory loses a file, and finds the directory complete.
     fn remove_left_over(&self) {
         for place in ["", "figures", "resolved"] {
-            let Ok(entries) = fs::read_dir(self.root.join(place)) else { continue };
+            let place = self.root.join(place);
+            // Only the directory itself may be reached by a link.
+            if place != self.root && place.is_symlink() {
+                continue;
+            }
+            let Ok(entries) = fs::read_dir(place) else { continue };
             for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
                 if is_temporary(&path) {
                     // A file that cannot be removed is harmless.
@@ -490,7 +515,7 @@ impl RunDir {
     /// Whether a directory with an unreadable manifest is one of ours, by its manifest or its other
     /// files.
     fn is_ours(&self) -> bool {
-        let content = fs::read(self.root.join(MANIFEST)).unwrap_or_default();
+        let content = read_beneath(&self.root, MANIFEST).unwrap_or_default();
         String::from_utf8_lossy(&content).contains("lowtide")
             || self.root.join(PARTIAL).is_dir()
             || TABLES.iter().all(|t| self.root.join(format!("{t}.parquet")).exists())
@@ -501,7 +526,8 @@ impl RunDir {
 fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
     let path = root.join(MANIFEST);
     let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
-    let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    check_links(root).map_err(RecordError::io("use", root))?;
+    let content = read_beneath(root, MANIFEST).map_err(RecordError::io("read", &path))?;
     let seal = content_hash::verify(&content);
     if seal == HashCheck::Mismatch {
         return Err(damaged("its content does not match its hash".to_owned()));
@@ -520,6 +546,7 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
                 return Err(damaged(format!("a text of it has {found}")));
             }
             manifest.command = shell::requoted(&manifest.command);
+            manifest.check_paths().map_err(RecordError::io("use", &path))?;
             Ok(manifest)
         }
         (other, _) => {
@@ -602,14 +629,21 @@ fn encode_hashed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>,
     content_hash::with_content_hash(value).map_err(|e| RecordError::encode(path, &e))
 }
 
-/// Reads a file written by [`write_hashed`].
+/// Reads the file `relative` in `root`, which [`write_hashed`] wrote.
 fn read_hashed<T: serde::de::DeserializeOwned>(
-    path: &Path,
+    root: &Path,
+    relative: &str,
     remedy: &str,
 ) -> Result<T, RecordError> {
-    let content = fs::read(path).map_err(RecordError::io("read", path))?;
+    let path = &root.join(relative);
+    let content = read_beneath(root, relative).map_err(RecordError::io("read", path))?;
     if content_hash::verify(&content) != HashCheck::Valid {
         return Err(RecordError::damaged(path, "its content does not match its hash", remedy));
     }
     serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))
+}
+
+/// Reads a manifest, or the entry of a partial run.
+fn read_beneath(root: &Path, relative: &str) -> std::io::Result<Vec<u8>> {
+    input::read_open(&open_beneath(root, relative, &input::MANIFEST)?, &input::MANIFEST)
 }

@@ -215,6 +215,11 @@ impl RecordError {
         }
     }
 
+    /// Whether a file was refused: by its type, its size or its path.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if lowtide_input_files::is_refusal(source))
+    }
+
     /// Wraps an error of the table decoder.
     pub(crate) fn table(path: &Path, message: &dyn ToString) -> Self {
         Self::Table { path: path.to_path_buf(), message: message.to_string() }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use lowtide_input_files::{TABLE, open_beneath};
 use serde::{Deserialize, Serialize};
 
 use crate::error::RecordError;
@@ -261,7 +262,8 @@ pub(crate) fn hash_file(file: &mut impl Read) -> std::io::Result<FileDigest> {
 /// Size and hash of the file `relative` in `root`.
 pub(crate) fn file_entry(root: &Path, relative: &str) -> Result<FileEntry, RecordError> {
     let path = root.join(relative);
-    let mut file = File::open(&path).map_err(RecordError::io("open", &path))?;
+    let opened = open_beneath(root, relative, &TABLE);
+    let mut file = opened.map_err(RecordError::io("open", &path))?;
     Ok(hash_file(&mut file).map_err(RecordError::io("read", &path))?.into_entry(relative))
 }
 

@@ -1,5 +1,6 @@
 //! `manifest.json`: content, origin and status of a run directory.
 
+use lowtide_input_files::{check_name, check_path};
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileEntry;
@@ -211,7 +212,21 @@ pub struct Manifest {
     pub files: Vec<FileEntry>,
 }
 
+/// Checks that all files are in the directory of their list.
+pub(crate) fn check_entries(files: &[FileEntry]) -> std::io::Result<()> {
+    files.iter().try_for_each(|file| check_path(&file.path))
+}
+
 impl Manifest {
+    /// Checks every name that becomes a path.
+    pub(crate) fn check_paths(&self) -> std::io::Result<()> {
+        check_entries(&self.files)?;
+        // Files are named after the scenario, and after its hash.
+        let names = [&self.scenario, &self.scenario_hash].into_iter();
+        // A text without a name makes a scenario without one.
+        names.filter(|name| !name.is_empty()).try_for_each(|name| check_name(name))
+    }
+
     /// Identity of comparable results: the same tool, scenario and backend.
     pub fn identity(&self) -> String {
         let mut by = String::new();
@@ -242,7 +257,7 @@ impl Manifest {
 
     /// Number of runs of the plan.
     pub fn planned_runs(&self) -> usize {
-        self.schemes.len() * self.points.len() * self.seeds.len()
+        self.schemes.len().saturating_mul(self.points.len()).saturating_mul(self.seeds.len())
     }
 
     /// Whether both describe the same runs.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
+use lowtide_input_files::TABLE;
 use lowtide_rows::Cell;
 
 use crate::error::RecordError;
@@ -34,7 +35,7 @@ pub struct TextTable {
 
 /// Opens a table file outside of a run directory; [`crate::RunDir::text_table`] also checks it.
 pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
-    open(path, File::open(path).map_err(RecordError::io("open", path))?)
+    open(path, lowtide_input_files::open(path, &TABLE).map_err(RecordError::io("open", path))?)
 }
 
 /// Reads an open table.

@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lowtide_input_files::{NAMED_BY_SCENARIO, read_text};
 use lowtide_traffic::text_file::FileError;
 use lowtide_traffic::workload::UserFile;
 
@@ -38,18 +38,9 @@ impl Files for NoFiles {
 #[derive(Clone, Debug)]
 pub struct Directory(pub PathBuf);
 
-/// Largest file that is read: more than any list of flows that may be run.
-const MAX_FILE_BYTES: u64 = 512_000_000;
-
 impl Files for Directory {
     fn read(&self, name: &str) -> Result<String, String> {
-        let path = self.0.join(name);
-        let size = fs::metadata(&path).map_err(|e| e.to_string())?.len();
-        if size > MAX_FILE_BYTES {
-            return Err(format!("its {size} B exceed the limit of {MAX_FILE_BYTES} B"));
-        }
-        let bytes = fs::read(&path).map_err(|e| e.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+        read_text(&self.0.join(name), &NAMED_BY_SCENARIO).map_err(|e| e.to_string())
     }
 }
 

@@ -1,8 +1,9 @@
 //! A scenario file in memory, with the changes of the command line.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+
+use lowtide_input_files::{SCENARIO, read_text};
 
 use crate::diagnostics::error_at;
 use crate::embedded;
@@ -52,7 +53,7 @@ impl Scenario {
                 format!("there is no scenario `{name_or_path}`, and no file of that name");
             return Err(ScenarioError::plain(message, suggest(name_or_path, &names)).into());
         }
-        match fs::read_to_string(path) {
+        match read_text(path, &SCENARIO) {
             Ok(text) => {
                 let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
                 Self::parse_with(&text, name_or_path, Arc::new(Directory(directory)))

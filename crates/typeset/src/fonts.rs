@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use lowtide_input_files::TYPEFACE;
 use resvg::usvg::fontdb::{Database, Family, ID, Query, Source, Weight};
 use ttf_parser::Face;
 
@@ -81,7 +82,7 @@ impl Fonts {
             TypesetError::Invalid { message, help }
         };
         let shown = path.display();
-        let data = std::fs::read(path)
+        let data = lowtide_input_files::read(path, &TYPEFACE)
             .map_err(|e| invalid(format!("the font file `{shown}` cannot be read: {e}")))?;
         let mut database = Database::new();
         database.load_font_data(data);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page};
+use lowtide_input_files::{CAPTURE, is_refusal};
 use lowtide_record::write_atomic;
 use serde::Serialize;
 
@@ -69,8 +70,11 @@ fn open(path: &Path) -> Result<File, CommandError> {
         let message = format!("{} is a directory, not a capture", path.display());
         return Err(CommandError::Usage(message, Some(help)));
     }
-    File::open(path)
-        .map_err(|e| CommandError::Usage(format!("cannot open {}: {e}", path.display()), None))
+    lowtide_input_files::open(path, &CAPTURE).map_err(|e| {
+        // A capture may come from a pipe, but not by name.
+        let help = is_refusal(&e).then(|| "`-` reads a capture from stdin".to_owned());
+        CommandError::Usage(format!("cannot read {}: {e}", path.display()), help)
+    })
 }
 
 fn failure(error: AnalysisError, name: &str) -> CommandError {

@@ -92,6 +92,9 @@ fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Command
         ));
     }
     let (files, damage) = verify(dir)?;
+    if let Some(refused) = damage.iter().find(|damage| damage.is_refusal()) {
+        return Err(CommandError::Usage(refused.to_string(), None));
+    }
     let damaged: Vec<String> = damage.iter().map(ToString::to_string).collect();
     if out.json {
         let (schema, version) = ("lowtide.directory/1", env!("CARGO_PKG_VERSION"));

@@ -1,9 +1,9 @@
 //! `lowtide figure`: figures of result directories for papers.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use lowtide_charts::Chart;
+use lowtide_input_files::{JSON, read_text};
 use lowtide_lab::advice::fabric::{FabricAdvice, knee};
 use lowtide_lab::flow::{FlowSource, PlotWindow, ReplayProgress};
 use lowtide_lab::load_open;
@@ -144,7 +144,7 @@ fn read_advice(file: &Path) -> Result<FabricAdvice, CommandError> {
         let help = "run `lowtide advise -o DIR` again".to_owned();
         CommandError::Usage(format!("{} cannot be read: {e}", file.display()), Some(help))
     };
-    let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
+    let text = read_text(file, &JSON).map_err(|e| wrong(&e))?;
     let advice: FabricAdvice = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
     if advice.advised >= advice.candidates.len() {
         return Err(wrong(&"`advised` is not the index of a candidate"));

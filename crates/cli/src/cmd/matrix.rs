@@ -8,8 +8,9 @@ use lowtide_deployment::{
     self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, TextTable,
     Thresholds,
 };
+use lowtide_input_files::{SETTINGS, read_text};
 use lowtide_lab::CompletedExperiment;
-use lowtide_scenario::Scenario;
+use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg, ThreadCount};
 use crate::cmd::run::{PlanRunner, check_failed_flows};
@@ -32,12 +33,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         let message = "--thresholds has no effect on --share without --on".to_owned();
         return Err(CommandError::Usage(message, None));
     }
-    let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
-    let name = args.on.as_deref().or(args.scenario.as_deref()).unwrap_or(name);
-    let mut scenario = set(Scenario::load(name)?, &args.set)?;
-    if let Some(seeds) = args.seeds {
-        scenario = scenario.seeds(seeds)?;
-    }
+    let scenario = setup(args)?;
     let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
@@ -55,6 +51,27 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
     check_failed_flows(&finished)
 }
 
+/// The runs of the arguments.
+pub(super) fn plan(args: &MatrixArgs) -> Result<RunPlan, CommandError> {
+    let scenario = setup(args)?;
+    Ok(match &args.share {
+        Some(names) if args.on.is_some() => rollout(args, names, scenario)?.plan()?,
+        Some(names) => deployment(args, names, scenario)?.plan()?,
+        None => pair_matrix(args, scenario)?.plan()?,
+    })
+}
+
+/// The setup with the changes of the arguments.
+fn setup(args: &MatrixArgs) -> Result<Scenario, CommandError> {
+    let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
+    let name = args.on.as_deref().or(args.scenario.as_deref()).unwrap_or(name);
+    let mut scenario = set(Scenario::load(name)?, &args.set)?;
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    Ok(scenario)
+}
+
 fn print(file: PrintArg) -> Result<(), CommandError> {
     let setup = |name: &str| {
         let found = lowtide_scenario::embedded_scenarios().iter().find(|e| e.name == name);
@@ -70,7 +87,7 @@ fn print(file: PrintArg) -> Result<(), CommandError> {
 fn thresholds(args: &MatrixArgs) -> Result<Thresholds, CommandError> {
     let Some(path) = &args.thresholds else { return Ok(Thresholds::built_in()?) };
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = read_text(path, &SETTINGS).map_err(|e| {
         let help = "`lowtide matrix --print thresholds` prints a template".to_owned();
         CommandError::Usage(format!("cannot read `{file}`: {e}"), Some(help))
     })?;
@@ -83,14 +100,7 @@ fn pairs(
     runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
-    let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
-    let experiment = PairMatrix::new(
-        scenario,
-        args.senders.as_deref(),
-        args.receivers.as_deref(),
-        neighbours,
-        thresholds(args)?,
-    )?;
+    let experiment = pair_matrix(args, scenario)?;
     let plan = experiment.plan()?;
     let (finished, answer) =
         runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
@@ -105,6 +115,12 @@ fn pairs(
     Ok(finished)
 }
 
+fn pair_matrix(args: &MatrixArgs, scenario: Scenario) -> Result<PairMatrix, CommandError> {
+    let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
+    let (senders, receivers) = (args.senders.as_deref(), args.receivers.as_deref());
+    Ok(PairMatrix::new(scenario, senders, receivers, neighbours, thresholds(args)?)?)
+}
+
 fn by_share(
     args: &MatrixArgs,
     names: &[String],
@@ -112,8 +128,7 @@ fn by_share(
     runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
-    let experiment =
-        PartialDeployment::new(scenario, two_schemes(names)?, args.hosts, moved_ends(args.moves))?;
+    let experiment = deployment(args, names, scenario)?;
     let plan = experiment.plan()?;
     let (finished, answer) =
         runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
@@ -128,6 +143,15 @@ fn by_share(
         foot(&answer.digest, &finished, out)?;
     }
     Ok(finished)
+}
+
+fn deployment(
+    args: &MatrixArgs,
+    names: &[String],
+    scenario: Scenario,
+) -> Result<PartialDeployment, CommandError> {
+    let moves = moved_ends(args.moves);
+    Ok(PartialDeployment::new(scenario, two_schemes(names)?, args.hosts, moves)?)
 }
 
 fn two_schemes(names: &[String]) -> Result<[&str; 2], CommandError> {
@@ -155,18 +179,7 @@ fn roll_out(
     runner: &PlanRunner<'_>,
     out: Output,
 ) -> Result<CompletedExperiment, CommandError> {
-    let options = RolloutOptions {
-        schemes: two_schemes(names)?,
-        moves: moved_ends(args.moves),
-        draw: match args.draw {
-            DrawArg::Random => HostDraw::Random,
-            DrawArg::Rack => HostDraw::Rack,
-        },
-        points: &args.points,
-        thresholds: thresholds(args)?.rollout,
-        seeds: args.seeds,
-    };
-    let experiment = Rollout::new(scenario, &options)?;
+    let experiment = rollout(args, names, scenario)?;
     let plan = experiment.plan()?;
     let (finished, answer) =
         runner.run_plan(&plan, experiment.scenario().text(), out, &|options| {
@@ -181,6 +194,25 @@ fn roll_out(
         foot(&answer.digest, &finished, out)?;
     }
     Ok(finished)
+}
+
+fn rollout(
+    args: &MatrixArgs,
+    names: &[String],
+    scenario: Scenario,
+) -> Result<Rollout, CommandError> {
+    let options = RolloutOptions {
+        schemes: two_schemes(names)?,
+        moves: moved_ends(args.moves),
+        draw: match args.draw {
+            DrawArg::Random => HostDraw::Random,
+            DrawArg::Rack => HostDraw::Rack,
+        },
+        points: &args.points,
+        thresholds: thresholds(args)?.rollout,
+        seeds: args.seeds,
+    };
+    Ok(Rollout::new(scenario, &options)?)
 }
 
 fn foot(digest: &str, finished: &CompletedExperiment, out: Output) -> Result<(), CommandError> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lowtide_input_files::SCRIPT;
 use lowtide_packetdrill::run::{self, RunOptions, ScriptReport};
 use lowtide_packetdrill::script::{Script, ScriptError};
 use serde::Serialize;
@@ -143,7 +144,7 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {
-    fs::read_to_string(path)
+    lowtide_input_files::read_text(path, &SCRIPT)
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))
 }
 

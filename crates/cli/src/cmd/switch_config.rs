@@ -1,8 +1,8 @@
 //! `lowtide import` and `lowtide export`: the configuration of a switch.
 
-use std::fs;
 use std::path::Path;
 
+use lowtide_input_files::{JSON, read_text};
 use lowtide_scenario::RunPlan;
 use lowtide_switch_config::{ConfigError, Configuration, Content, Placement, Signal, Vendor};
 use lowtide_units::Bytes;
@@ -41,7 +41,7 @@ pub(crate) fn import(args: &ImportArgs, out: Output) -> Result<(), CommandError>
 
 fn read(path: &Path) -> Result<Value, CommandError> {
     let wrong = |what: String| CommandError::Usage(format!("{}: {what}", path.display()), None);
-    let text = fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    let text = read_text(path, &JSON).map_err(|e| wrong(e.to_string()))?;
     serde_json::from_str(&text).map_err(|e| wrong(format!("not JSON: {e}")))
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
 const ORDER: [&str; 38] = [
     "lowtide-units",
+    "lowtide-input-files",
     "lowtide-schema",
     "lowtide-output",
     "lowtide-switch-config",

@@ -7,6 +7,7 @@ mod effective_transport;
 #[cfg(feature = "figures")]
 mod figure;
 mod hostile_text;
+mod input_files;
 mod layers;
 mod matrix;
 mod messages;

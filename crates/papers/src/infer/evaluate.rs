@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use lowtide_input_files::JSON;
 use lowtide_lab::{
     ExecuteOptions, LabError, ResourceLimits, execute_as, load_open, program_digest,
 };
@@ -324,7 +325,7 @@ fn measure(task: &Task<'_>, options: &InferenceOptions<'_>) -> Result<Evaluation
 }
 
 fn read(path: &Path) -> Result<Evaluation, PaperError> {
-    let text = std::fs::read(path).map_err(|source| RecordError::Io {
+    let text = lowtide_input_files::read(path, &JSON).map_err(|source| RecordError::Io {
         action: "read",
         path: path.to_owned(),
         source,

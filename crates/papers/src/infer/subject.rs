@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use lowtide_input_files::{SETTINGS, read_text};
 use lowtide_record::SweepPoint;
 use lowtide_scenario::{RunPlan, Scenario};
 
@@ -113,14 +114,14 @@ impl InferenceSubject {
         let paper = rows.first().map_or("own", |row| row.paper);
         let file = folder.join("open.toml");
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(&file).map_err(|e| ClaimError {
+        let text = read_text(&file, &SETTINGS).map_err(|e| ClaimError {
             file: name.clone(),
             message: format!("cannot read it: {e}; it lists what the paper leaves open"),
         })?;
         let split = folder.join("split.toml");
         let split = if split.exists() {
             let name = split.display().to_string();
-            let text = std::fs::read_to_string(&split).map_err(|e| ClaimError {
+            let text = read_text(&split, &SETTINGS).map_err(|e| ClaimError {
                 file: name.clone(),
                 message: format!("cannot read it: {e}"),
             })?;

@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Seek};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use lowtide_input_files::{TABLE, open_beneath};
+
 use crate::error::RecordError;
 use crate::files::{self, FileEntry};
 
@@ -69,7 +71,7 @@ impl Checksums {
         let path = root.join(relative);
         let known = self.known().get(relative).cloned();
         let damaged = |reason: String| RecordError::damaged(&path, reason, &self.remedy);
-        let mut file = match File::open(&path) {
+        let mut file = match open_beneath(root, relative, &TABLE) {
             Err(e) if known.is_some() && e.kind() == ErrorKind::NotFound => {
                 return Err(damaged("it is missing".to_owned()));
             }

@@ -15,6 +15,9 @@ use crate::selection::RunSelection;
 /// The scenario of a part with the changes of the command line, from which the plan follows.
 pub const PART_PLAN: &str = "plan.toml";
 
+/// Most runs of a plan.
+const MAX_RUNS: usize = 1_000_000;
+
 /// The command that makes a part, or repairs it.
 fn command(root: &Path, manifest: &Manifest, selection: &RunSelection) -> String {
     format!("`{} {selection} --part {}`", manifest.command, root.display())
@@ -34,11 +37,12 @@ impl RunDir {
         let mut entries = Vec::new();
         for run in &manifest.runs {
             let place = self.partial(&run.key, &run.hash);
-            let relative = place.strip_prefix(&self.root).unwrap_or(&place);
-            let within = |name: &str| format!("{}/{name}", relative.display());
-            let path = place.join(RUN_FILE);
-            let saved: PartialRun = read_hashed(&path, "the same command repeats this run")?;
-            entries.push(files::file_entry(&self.root, &within(RUN_FILE))?);
+            let relative = self.relative(&place);
+            let within = |name: &str| format!("{relative}/{name}");
+            let path = within(RUN_FILE);
+            let saved: PartialRun =
+                read_hashed(&self.root, &path, "the same command repeats this run")?;
+            entries.push(files::file_entry(&self.root, &path)?);
             let moved = |file: FileEntry| FileEntry { path: within(&file.path), ..file };
             entries.extend(saved.files.into_iter().map(moved));
         }
@@ -82,7 +86,7 @@ impl RunDir {
         };
         let command = command(root, &manifest, selection);
         if manifest.status != DirectoryStatus::Part {
-            let numbers = 0..u32::try_from(manifest.planned_runs()).unwrap_or(u32::MAX);
+            let numbers = 0..manifest.planned_runs().min(MAX_RUNS) as u32;
             let wanted = numbers.filter(|run| selection.contains(*run)).count();
             let finished = dir.partial_runs();
             return refused(format!(

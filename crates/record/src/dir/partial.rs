@@ -20,7 +20,7 @@ use crate::error::RecordError;
 use crate::files::{self, FileEntry, is_temporary, make_directory, remove_directory, rename};
 use crate::files::{sync_directory, temp_path};
 use crate::key::RunKey;
-use crate::manifest::ManifestRun;
+use crate::manifest::{ManifestRun, check_entries};
 use crate::parquet::{self, RunWriter, TableWriter};
 use crate::renamed::old_table;
 use crate::table::{self, SweptKeys};
@@ -55,6 +55,12 @@ impl RunDir {
             hasher.update(b"\0");
         }
         self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
+    }
+
+    /// The path of [`Self::partial`] in this directory.
+    pub(super) fn relative(&self, place: &Path) -> String {
+        let name = place.strip_prefix(&self.root).unwrap_or(place);
+        name.to_string_lossy().replace('\\', "/")
     }
 
     /// Saves a finished run.
@@ -122,7 +128,9 @@ impl RunDir {
     fn open_partial(&self, key: &RunKey, hash: &str) -> Result<(ManifestRun, Self), RecordError> {
         let root = self.partial(key, hash);
         let path = root.join(RUN_FILE);
-        let PartialRun { run, program, files } = read_hashed(&path, REMEDY)?;
+        let PartialRun { run, program, files } =
+            read_hashed(&self.root, &self.relative(&path), REMEDY)?;
+        check_entries(&files).map_err(RecordError::io("use", &path))?;
         let listed = |t: &str| files.iter().any(|f| f.path.strip_suffix(".parquet") == Some(t));
         if run.hash != hash || !TABLES.iter().all(|t| listed(t)) {
             return Err(RecordError::damaged(&path, "it belongs to another run", REMEDY));

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use lowtide_input_files::{MANIFEST, open_beneath, read_open};
 use serde::{Deserialize, Serialize};
 
 use super::RunDir;
@@ -94,13 +95,15 @@ impl RunDir {
 
 /// Reads a marker; `None` if the run has just ended.
 fn read(path: &Path) -> Option<StartedRun> {
-    let file = File::open(path).ok()?;
+    let (dir, name) = (path.parent()?, path.file_name()?.to_str()?);
+    let file = open_beneath(dir, name, &MANIFEST).ok()?;
     let since = file.metadata().and_then(|m| m.modified()).ok()?;
     let is_locked = match file.try_lock_shared() {
         Ok(()) => false,
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     };
-    let MarkerFile { key, worker, error } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let MarkerFile { key, worker, error } =
+        serde_json::from_slice(&read_open(&file, &MANIFEST).ok()?).ok()?;
     Some(StartedRun { key, worker, since, is_running: is_locked && error.is_none(), error })
 }
 

@@ -45,9 +45,13 @@ impl RunDir {
     /// The finished runs of the program of `manifest`. Their tables are not checked.
     fn finished_runs(&self, manifest: &Manifest) -> Vec<ManifestRun> {
         let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return Vec::new() };
-        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-        let read = |path: &Path| read_hashed::<PartialRun>(&path.join(RUN_FILE), "").ok();
-        let runs = paths.filter(|p| !is_temporary(p)).filter_map(|path| read(&path));
+        let names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
+        let read = |name: &str| {
+            let file = format!("{PARTIAL}/{name}/{RUN_FILE}");
+            read_hashed::<PartialRun>(&self.root, &file, "").ok()
+        };
+        let names = names.filter(|name| !is_temporary(Path::new(name)));
+        let runs = names.filter_map(|name| read(&name));
         runs.filter(|r| r.program == manifest.program).map(|r| r.run).collect()
     }
 }

@@ -9,8 +9,7 @@ mod setup;
 mod stream_report;
 mod through;
 
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lowtide_bottleneck::Bottleneck;
+use lowtide_input_files::RECORDING;
 use lowtide_live::load::{
     Accept, ByteStream, LoadInterval, LoadPlan, LoadReport, ServeLimits, ServePlan, ServerTimeouts,
     StreamReport, run, serve,
@@ -268,10 +268,10 @@ struct ReplayOutput {
 }
 
 fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
-    let file = File::open(path)
+    let file = lowtide_input_files::open(path, &RECORDING)
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
-    let replayed =
-        replay(&mut BufReader::new(file)).map_err(|e| CommandError::Run(e.to_string()))?;
+    let replayed = replay(&mut BufReader::new(file.take(RECORDING.max_bytes)))
+        .map_err(|e| CommandError::Run(e.to_string()))?;
     let seconds = replayed.end.as_secs_f64();
     if out.json {
         return out.json(&ReplayOutput {
