@@ -68,9 +68,10 @@ impl BundleInfo {
 
     /// Folder of all members of the archive.
     pub(crate) fn folder(&self) -> String {
-        let short = self.scenario_hash.get(..8).unwrap_or(&self.scenario_hash);
+        // Characters beyond 150 would leave too few for the names of files.
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-        let name: String = self.scenario.chars().map(plain).collect();
+        let name: String = self.scenario.chars().take(150).map(plain).collect();
+        let short: String = self.scenario_hash.chars().take(8).map(plain).collect();
         format!("{name}-{short}")
     }
 }

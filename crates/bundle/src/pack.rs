@@ -1,9 +1,10 @@
 //! Packing a run directory.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use lowtide_input_files::{self as input, ARCHIVE};
 use lowtide_record::{RunDir, write_atomic_with};
 
 use crate::archive::ArchiveWriter;
@@ -11,6 +12,7 @@ use crate::contents::{BundleInfo, INFO_FILE, RESULTS};
 use crate::error::BundleError;
 use crate::hashes::{HASHES_FILE, sha256, write_list};
 use crate::readme::readme;
+use crate::verify::survey;
 
 /// Content of an archive beside the run directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,20 +37,34 @@ pub struct PackedBundle {
 }
 
 /// A member before it is written.
-enum Member {
-    Text(String),
-    File(PathBuf),
+enum Member<'a> {
+    Text(Vec<u8>),
+    /// A file of the run directory.
+    File(&'a RunDir, &'a str),
 }
 
-impl Member {
+impl Member<'_> {
     fn hash(&self) -> Result<String, BundleError> {
         match self {
-            Self::Text(text) => {
-                sha256(&mut text.as_bytes()).map_err(BundleError::io(Path::new(INFO_FILE)))
+            Self::Text(text) => sha256(&**text).map_err(BundleError::io(Path::new(INFO_FILE))),
+            Self::File(dir, path) => {
+                sha256(dir.open_file(path)?).map_err(BundleError::io(&dir.root().join(path)))
             }
-            Self::File(path) => {
-                let mut file = File::open(path).map_err(BundleError::io(path))?;
-                sha256(&mut file).map_err(BundleError::io(path))
+        }
+    }
+
+    fn append_to<W: std::io::Write>(
+        &self,
+        archive: &mut ArchiveWriter<W>,
+        name: &str,
+    ) -> Result<(), BundleError> {
+        let written = BundleError::io(Path::new(name));
+        match self {
+            Self::Text(text) => archive.append(name, text.len() as u64, &**text).map_err(written),
+            Self::File(dir, path) => {
+                let file = dir.open_file(path)?;
+                let bytes = file.metadata().map_err(&written)?.len();
+                archive.append(name, bytes, file.take(bytes)).map_err(written)
             }
         }
     }
@@ -69,22 +85,23 @@ pub fn pack(
     let digest = manifest.digest.clone().unwrap_or_default();
     let info = BundleInfo::new(&manifest, &digest, source.repeat);
 
-    let mut members: BTreeMap<String, Member> = BTreeMap::new();
-    for path in std::iter::once("manifest.json").chain(manifest.files.iter().map(|f| &*f.path)) {
-        members.insert(format!("{RESULTS}/{path}"), Member::File(dir.join(path)));
+    let mut members: BTreeMap<String, Member<'_>> = BTreeMap::new();
+    members.insert(format!("{RESULTS}/manifest.json"), Member::Text(run_dir.manifest_bytes()?));
+    for path in manifest.files.iter().map(|f| &*f.path) {
+        members.insert(format!("{RESULTS}/{path}"), Member::File(&run_dir, path));
     }
     for (name, text) in source.files {
-        members.insert(name, Member::Text(text));
+        members.insert(name, Member::Text(text.into_bytes()));
     }
-    members.insert("README.md".to_owned(), Member::Text(readme(&info)));
+    members.insert("README.md".to_owned(), Member::Text(readme(&info).into_bytes()));
     let described = serde_json::to_string_pretty(&info).map_err(std::io::Error::from);
     let described = described.map_err(BundleError::io(Path::new(INFO_FILE)))?;
-    members.insert(INFO_FILE.to_owned(), Member::Text(described + "\n"));
+    members.insert(INFO_FILE.to_owned(), Member::Text((described + "\n").into_bytes()));
     let hashes: BTreeMap<String, String> = members
         .iter()
         .map(|(name, member)| Ok((name.clone(), member.hash()?)))
         .collect::<Result<_, BundleError>>()?;
-    members.insert(HASHES_FILE.to_owned(), Member::Text(write_list(&hashes)));
+    members.insert(HASHES_FILE.to_owned(), Member::Text(write_list(&hashes).into_bytes()));
 
     let folder = info.folder();
     let path = out.map_or_else(|| PathBuf::from(format!("{folder}.tar.gz")), Path::to_path_buf);
@@ -92,17 +109,16 @@ pub fn pack(
     write_atomic_with(&path, |to| {
         let mut archive = ArchiveWriter::new(to);
         for (name, member) in &members {
-            let name = format!("{folder}/{name}");
-            match member {
-                Member::Text(text) => archive.append(&name, text.len() as u64, text.as_bytes()),
-                Member::File(source) => File::open(source)
-                    .and_then(|file| Ok((file.metadata()?.len(), file)))
-                    .and_then(|(bytes, file)| archive.append(&name, bytes, file)),
-            }
-            .map_err(BundleError::io(&path))?;
+            member.append_to(&mut archive, &format!("{folder}/{name}"))?;
         }
         archive.finish().map_err(BundleError::io(&path))
     })?;
-    let bytes = std::fs::metadata(&path).map_err(BundleError::io(&path))?.len();
+    let written = input::open(&path, &ARCHIVE).map_err(BundleError::io(&path))?;
+    let bytes = written.metadata().map_err(BundleError::io(&path))?.len();
+    // Others must be able to verify it: results may be too large, or expand too much.
+    if let Err(error) = survey(&path, &written) {
+        let _ = std::fs::remove_file(&path);
+        return Err(error);
+    }
     Ok(PackedBundle { path, info, files, bytes })
 }

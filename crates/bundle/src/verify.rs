@@ -1,109 +1,207 @@
 //! Unpacking and checking an archive.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use lowtide_input_files::{self as input, ARCHIVE};
 use lowtide_lab::{CompletedExperiment, load};
-use lowtide_record::{Manifest, RunDir};
+use lowtide_record::{Manifest, RunDir, place_directory, remove_directory, temp_path};
 
-use crate::archive::extract;
 use crate::contents::{BundleInfo, INFO_FILE, RESULTS, SCHEMA};
 use crate::error::BundleError;
-use crate::hashes::{HASHES_FILE, read_list, sha256};
+use crate::hashes::{HASHES_FILE, HashingReader, read_list};
+use crate::members::{Member, MemberError, for_each_member};
+
+/// The manifest of the results.
+const MANIFEST_PATH: &str = "results/manifest.json";
+/// Largest list of hashes, bytes: a thousand for each member.
+const MAX_LIST: u64 = 100_000_000;
 
 /// An unpacked archive whose content was checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct UnpackedBundle {
     /// Folder of its files.
     pub dir: PathBuf,
-    /// Its description.
+    /// Its description, of which all but `repeat` follows from the manifest.
     pub info: BundleInfo,
+    /// The manifest of its results.
+    pub manifest: Manifest,
     /// Checked files.
     pub files: usize,
 }
 
-/// Unpacks `file` into the directory `into` and checks it: the hash of every file, the hashes in
-/// the manifest of the results, and the digest, which is computed from the tables.
+/// What an archive contains: each file has its hash in the list.
+#[derive(Debug)]
+pub(crate) struct SurveyedArchive {
+    /// The folder of all members.
+    folder: String,
+    /// Hash of each file but the list of hashes.
+    hashes: BTreeMap<String, String>,
+}
+
+/// Unpacks `file` into the new directory `into` and checks it: sizes, names and the hash of every
+/// file before anything is written, then the hashes in the manifest of the results, and the
+/// digest, which is computed from the tables. On an error there is no directory.
 ///
 /// # Errors
 /// The file is not such an archive, or something in it is not as stated.
 pub fn unpack(file: &Path, into: &Path) -> Result<UnpackedBundle, BundleError> {
-    let dir = into.join(extract(file, into)?);
-    let not_bundle = |reason: String| BundleError::NotBundle { path: file.to_path_buf(), reason };
-    let text = |name: &str| {
-        fs::read_to_string(dir.join(name)).map_err(|e| not_bundle(format!("its `{name}`: {e}")))
-    };
-    let hashes = read_list(&text(HASHES_FILE)?)
-        .ok_or_else(|| not_bundle(format!("its `{HASHES_FILE}` is not a list of hashes")))?;
-    for (name, hash) in &hashes {
-        let path = dir.join(name);
-        let content = File::open(&path).and_then(|mut f| sha256(&mut f));
-        match content {
-            Ok(found) if found == *hash => {}
-            Ok(_) => return Err(BundleError::Damaged(format!("`{name}` does not have its hash"))),
-            Err(e) => return Err(BundleError::Damaged(format!("`{name}`: {e}"))),
-        }
+    let opened = input::open(file, &ARCHIVE).map_err(|e| not_bundle(file, e.to_string()))?;
+    let surveyed = survey(file, &opened)?;
+    let staging = temp_path(into);
+    let checked = extract(file, &opened, &surveyed, &staging)
+        .and_then(|()| check(file, &staging.join(&surveyed.folder), &surveyed))
+        .and_then(|found| Ok(place_directory(&staging, into).map(|()| found)?));
+    if checked.is_err() {
+        remove_directory(&staging)?;
     }
-    let mut present = BTreeSet::new();
-    list_files(&dir, "", &mut present)?;
-    if let Some(name) = present.iter().find(|n| *n != HASHES_FILE && !hashes.contains_key(*n)) {
-        return Err(BundleError::Damaged(format!("`{name}` is not in `{HASHES_FILE}`")));
-    }
-    let info: BundleInfo = serde_json::from_str(&text(INFO_FILE)?)
-        .map_err(|e| not_bundle(format!("its `{INFO_FILE}`: {e}")))?;
-    if info.schema != SCHEMA {
-        let reason = format!("its schema is `{}`, and this version reads `{SCHEMA}`", info.schema);
-        return Err(not_bundle(reason));
-    }
-    let (run_dir, _) = RunDir::open(&dir.join(RESULTS))?;
-    run_dir.verify(|_| true)?;
-    let CompletedExperiment { manifest, results, .. } = load(&dir.join(RESULTS))?;
-    let stated = [Some(&info.digest), manifest.digest.as_ref()];
-    if stated.iter().any(|digest| *digest != Some(&results.digest)) {
-        return Err(BundleError::Damaged(format!(
-            "the tables have the digest {}, and `{INFO_FILE}` states {}",
-            results.digest, info.digest
-        )));
-    }
-    Ok(UnpackedBundle { dir, info, files: hashes.len() + 1 })
+    let (info, manifest) = checked?;
+    let files = surveyed.hashes.len() + 1;
+    Ok(UnpackedBundle { dir: into.join(surveyed.folder), info, manifest, files })
 }
 
-/// Inserts the paths of all files in `root`/`below`, relative to `root`.
-fn list_files(root: &Path, below: &str, into: &mut BTreeSet<String>) -> Result<(), BundleError> {
-    let here = root.join(below);
-    for entry in fs::read_dir(&here).map_err(BundleError::io(&here))? {
-        let entry = entry.map_err(BundleError::io(&here))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
-        if entry.path().is_dir() {
-            list_files(root, &path, into)?;
+fn not_bundle(file: &Path, reason: String) -> BundleError {
+    BundleError::NotBundle { path: file.to_path_buf(), reason }
+}
+
+fn refused(file: &Path) -> impl Fn(MemberError<BundleError>) -> BundleError + '_ {
+    |error| match error {
+        MemberError::Refused(reason) => not_bundle(file, reason),
+        MemberError::Visitor(error) => error,
+    }
+}
+
+/// Reads the archive `opened` once, without writing anything.
+///
+/// # Errors
+/// It exceeds a bound, or its files are not those of its list of hashes.
+pub(crate) fn survey(file: &Path, opened: &File) -> Result<SurveyedArchive, BundleError> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut list = None;
+    let folder = for_each_member(opened, &mut |member: Member<'_>| {
+        let unreadable = |e: std::io::Error| not_bundle(file, e.to_string());
+        let path = member.path.to_owned();
+        let mut content = HashingReader::new(member.content);
+        if path == HASHES_FILE {
+            let mut text = String::new();
+            (&mut content).take(MAX_LIST).read_to_string(&mut text).map_err(unreadable)?;
+            list = Some(text);
         } else {
-            into.insert(path);
+            content.read_to_end().map_err(unreadable)?;
+        }
+        let hash = content.hash();
+        if found.insert(path.clone(), hash).is_some() {
+            return Err(not_bundle(file, format!("it has two files `{path}`")));
+        }
+        Ok(())
+    })
+    .map_err(refused(file))?;
+    let list = list.ok_or_else(|| not_bundle(file, format!("it has no `{HASHES_FILE}`")))?;
+    let hashes = read_list(&list)
+        .ok_or_else(|| not_bundle(file, format!("its `{HASHES_FILE}` is not a list of hashes")))?;
+    found.remove(HASHES_FILE);
+    check_list(&found, &hashes)?;
+    if let Some(name) = file_and_folder(&found) {
+        return Err(not_bundle(file, format!("`{name}` is a file and a folder")));
+    }
+    Ok(SurveyedArchive { folder, hashes })
+}
+
+/// Checks that the list has exactly the files that were found.
+fn check_list(
+    found: &BTreeMap<String, String>,
+    hashes: &BTreeMap<String, String>,
+) -> Result<(), BundleError> {
+    if let Some(name) = hashes.keys().find(|name| !found.contains_key(*name)) {
+        return Err(BundleError::Damaged(format!("`{}` is missing", name.escape_debug())));
+    }
+    for (name, hash) in found {
+        match hashes.get(name) {
+            Some(listed) if listed == hash => {}
+            Some(_) => {
+                return Err(BundleError::Damaged(format!("`{name}` does not have its hash")));
+            }
+            None => {
+                return Err(BundleError::Damaged(format!("`{name}` is not in `{HASHES_FILE}`")));
+            }
         }
     }
     Ok(())
 }
 
-/// Finds the results of the same scenario in `root` or its folders, as `papers reproduce` writes
-/// below its output directory.
-pub fn find_repeated(root: &Path, info: &BundleInfo) -> Option<Manifest> {
-    const DEPTH: usize = 3;
-    let mut level = vec![root.to_path_buf()];
-    for _ in 0..DEPTH {
-        let mut below = Vec::new();
-        for dir in level {
-            if RunDir::is_begun(&dir) {
-                let found = RunDir::open(&dir).ok().map(|(_, manifest)| manifest);
-                if let Some(found) = found.filter(|m| m.scenario_hash == info.scenario_hash) {
-                    return Some(found);
-                }
-            } else if let Ok(entries) = fs::read_dir(&dir) {
-                below.extend(entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()));
-            }
+/// Returns a path that is also the folder of another.
+fn file_and_folder(found: &BTreeMap<String, String>) -> Option<&str> {
+    let folders: BTreeSet<&str> = found
+        .keys()
+        .flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]))
+        .collect();
+    folders.into_iter().find(|folder| found.contains_key(*folder))
+}
+
+/// Writes the files of an archive below the new directory `into`.
+fn extract(
+    file: &Path,
+    opened: &File,
+    surveyed: &SurveyedArchive,
+    into: &Path,
+) -> Result<(), BundleError> {
+    for_each_member(opened, &mut |Member { folder, path, content }| {
+        let place = into.join(folder).join(path);
+        let above = place.parent().unwrap_or(into);
+        fs::create_dir_all(above).map_err(BundleError::io(above))?;
+        let mut target = File::create_new(&place).map_err(BundleError::io(&place))?;
+        let mut content = HashingReader::new(content);
+        std::io::copy(&mut content, &mut target).map_err(BundleError::io(&place))?;
+        // Another process may have changed the archive since it was surveyed.
+        let listed = surveyed.hashes.get(path);
+        if path != HASHES_FILE && listed != Some(&content.hash()) {
+            return Err(BundleError::Damaged(format!("`{path}` changed while it was unpacked")));
         }
-        below.sort();
-        level = below;
+        Ok(())
+    })
+    .map_err(refused(file))
+    .map(drop)
+}
+
+/// Checks the description and the results of the unpacked archive in `dir`.
+fn check(
+    file: &Path,
+    dir: &Path,
+    surveyed: &SurveyedArchive,
+) -> Result<(BundleInfo, Manifest), BundleError> {
+    let info = input::open_beneath(dir, INFO_FILE, &input::JSON)
+        .and_then(|opened| input::read_open(&opened, &input::JSON))
+        .map_err(|e| not_bundle(file, format!("its `{INFO_FILE}`: {e}")))?;
+    let info: BundleInfo = serde_json::from_slice(&info)
+        .map_err(|e| not_bundle(file, format!("its `{INFO_FILE}`: {e}")))?;
+    if info.schema != SCHEMA {
+        let reason = format!("its schema is {:?}, and this version reads `{SCHEMA}`", info.schema);
+        return Err(not_bundle(file, reason));
     }
-    None
+    let (run_dir, manifest) = RunDir::open(&dir.join(RESULTS))?;
+    // Other files in folders could be taken for results, as `repeated` could.
+    let listed: BTreeSet<String> =
+        manifest.files.iter().map(|f| format!("{RESULTS}/{}", f.path)).collect();
+    let own = |name: &str| !name.contains('/') || name == MANIFEST_PATH || listed.contains(name);
+    if let Some(name) = surveyed.hashes.keys().find(|name| !own(name)) {
+        return Err(BundleError::Damaged(format!("`{name}` is not in `{MANIFEST_PATH}`")));
+    }
+    run_dir.verify(|_| true)?;
+    let CompletedExperiment { manifest, results, .. } = load(&dir.join(RESULTS))?;
+    let stated = [Some(&info.digest), manifest.digest.as_ref()];
+    if stated.iter().any(|digest| *digest != Some(&results.digest)) {
+        return Err(BundleError::Damaged(format!(
+            "the tables have the digest {}, and `{INFO_FILE}` states {:?}",
+            results.digest, info.digest
+        )));
+    }
+    let repeat = info.repeat.clone().ok_or_else(|| info.not_repeatable.clone().unwrap_or_default());
+    let follows = BundleInfo::new(&manifest, &results.digest, repeat);
+    if (BundleInfo { not_repeatable: follows.not_repeatable.clone(), ..info.clone() }) != follows {
+        let reason = format!("`{INFO_FILE}` does not describe `{MANIFEST_PATH}`");
+        return Err(BundleError::Damaged(reason));
+    }
+    Ok((info, manifest))
 }

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 pub(super) const BUNDLE_EXAMPLES: &str = "\
 The archive (tar.gz) has the tables, the page, the figures, the scenario as run, and a README with
 the command that repeats the runs and the digest that it prints. Equal directories give equal
-archives. Exit status of --verify: 0 if everything is as stated, 1 if not.
+archives. Exit status of --verify: 0 if everything is as stated, 1 if not, 2 for a file that is no
+such archive or exceeds its bounds. --repeat runs only the simulations that follow from the results.
 
 Examples:
   lowtide bundle out                                    writes SCENARIO-HASH.tar.gz

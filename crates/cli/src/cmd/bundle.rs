@@ -2,22 +2,23 @@
 
 mod repeat;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use lowtide_bundle::{
-    BundleError, BundleInfo, BundleSource, PackedBundle, UnpackedBundle, find_repeated, pack,
-    unpack,
+    BundleError, BundleInfo, BundleSource, PackedBundle, RESULTS, UnpackedBundle, pack, unpack,
 };
+use lowtide_input_files::{RESULT_TEXT, SCENARIO, open_beneath, read_open};
+use lowtide_lab::execute;
 use lowtide_papers::{Tool, bibtex, cff};
 use lowtide_record::RunDir;
 use serde::Serialize;
 
 use super::cite::sources;
-use crate::args::BundleArgs;
+use super::run::PlanRunner;
+use crate::args::{BundleArgs, MemoryArg, ThreadCount};
 use crate::error::CommandError;
 use crate::output::Output;
-use repeat::{RepeatPlan, is_repeat_command, repeat_plan};
+use repeat::{Repetition, find_repetition, gives_these_runs, is_same_command, scenario_file};
 
 /// Output directory of a repetition, in the folder of the archive.
 const REPEATED: &str = "repeated";
@@ -64,8 +65,11 @@ fn write(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
         let help = "`--verify` checks an archive".to_owned();
         return Err(CommandError::Usage(message, Some(help)));
     }
-    let (_, manifest) = RunDir::open(&args.path).map_err(BundleError::from)?;
-    let RepeatPlan { args: repeat, scenario } = repeat_plan(&args.path, &manifest);
+    let (dir, manifest) = RunDir::open(&args.path).map_err(BundleError::from)?;
+    let (repeat, scenario) = match find_repetition(&dir, &manifest) {
+        Ok(Repetition { args, scenario, .. }) => within_limit(args, scenario),
+        Err(reason) => (Err(reason), None),
+    };
     // A scheme of another crate may name sources without a citation.
     let cited = manifest.schemes.iter().filter_map(|name| sources(std::slice::from_ref(name)).ok());
     let mut sources: Vec<_> = cited.flatten().collect();
@@ -76,7 +80,7 @@ fn write(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
         ("CITATION.cff".to_owned(), cff(tool, &[])),
         ("REFERENCES.bib".to_owned(), bibtex(Some(tool), &sources)),
     ];
-    files.extend(scenario.map(|text| (format!("{}.toml", manifest.scenario), text)));
+    files.extend(scenario.map(|text| (scenario_file(&manifest), text)));
     let packed = pack(&args.path, BundleSource { repeat, files }, args.out.as_deref())?;
     let PackedBundle { path, info, files, bytes } = &packed;
     if out.json {
@@ -95,6 +99,23 @@ fn write(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     ))
 }
 
+/// The command of an archive and the scenario that it reads, which may be too large for it.
+fn within_limit(
+    args: Vec<String>,
+    scenario: Option<String>,
+) -> (Result<Vec<String>, String>, Option<String>) {
+    let most = SCENARIO.max_bytes;
+    match scenario {
+        Some(text) if text.len() as u64 > most => {
+            let bytes = text.len();
+            let reason =
+                format!("its scenario with its files has {bytes} B, and a command reads {most} B");
+            (Err(reason), None)
+        }
+        scenario => (Ok(args), scenario),
+    }
+}
+
 fn verify(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     let temporary;
     let into = match &args.out {
@@ -104,15 +125,16 @@ fn verify(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
             return Err(CommandError::Usage(message, Some(help)));
         }
         Some(dir) => {
-            std::fs::create_dir_all(dir)
-                .map_err(|e| CommandError::unwritable("create", dir, &e))?;
+            let above = dir.parent().unwrap_or(dir);
+            std::fs::create_dir_all(above)
+                .map_err(|e| CommandError::unwritable("create", above, &e))?;
             dir.clone()
         }
         None => {
             temporary = tempfile::tempdir().map_err(|e| {
                 CommandError::unwritable("create a directory in", &std::env::temp_dir(), &e)
             })?;
-            temporary.path().to_path_buf()
+            temporary.path().join("archive")
         }
     };
     let unpacked = unpack(&args.path, &into)?;
@@ -144,25 +166,55 @@ fn verify(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     }
 }
 
-/// Repeats the runs in a process of this program. Returns their digest.
+/// Repeats the runs in this process, as simulations. Returns their digest.
 fn repeat(unpacked: &UnpackedBundle, out: Output) -> Result<String, CommandError> {
-    let UnpackedBundle { dir, info, .. } = unpacked;
-    let Some(args) = info.repeat.as_ref().filter(|args| is_repeat_command(args)) else {
-        let reason = info.not_repeatable.as_deref().unwrap_or("its command is none of `lowtide`'s");
+    let UnpackedBundle { dir, info, manifest, .. } = unpacked;
+    let refused = |reason: String, help: &str| {
         let message = format!("the archive has no command that repeats its runs: {reason}");
-        return Err(CommandError::Usage(message, None));
+        CommandError::Usage(message, Some(help.to_owned()))
     };
-    let program = std::env::current_exe().map_err(|e| failed("find", Path::new("lowtide"), &e))?;
-    let mut command = Command::new(&program);
-    command.args(args).args(["-o", REPEATED]).current_dir(dir).stdout(Stdio::null());
-    if out.quiet {
-        command.arg("--quiet");
+    let (results, _) = RunDir::open(&dir.join(RESULTS)).map_err(BundleError::from)?;
+    let Repetition { args, plan, scenario } =
+        find_repetition(&results, manifest).map_err(|reason| {
+            let help = "the version that wrote it may repeat its runs; without `--repeat` its \
+                        results are verified";
+            refused(reason, help)
+        })?;
+    let asks = "ask its authors for another copy";
+    match &info.repeat {
+        Some(stated) if is_same_command(stated, &args) => {}
+        stated => {
+            let (stated, args) = (stated.as_deref().unwrap_or_default(), args.as_slice());
+            let reason = format!("it states {stated:?}, and its results give {args:?}");
+            return Err(refused(reason, asks));
+        }
     }
-    let status = command.status().map_err(|e| failed("run", &program, &e))?;
-    let root: PathBuf = dir.join(REPEATED);
-    // A run with failed flows, or with a claim that regressed, has results too.
-    let found = find_repeated(&root, info).and_then(|manifest| manifest.digest);
-    found.ok_or_else(|| CommandError::Run(format!("the repetition gave no results ({status})")))
+    if scenario.is_some() {
+        let file = scenario_file(manifest);
+        let text = open_beneath(dir, &file, &RESULT_TEXT)
+            .and_then(|opened| read_open(&opened, &RESULT_TEXT))
+            .map_err(|e| refused(format!("its `{file}` cannot be read: {e}"), asks))?;
+        let text = String::from_utf8(text).unwrap_or_default();
+        if !gives_these_runs(&text, manifest) {
+            return Err(refused(
+                format!("its `{file}` does not give the runs of its results"),
+                asks,
+            ));
+        }
+    }
+    let source = results.read("scenario.toml").map_err(BundleError::from)?;
+    let root = dir.join(REPEATED);
+    let runner = PlanRunner {
+        out: Some(&root),
+        jobs: None,
+        threads: ThreadCount::Auto,
+        discard_existing: false,
+        backend: None,
+        memory: MemoryArg::default(),
+        share: true,
+    };
+    let finished = runner.run_plan(&plan, &source, out, &|options| execute(&plan, options))?;
+    Ok(finished.results.digest)
 }
 
 fn failed(action: &str, path: &Path, error: &std::io::Error) -> CommandError {

@@ -119,6 +119,119 @@ fn a_changed_archive_is_refused() {
     assert!(link.contains("`x/link` is no plain file in it"), "{link}");
 }
 
+/// The archive of a run with changes by a shell in its folder, with fitting hashes.
+fn changed_archive(dir: &Path, name: &str, change: &str) {
+    if !dir.join("a.tar.gz").exists() {
+        let run = ["run", "first-light", "--seeds", "1", "-o", "out"];
+        stdout(&lowtide(dir, &run));
+        stdout(&lowtide(dir, &["bundle", "out", "-o", "a.tar.gz"]));
+    }
+    let script = format!(
+        "rm -rf x; mkdir x; tar xzf a.tar.gz -C x; cd x/*; {change}; \
+         find . -type f ! -name SHA256SUMS -printf '%P\\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS; \
+         cd ..; find . -type f -printf '%P\\n' | tar czf ../{name} -T -"
+    );
+    shell(dir, &script);
+}
+
+#[test]
+fn an_archive_that_expands_too_much_is_refused_before_anything_is_written() {
+    let temp = tempfile::tempdir().expect("a directory");
+    let dir = temp.path();
+    // Its header states the size.
+    changed_archive(dir, "stated.tar.gz", "truncate -s 60M results/zeros");
+    // Of twenty members none is too large, but they are together.
+    let many = "for i in $(seq 20); do truncate -s 3M results/zeros$i; done";
+    changed_archive(dir, "many.tar.gz", many);
+    // The end is as large as honest results; the begin is not.
+    let mixed = "truncate -s 30M a; head -c 2M /dev/urandom >z";
+    changed_archive(dir, "mixed.tar.gz", mixed);
+    for (name, reason) in [
+        ("stated.tar.gz", "its members have 6"),
+        ("many.tar.gz", "it expands to more than 100 times its size and 16 MB"),
+        ("mixed.tar.gz", "it expands to more than 100 times its size and 16 MB"),
+    ] {
+        let args = ["bundle", "--verify", name, "-o", "unpacked"];
+        let refused = error(&lowtide(dir, &args), 2);
+        assert!(refused.contains(reason) && refused.contains(name), "{refused}");
+        let left: Vec<_> = fs::read_dir(dir).expect("a list").flatten().collect();
+        let is_new = |name: &str| name.starts_with("unpacked") || name.ends_with(".tmp");
+        let new = left.iter().find(|entry| is_new(&entry.file_name().to_string_lossy()));
+        assert!(new.is_none(), "{new:?}");
+    }
+}
+
+/// Files beside the results could be taken for those of a repetition.
+#[test]
+fn an_archive_has_no_results_but_those_of_its_manifest() {
+    let temp = tempfile::tempdir().expect("a directory");
+    let dir = temp.path();
+    changed_archive(dir, "b.tar.gz", "cp -r results repeated");
+    let refused = error(&lowtide(dir, &["bundle", "--verify", "b.tar.gz", "--repeat"]), 1);
+    assert!(refused.contains("is not in `results/manifest.json`"), "{refused}");
+    changed_archive(dir, "b.tar.gz", "sed -i 's/\"seeds\": \\[/&7, /' bundle.json");
+    let refused = error(&lowtide(dir, &["bundle", "--verify", "b.tar.gz"]), 1);
+    assert!(refused.contains("does not describe `results/manifest.json`"), "{refused}");
+}
+
+#[test]
+fn an_archive_repeats_only_what_its_results_give() {
+    let temp = tempfile::tempdir().expect("a directory");
+    let dir = temp.path();
+    let verify = |name: &str| lowtide(dir, &["bundle", "--verify", name, "--repeat", "-q"]);
+    let state = |words: &str| {
+        let json = words.split(' ').map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(",");
+        changed_archive(
+            dir,
+            "b.tar.gz",
+            &format!(
+                "tr -d '\\n' <bundle.json | sed 's|\"repeat\": *\\[[^]]*\\]|\"repeat\": [{json}]|' >j; mv j bundle.json"
+            ),
+        );
+        verify("b.tar.gz")
+    };
+    let same = state("run first-light.toml");
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    for words in [
+        "run /dev/zero",
+        "run first-light.toml --backend live",
+        "run first-light.toml --part made --index 0 --of 2",
+        "run first-light.toml --seeds 100000",
+        "run ../../../first-light.toml",
+        "papers reproduce dx-fig17 --quick",
+        "matrix --out=made",
+        "kernel list",
+    ] {
+        let refused = error(&state(words), 2);
+        assert!(refused.contains("the archive has no command that repeats its runs"), "{refused}");
+        assert!(!dir.join("made").exists());
+    }
+    // The scenario beside the results is what its reader would run.
+    let other = "sed -i 's/20 pkt/21 pkt/' first-light.toml";
+    changed_archive(dir, "b.tar.gz", other);
+    let refused = error(&verify("b.tar.gz"), 2);
+    assert!(refused.contains("its `first-light.toml` does not give the runs"), "{refused}");
+}
+
+#[test]
+fn a_matrix_is_repeated_by_its_options() {
+    let temp = tempfile::tempdir().expect("a directory");
+    let dir = temp.path();
+    let mut args =
+        vec!["matrix", "--senders", "dctcp", "--receivers=dctcp", "--neighbours", "none"];
+    args.extend(["-s", "run.duration=20 ms", "-s", "run.warmup=5 ms", "--seeds", "1", "-oout"]);
+    stdout(&lowtide(dir, &args));
+    let written = json(&lowtide(dir, &["--json", "bundle", "out", "-o", "a.tar.gz"]));
+    let repeat = &written["bundle"]["repeat"];
+    let wanted = ["matrix", "--senders=dctcp", "--receivers=dctcp", "--neighbours=none"];
+    let wanted =
+        [&wanted[..], &["--set=run.duration=20 ms", "--set=run.warmup=5 ms", "--seeds=1"]].concat();
+    assert_eq!(*repeat, serde_json::json!(wanted), "{written}");
+    let args = ["--json", "--quiet", "bundle", "a.tar.gz", "--verify", "--repeat"];
+    let verified = json(&lowtide(dir, &args));
+    assert_eq!(verified["repeated_digest"], written["bundle"]["digest"]);
+}
+
 #[test]
 fn only_complete_and_undamaged_directories_are_packed() {
     let temp = tempfile::tempdir().expect("a directory");

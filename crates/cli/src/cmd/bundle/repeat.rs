@@ -1,37 +1,40 @@
-//! The command that repeats the runs of a directory from files of an archive.
+//! The plan that repeats the runs of a directory, and the command for it.
 //!
 //! The scenario of a directory is the file as it was read, with the files that it names. The
 //! changes of the command line are in the recorded command. Both together must give the hashes of
 //! all runs, or they are not used.
-
-use std::path::Path;
+//!
+//! Contract: the plan reads no file but those of the directory, and its runs are simulations.
+//! Packing writes its command into the archive. Verifying computes plan and command again, and
+//! runs the plan only if the archive states the same command.
 
 use clap::Parser;
-use lowtide_record::Manifest;
+use lowtide_papers::ReproduceMode;
+use lowtide_record::{Manifest, RunDir};
 use lowtide_scenario::{RunPlan, Scenario};
 
-use crate::args::{Cli, Command, PapersCommand, RunArgs};
-use crate::cmd::overridden;
+use crate::args::{
+    Cli, Command, DrawArg, MatrixArgs, MoveArg, PapersCommand, ReproduceArgs, RunArgs,
+};
+use crate::cmd::{matrix, overridden};
 
-/// Command that repeats the runs.
-pub(super) struct RepeatPlan {
-    /// Arguments, or the reason that none repeat the runs.
-    pub(super) args: Result<Vec<String>, String>,
-    /// The scenario as run, with the files that it names, if the command needs it.
+/// The source of the runs.
+const SOURCE: &str = "scenario.toml";
+
+/// The runs of a directory, to be made again.
+pub(super) struct Repetition {
+    /// Arguments of `lowtide` that repeat the runs, without `-o`.
+    pub(super) args: Vec<String>,
+    /// The runs.
+    pub(super) plan: RunPlan,
+    /// The scenario as run, with the files that it names, if the arguments name its file.
     pub(super) scenario: Option<String>,
 }
 
-/// Whether an archive may ask for the command: only those that [`repeat_plan`] returns are run.
-pub(super) fn is_repeat_command(args: &[String]) -> bool {
-    let words: Vec<&str> = args.iter().take(2).map(String::as_str).collect();
-    matches!(words.as_slice(), ["run" | "matrix", ..] | ["papers", "reproduce"])
-}
-
-/// Finds the command that repeats the runs of a complete directory.
-pub(super) fn repeat_plan(dir: &Path, manifest: &Manifest) -> RepeatPlan {
+/// Finds the repetition of a complete directory, or the reason that there is none.
+pub(super) fn find_repetition(dir: &RunDir, manifest: &Manifest) -> Result<Repetition, String> {
     if let Some(backend) = &manifest.backend {
-        let reason = format!("packets were carried by a kernel (backend `{}`)", backend.name);
-        return RepeatPlan { args: Err(reason), scenario: None };
+        return Err(format!("packets were carried by a kernel (backend `{}`)", backend.name));
     }
     let words = shlex::split(&manifest.command).unwrap_or_default();
     let command = Cli::try_parse_from(&words).map(|cli| cli.command);
@@ -39,43 +42,64 @@ pub(super) fn repeat_plan(dir: &Path, manifest: &Manifest) -> RepeatPlan {
         Ok(Command::Run(run)) => Some(&**run),
         _ => None,
     };
-    if let Some(text) = scenario_as_run(dir, manifest, run) {
-        let file = format!("{}.toml", manifest.scenario);
-        return RepeatPlan { args: Ok(vec!["run".to_owned(), file]), scenario: Some(text) };
+    if let Some((scenario, plan)) = scenario_as_run(dir, manifest, run) {
+        let args = vec!["run".to_owned(), scenario_file(manifest)];
+        return Ok(Repetition { args, plan, scenario: Some(scenario) });
     }
-    let args = match command {
-        Ok(Command::Papers { command: PapersCommand::Reproduce(args) })
-            if lowtide_papers::find_experiments(&manifest.scenario).len() == 1 =>
-        {
-            let mut words = vec!["papers".to_owned(), "reproduce".to_owned()];
-            words.push(manifest.scenario.clone());
-            words.extend(args.quick.then(|| "--quick".to_owned()));
-            words.extend(args.vary.then(|| "--vary".to_owned()));
-            words
-                .extend(args.seeds.into_iter().flat_map(|n| ["--seeds".to_owned(), n.to_string()]));
-            Ok(words)
+    let none = || "its scenario and its command do not give these runs".to_owned();
+    let (args, plan) = match &command {
+        Ok(Command::Papers { command: PapersCommand::Reproduce(args) }) => {
+            experiment(args, manifest).ok_or_else(none)?
         }
         Ok(Command::Matrix(args)) => {
             let files = [args.scenario.as_ref(), args.on.as_ref()];
             let is_embedded = |name: &String| {
                 lowtide_scenario::embedded_scenarios().iter().any(|e| e.name == name)
             };
-            if files.into_iter().flatten().all(is_embedded) && args.thresholds.is_none() {
-                Ok(without_output(&words))
-            } else {
-                Err("`matrix` read a file, which the archive does not have".to_owned())
+            if !files.into_iter().flatten().all(is_embedded) || args.thresholds.is_some() {
+                return Err("`matrix` read a file, which the archive does not have".to_owned());
             }
+            let plan = matrix::plan(args).ok().filter(|plan| has_these_runs(plan, manifest));
+            (matrix_words(args), plan.ok_or_else(none)?)
         }
-        _ => Err("its scenario and its command do not give these runs".to_owned()),
+        _ => return Err(none()),
     };
-    RepeatPlan { args, scenario: None }
+    Ok(Repetition { args, plan, scenario: None })
+}
+
+/// Name of the scenario beside the results in an archive.
+pub(super) fn scenario_file(manifest: &Manifest) -> String {
+    format!("{}.toml", manifest.scenario)
+}
+
+/// Whether `stated`, the arguments of an archive, are those of a repetition. Another version may
+/// have written the options of `matrix` in another form.
+pub(super) fn is_same_command(stated: &[String], wanted: &[String]) -> bool {
+    let words = std::iter::once("lowtide").chain(stated.iter().map(String::as_str));
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Command::Matrix(args)) => has_no_output(&args) && matrix_words(&args) == wanted,
+        _ => stated == wanted,
+    }
+}
+
+/// Whether the text is a scenario that alone, without any file beside it, gives these runs.
+pub(super) fn gives_these_runs(text: &str, manifest: &Manifest) -> bool {
+    plan_of(text, manifest).is_some()
+}
+
+fn plan_of(text: &str, manifest: &Manifest) -> Option<RunPlan> {
+    let plan = Scenario::parse(text, &scenario_file(manifest)).ok()?.expand().ok()?;
+    has_these_runs(&plan, manifest).then_some(plan)
 }
 
 /// The scenario with the changes of the command line, if it gives the runs of the directory.
-fn scenario_as_run(dir: &Path, manifest: &Manifest, run: Option<&RunArgs>) -> Option<String> {
-    let file = format!("{}.toml", manifest.scenario);
-    let text = std::fs::read_to_string(dir.join("scenario.toml")).ok()?;
-    let mut scenario = Scenario::parse(&text, &file).ok()?;
+fn scenario_as_run(
+    dir: &RunDir,
+    manifest: &Manifest,
+    run: Option<&RunArgs>,
+) -> Option<(String, RunPlan)> {
+    let text = dir.read(SOURCE).ok()?;
+    let mut scenario = Scenario::parse(&text, &scenario_file(manifest)).ok()?;
     if let Some(run) = run {
         scenario = overridden(scenario, &run.scenario).ok()?;
         if !run.trace.is_empty() {
@@ -83,9 +107,28 @@ fn scenario_as_run(dir: &Path, manifest: &Manifest, run: Option<&RunArgs>) -> Op
         }
     }
     let text = scenario.to_toml().ok()?;
-    // The packed text is checked alone, without any file beside it.
-    let plan = Scenario::parse(&text, &file).ok()?.expand().ok()?;
-    has_these_runs(&plan, manifest).then_some(text)
+    let plan = plan_of(&text, manifest)?;
+    Some((text, plan))
+}
+
+/// The embedded experiment, or one of its variations, that has the runs of the manifest.
+fn experiment(args: &ReproduceArgs, manifest: &Manifest) -> Option<(Vec<String>, RunPlan)> {
+    let rows = lowtide_papers::find_experiments(&manifest.scenario);
+    let [row] = rows.as_slice() else { return None };
+    let mut words = ["papers", "reproduce", manifest.scenario.as_str()].map(str::to_owned).to_vec();
+    words.extend(args.quick.then(|| "--quick".to_owned()));
+    words.extend(args.vary.then(|| "--vary".to_owned()));
+    words.extend(args.seeds.into_iter().flat_map(|n| ["--seeds".to_owned(), n.to_string()]));
+    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds, ..ReproduceMode::default() };
+    let plan = lowtide_papers::plan(row, mode).ok()?;
+    if has_these_runs(&plan, manifest) {
+        return Some((words, plan));
+    }
+    if !args.vary {
+        return None;
+    }
+    let varied = lowtide_papers::variation_plans(row).ok()?.into_iter().map(|(_, plan)| plan);
+    varied.into_iter().find(|plan| has_these_runs(plan, manifest)).map(|plan| (words, plan))
 }
 
 /// Whether the plan has the runs of the manifest, by their hashes.
@@ -95,41 +138,102 @@ fn has_these_runs(plan: &RunPlan, manifest: &Manifest) -> bool {
         && plan.runs.iter().map(|r| &r.hash).eq(manifest.runs.iter().map(|r| &r.hash))
 }
 
-/// The arguments without the program, the output directory, and options that change no result.
-fn without_output(words: &[String]) -> Vec<String> {
-    let mut kept = Vec::new();
-    let mut words = words.iter().skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "-o" | "--out" | "-j" | "--jobs" | "--memory" => {
-                words.next();
-            }
-            "--afresh" | "--json" | "--quiet" | "-q" | "--progress=lines" => {}
-            other if other.starts_with("--out=") || other.starts_with("--jobs=") => {}
-            other => kept.push(other.to_owned()),
-        }
+/// Whether the arguments name no file to write and no file to read.
+fn has_no_output(args: &MatrixArgs) -> bool {
+    args.out.is_none() && !args.afresh && args.thresholds.is_none() && args.print.is_none()
+}
+
+/// The arguments of `matrix` that choose its runs.
+fn matrix_words(args: &MatrixArgs) -> Vec<String> {
+    let mut words = vec!["matrix".to_owned()];
+    words.extend(args.scenario.clone());
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name}={value}")));
+    };
+    let list = |names: &Option<Vec<String>>| names.as_ref().map(|names| names.join(","));
+    option("senders", list(&args.senders));
+    option("receivers", list(&args.receivers));
+    option("neighbours", list(&args.neighbours));
+    option("share", list(&args.share));
+    option("on", args.on.clone());
+    let points = args.points.join(",");
+    let default = lowtide_deployment::rollout::DEFAULT_POINTS.join(",");
+    option("points", (args.on.is_some() && points != default).then_some(points));
+    option("draw", (args.draw == DrawArg::Rack).then(|| "rack".to_owned()));
+    let hosts = args.share.is_some() && args.on.is_none();
+    option("hosts", hosts.then(|| args.hosts.to_string()));
+    option(
+        "moves",
+        match args.moves {
+            MoveArg::Both => None,
+            MoveArg::Senders => Some("senders".to_owned()),
+            MoveArg::Receivers => Some("receivers".to_owned()),
+        },
+    );
+    for set in &args.set {
+        option("set", Some(set.clone()));
     }
-    kept
+    option("seeds", args.seeds.map(|n| n.to_string()));
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn options_without_effect_on_results_are_left_out() {
-        let words = ["lowtide", "matrix", "--senders", "a,b", "-o", "x", "--afresh", "-j", "2"];
-        let words: Vec<String> = words.map(str::to_owned).to_vec();
-        assert_eq!(without_output(&words), ["matrix", "--senders", "a,b"]);
+    fn words(text: &str) -> Vec<String> {
+        shlex::split(text).expect("words")
     }
 
     #[test]
-    fn an_archive_cannot_ask_for_other_commands() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert!(is_repeat_command(&words("run first-light.toml")));
-        assert!(is_repeat_command(&words("papers reproduce od-fig5.1 --quick")));
-        for other in ["kernel load lt_dctcp", "papers list", "man /usr", "testbed run"] {
-            assert!(!is_repeat_command(&words(other)), "{other}");
+    fn options_without_effect_on_results_are_left_out() {
+        let command =
+            words("lowtide matrix --senders a,b -o x --afresh -j 2 --memory '1 GB' -s k=1");
+        let Ok(Command::Matrix(args)) = Cli::try_parse_from(command).map(|cli| cli.command) else {
+            panic!("it is a matrix");
+        };
+        assert_eq!(matrix_words(&args), ["matrix", "--senders=a,b", "--set=k=1"]);
+        assert!(!has_no_output(&args));
+    }
+
+    #[test]
+    fn every_choice_of_a_matrix_is_in_its_words() {
+        for text in [
+            "matrix --share=a,b --hosts=4 --moves=senders --seeds=2",
+            "matrix --share=a,b --on=first-light --points=10,20 --draw=rack --moves=receivers",
+            "matrix share --receivers=a --neighbours=none --set=a=1 --set=b=2",
+        ] {
+            let parsed = Cli::try_parse_from([&["lowtide".to_owned()], &*words(text)].concat());
+            let Ok(Command::Matrix(args)) = parsed.map(|cli| cli.command) else {
+                panic!("{text} is a matrix");
+            };
+            assert_eq!(matrix_words(&args), words(text));
+        }
+    }
+
+    #[test]
+    fn an_archive_states_the_computed_command_or_none() {
+        let run = words("run first-light.toml");
+        assert!(is_same_command(&run, &run));
+        for other in [
+            "run /dev/zero",
+            "run first-light.toml --backend live",
+            "run first-light.toml --part x --index 0 --of 2",
+            "run first-light.toml -o /etc",
+            "run first-light.toml --seeds 100000",
+            "run ../first-light.toml",
+            "kernel load lt_dctcp",
+            "papers reproduce od-fig5.1",
+            "",
+        ] {
+            assert!(!is_same_command(&words(other), &run), "{other}");
+        }
+        let matrix = words("matrix --senders=a,b");
+        assert!(is_same_command(&words("matrix --senders a,b"), &matrix));
+        for other in
+            ["matrix --senders a", "matrix --senders a,b -o /etc", "matrix --senders a,b --afresh"]
+        {
+            assert!(!is_same_command(&words(other), &matrix), "{other}");
         }
     }
 }
