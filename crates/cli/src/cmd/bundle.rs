@@ -216,7 +216,3 @@ fn repeat(unpacked: &UnpackedBundle, out: Output) -> Result<String, CommandError
     let finished = runner.run_plan(&plan, &source, out, &|options| execute(&plan, options))?;
     Ok(finished.results.digest)
 }
-
-fn failed(action: &str, path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::Run(format!("cannot {action} {}: {error}", path.display()))
-}
