@@ -7,6 +7,13 @@
 //! writes results of claims into their files. `docs/explanation/testing.md` and
 //! `docs/explanation/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
+//! `registry` maintains the lists of registered files, `docs` the pages generated from the code,
+//! `notices` the licences of all that others wrote. `adversary` runs random connections, `fuzz` a
+//! fuzzer, `suite` a long suite by name. `instructions` counts those of the hot path, `lines`
+//! counts product code, `words` checks the language of comments and pages. `performance` writes
+//! benchmark results into a page, `record` writes results of claims into their files.
+//! `docs/explanation/testing.md` and `docs/explanation/performance.md` say more. Exit 0 done, 1
+//! stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
@@ -14,6 +21,7 @@ mod docs;
 mod fuzz;
 mod instructions;
 mod lines;
+mod notices;
 mod performance;
 mod record;
 mod registry;
@@ -33,6 +41,7 @@ usage: cargo xtask registry [--check]
        cargo xtask fuzz TARGET --keep
        cargo xtask instructions [--record] [PROGRAM]
        cargo xtask lines
+       cargo xtask notices [--check]
        cargo xtask performance FILE
        cargo xtask record FILE [--again]
        cargo xtask suite [NAME]
@@ -70,6 +79,11 @@ fn main() -> ExitCode {
         "lines" => match rest {
             [] => lines::run(root()).unwrap_or_else(|why| failed(&why)),
             _ => usage("lines takes no arguments"),
+        },
+        "notices" => match rest {
+            [] => notices(false),
+            [check] if check == "--check" => notices(true),
+            _ => usage("notices takes only --check"),
         },
         "words" => words::run(root(), rest).unwrap_or_else(|why| failed(&why)),
         "suite" => match rest {
@@ -114,6 +128,21 @@ fn registry(check: bool) -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn notices(check: bool) -> ExitCode {
+    match notices::run(root(), check) {
+        Ok(true) if check => {
+            eprintln!("stale: {}; run `cargo xtask notices`", notices::FILE);
+            ExitCode::FAILURE
+        }
+        Ok(true) => {
+            eprintln!("rewrote {}", notices::FILE);
+            ExitCode::SUCCESS
+        }
+        Ok(false) => ExitCode::SUCCESS,
+        Err(why) => failed(&why),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use lowtide_input_files::TYPEFACE;
 use resvg::usvg::fontdb::{Database, Family, ID, Query, Source, Weight};
-use ttf_parser::Face;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider as _};
 
 use crate::error::TypesetError;
 
@@ -141,14 +142,17 @@ impl Fonts {
     /// Returns the width, with the fonts `others` for missing characters.
     fn width(&self, text: &str, bold: bool, others: &[&[u8]]) -> Option<f64> {
         let file = &self.faces[usize::from(bold)];
-        let first = Face::parse(file.data.as_ref().as_ref(), file.index).ok();
-        let others = others.iter().filter_map(|data| Face::parse(data, 0).ok());
-        let faces: Vec<Face<'_>> = first.into_iter().chain(others).collect();
+        let first = FontRef::from_index(file.data.as_ref().as_ref(), file.index).ok();
+        let others = others.iter().filter_map(|data| FontRef::new(data).ok());
+        let size = Size::new(1.0);
+        let faces: Vec<_> = first
+            .into_iter()
+            .chain(others)
+            .map(|font| (font.charmap(), font.glyph_metrics(size, LocationRef::default())))
+            .collect();
         let advance = |c: char| {
-            faces.iter().find_map(|face| {
-                let glyph = face.glyph_index(c)?;
-                let advance = face.glyph_hor_advance(glyph)?;
-                Some(f64::from(advance) / f64::from(face.units_per_em()))
+            faces.iter().find_map(|(characters, glyphs)| {
+                glyphs.advance_width(characters.map(c)?).map(f64::from)
             })
         };
         text.chars().map(advance).sum()
