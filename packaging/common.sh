@@ -8,6 +8,8 @@ folder=$profile
 program=target/$folder/lowtide
 out=target/package
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+# SPDX expression of all that the packages contain.
+licences=$(sed -n 's/^license = "\(.*\)"/\1/p' pyproject.toml)
 
 # Builds are to depend on the sources only: no paths of this machine, no time but the commit's.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
@@ -28,6 +30,22 @@ build() {
     "$program" completions bash >"$out/completions/lowtide"
     "$program" completions zsh >"$out/completions/_lowtide"
     "$program" completions fish >"$out/completions/lowtide.fish"
+}
+
+# Writes the licences into the folder $1: ours, and those of all parts that others wrote.
+install_licences() {
+    cargo xtask notices --check
+    mkdir -p "$1"
+    install -m 644 LICENSE-APACHE LICENSE-MIT THIRD-PARTY-NOTICES.txt "$1"
+}
+
+# Fails unless the file $2 of the package $1 has the committed notices.
+same_notices() {
+    cmp -s "$2" THIRD-PARTY-NOTICES.txt || {
+        echo "error: $1 lacks THIRD-PARTY-NOTICES.txt or has another one" >&2
+        exit 1
+    }
+    echo "$1: has the licences of $(grep -c '^[^ ]* [0-9][^ ]*: ' "$2") crates"
 }
 
 # Ends the script with the status of a skipped part unless the program $1 exists.

@@ -6,6 +6,8 @@ need cargo-deb "\`cargo install cargo-deb --locked\` installs it"
 need dpkg-deb "it is part of Debian"
 build
 gzip -9nc CHANGELOG.md >"$out/changelog.gz"
+install_licences "$out/licences"
+gzip -9nc THIRD-PARTY-NOTICES.txt >"$out/licences/THIRD-PARTY-NOTICES.txt.gz"
 cat >"$out/changelog" <<END
 lowtide ($version-1) unstable; urgency=medium
 
@@ -27,6 +29,9 @@ for file in usr/bin/lowtide usr/share/man/man1/lowtide-run.1.gz usr/share/doc/lo
         exit 1
     }
 done
+notices=$unpacked/usr/share/doc/lowtide/THIRD-PARTY-NOTICES.txt
+gunzip -k "$notices.gz"
+same_notices "$package" "$notices"
 # The packaged command gives the digest of the built one.
 digest() { "$@" --quiet --json run first-light --afresh | grep -m1 '"digest"'; }
 here=$PWD

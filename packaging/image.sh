@@ -29,6 +29,20 @@ trap clean EXIT
 mkdir -p "$root/rootfs/usr/bin" "$root/rootfs/tmp" "$root/rootfs/work" "$root/rootfs/proc" \
     "$root/rootfs/dev" "$root/rootfs/sys"
 install -m 755 "$program" "$root/rootfs/usr/bin/lowtide"
+install_licences "$root/rootfs/usr/share/doc/lowtide"
+# The static command contains the C library (LGPL-2.1) and the unwinder of GCC (GPL-3 with the
+# exception for its runtime library) of this machine.
+c_licences="LGPL-2.1-or-later AND GPL-3.0-or-later WITH GCC-exception-3.1"
+for library in libc6 libgcc-s1; do
+    copyright=/usr/share/doc/$library/copyright
+    [ -s "$copyright" ] || {
+        echo "error: $copyright is missing: the image would lack the licence of $library" >&2
+        exit 1
+    }
+    install -D -m 644 "$copyright" "$root/rootfs$copyright"
+done
+install -D -m 644 -t "$root/rootfs/usr/share/common-licenses" \
+    /usr/share/common-licenses/{GPL-3,LGPL-2.1}
 [ "$profile" != dev ] || strip "$root/rootfs/usr/bin/lowtide"
 find "$root/rootfs" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
@@ -38,13 +52,21 @@ buildah copy -q "$container" "$root/rootfs" / >/dev/null
 buildah config --entrypoint '["/usr/bin/lowtide"]' --cmd '' --workingdir /work \
     --label org.opencontainers.image.title=lowtide \
     --label "org.opencontainers.image.version=$version" \
-    --label org.opencontainers.image.licenses="MIT OR Apache-2.0" "$container"
+    --label "org.opencontainers.image.licenses=$licences AND $c_licences" "$container"
 rm -f "$archive"
 buildah commit -q --disable-compression=false --timestamp "$SOURCE_DATE_EPOCH" "$container" \
     "oci:$root/oci:lowtide:$version" >/dev/null
 # An archive by buildah has the current time in it.
 tar -C "$root/oci" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
     -cf "$archive" blobs index.json oci-layout
+
+# Not every blob of the archive is a layer.
+mkdir "$root/opened"
+tar -C "$root/opened" -xf "$archive"
+for blob in "$root"/opened/blobs/sha256/*; do
+    tar -C "$root/opened" -xzf "$blob" usr/share/doc 2>/dev/null || true
+done
+same_notices "$archive" "$root/opened/usr/share/doc/lowtide/THIRD-PARTY-NOTICES.txt"
 
 # The command in the image gives the digest of the built one: by buildah, and by crun.
 run=(/usr/bin/lowtide --quiet --json run first-light -o out)

@@ -12,6 +12,7 @@ python3 -m venv --clear "$venv" 2>/dev/null || {
     python3 -m venv --clear "$venv"
 }
 rm -rf "$wheels"
+cargo xtask notices --check
 "$venv/bin/pip" install -q 'maturin>=1.9,<2'
 portable=()
 if [ "$profile" != dev ]; then
@@ -23,6 +24,8 @@ PATH=$PWD/$venv/bin:$PATH maturin build --quiet --locked --profile "$profile" "$
     --out "$wheels"
 wheel=$(ls "$wheels"/*.whl)
 ls -l "$wheel"
+"$venv/bin/python" -m zipfile -e "$wheel" "$wheels/unpacked"
+same_notices "$wheel" "$wheels"/unpacked/lowtide-*.dist-info/licenses/THIRD-PARTY-NOTICES.txt
 if [ "$profile" != dev ]; then
     # Not by a pipe: grep -q ends it early, which auditwheel reports as an error.
     audit=$("$venv/bin/auditwheel" show "$wheel")

@@ -233,6 +233,12 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "supply-chain",
+        about: "licences, sources, double versions and known faults of the crates of others; needs cargo-deny",
+        minutes: 1,
+        steps: &[step(&["bash", "packaging/supply-chain.sh"])],
+    },
+    Suite {
         name: "tables",
         about: "result tables in pandas, polars and DuckDB; needs Python with venv, the network",
         minutes: 4,

@@ -93,4 +93,20 @@ mod tests {
         let stale = run(crate::root(), true).unwrap();
         assert!(!stale, "{FILE} is stale: run `cargo xtask notices` and commit it");
     }
+
+    #[test]
+    fn the_licence_of_the_wheel_names_every_allowed_one() {
+        let read = |name: &str| -> toml::Table {
+            toml::from_str(&fs::read_to_string(crate::root().join(name)).unwrap()).unwrap()
+        };
+        let project = read("pyproject.toml");
+        let expression = project["project"]["license"].as_str().unwrap();
+        let named: Vec<&str> = expression.split([' ', '(', ')']).collect();
+        let rules = read("deny.toml");
+        let allowed = rules["licenses"]["allow"].as_array().unwrap();
+        assert!(allowed.len() > 3);
+        for licence in allowed.iter().filter_map(toml::Value::as_str).chain(["OFL-1.1"]) {
+            assert!(named.contains(&licence), "{licence} is missing in pyproject.toml");
+        }
+    }
 }
