@@ -124,17 +124,19 @@ fn component(root: &Path, package: &Package) -> Result<Component, String> {
     licence_files(folder, &mut files)?;
     files.sort();
     let mut texts = Vec::new();
-    // A crate without a licence in its own folder may have one of a part.
-    if !files.iter().any(|path| path.parent() == Some(folder)) {
-        texts.push(standard_text(root, package, &licence)?);
-    }
+    let mut has_own = false;
     for path in &files {
         let text = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let text = String::from_utf8_lossy(&text).into_owned();
-        // A single word is a symbolic link to another file that was packed as text.
+        // A single word is a symbolic link to a file outside of the crate, packed as text.
         if text.split_whitespace().nth(1).is_some() {
+            has_own |= path.parent() == Some(folder);
             texts.push(text);
         }
+    }
+    // A crate without a licence in its own folder may have one of a part.
+    if !has_own {
+        texts.push(standard_text(root, package, &licence)?);
     }
     Ok(Component { name: name.clone(), version: version.clone(), licence, texts })
 }

@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn each_crate_has_a_text() {
+        let crates = crates::linked(crate::root()).unwrap();
+        assert!(crates.len() > 100, "{}", crates.len());
+        for Component { name, texts, .. } in crates {
+            let words = texts.iter().map(|text| text.split_whitespace().count());
+            assert!(words.sum::<usize>() > 80, "{name} has no licence text: {texts:?}");
+        }
+    }
+
+    #[test]
     fn the_licence_of_the_wheel_names_every_allowed_one() {
         let read = |name: &str| -> toml::Table {
             toml::from_str(&fs::read_to_string(crate::root().join(name)).unwrap()).unwrap()
