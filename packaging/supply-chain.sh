@@ -21,9 +21,9 @@ if [ -n "${LOWTIDE_ADVISORY_DB:-}" ]; then
     sed "s|^db-path = .*|&\ndb-urls = [\"file://$clone\"]|; s|\"target/|\"$PWD/target/|" \
         deny.toml >"$config"
 fi
-if reason=$(cargo deny --config "$config" fetch db 2>&1); then
-    # Whether a version is yanked is in the registry's index, which a clone does not have.
-    cargo deny --locked check --config "$config" --disable-fetch advisories
+deny=(cargo deny --locked --config "$config")
+if reason=$("${deny[@]}" fetch db 2>&1); then
+    "${deny[@]}" check advisories
 else
     echo "$reason" | tail -n 3
     echo "advisories: skipped, since the database cannot be fetched; LOWTIDE_ADVISORY_DB names a clone"
