@@ -26,5 +26,5 @@ if reason=$("${deny[@]}" fetch db 2>&1); then
     "${deny[@]}" check advisories
 else
     echo "$reason" | tail -n 3
-    echo "advisories: skipped, since the database cannot be fetched; LOWTIDE_ADVISORY_DB names a clone"
+    echo "advisories: skipped, since the database cannot be fetched; set LOWTIDE_ADVISORY_DB"
 fi

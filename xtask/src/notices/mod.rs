@@ -61,7 +61,7 @@ fn compose(root: &Path) -> Result<String, String> {
         out.push_str(&heading(title));
         for component in components {
             let Component { name, version, licence, .. } = component;
-            out.push_str(&format!("{name} {version}: {licence}\n"));
+            out.extend([name, " ", version, ": ", licence, "\n"]);
             for text in &component.texts {
                 texts.add(&format!("{name} {version}"), text);
             }

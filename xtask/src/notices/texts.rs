@@ -47,14 +47,14 @@ impl Texts {
         let rule = "~".repeat(80);
         let mut out = String::new();
         for group in &self.groups {
-            out.push_str(&format!("\n{rule}\n"));
+            out.extend(["\n", &rule, "\n"]);
             for (copyright, components) in &group.owners {
                 out.push_str(&wrapped(&components.join(", ")));
                 for line in copyright {
-                    out.push_str(&format!("    {line}\n"));
+                    out.extend(["    ", line, "\n"]);
                 }
             }
-            out.push_str(&format!("{rule}\n{}\n", group.body));
+            out.extend([&rule, "\n", &group.body, "\n"]);
         }
         out
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(shown.matches("Permission").count(), 1, "{shown}");
         let owners = "b 2\n    Copyright 2016 Bob\na 1\n    Copyright (c) 2015 Ann\n";
         assert!(shown.contains("c 3\n"), "{shown}");
-        for owner in owners.split_inclusive("\n") {
+        for owner in owners.split_inclusive('\n') {
             assert!(shown.contains(owner), "{shown}");
         }
         assert!(shown.contains("Copyright notice and\nlicence [yyyy]"), "no owner: it stays");
