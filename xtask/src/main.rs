@@ -1,12 +1,5 @@
 //! Repository chores.
 //!
-//! `registry` maintains the lists of registered files, `docs` the pages generated from the code.
-//! `adversary` runs random connections, `fuzz` a fuzzer, `suite` a long suite by name.
-//! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
-//! language of comments and pages. `performance` writes benchmark results into a page, `record`
-//! writes results of claims into their files. `docs/explanation/testing.md` and
-//! `docs/explanation/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
 //! `registry` maintains the lists of registered files, `docs` the pages generated from the code,
 //! `notices` the licences of all that others wrote. `adversary` runs random connections, `fuzz` a
 //! fuzzer, `suite` a long suite by name. `instructions` counts those of the hot path, `lines`
@@ -14,6 +7,7 @@
 //! benchmark results into a page, `record` writes results of claims into their files.
 //! `docs/explanation/testing.md` and `docs/explanation/performance.md` say more. Exit 0 done, 1
 //! stale or failed, 2 wrong usage.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
 
 mod adversary;
 mod arguments;
