@@ -146,8 +146,10 @@ impl Driver<'_> {
         let stopping = state.stopping && !state.stack.wants_flush();
         let idle = self.inbox.is_empty() && self.batch.is_empty() && !state.stack.wants_flush();
         state.asleep = idle;
+        let progressed = state.stack.take_progressed();
         drop(state);
 
+        self.device.on_forward_progress(&progressed);
         let sent = self.device.send_many(self.batch.packets()).and_then(|unsent| {
             self.device.handle_timeout()?;
             Ok(unsent)

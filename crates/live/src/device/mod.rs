@@ -19,6 +19,7 @@ pub use rx_batch::{RxBatch, TxPacket};
 pub use tun::Tun;
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -129,6 +130,22 @@ impl Device {
             Self::Packet(_) => true,
             Self::Tun(tun) => tun.offload(),
             Self::MemoryLink(_) => false,
+        }
+    }
+
+    /// Whether [`Self::on_forward_progress`] has an effect.
+    pub(crate) fn has_neighbours(&self) -> bool {
+        match self {
+            Self::Packet(packet) => packet.has_neighbours(),
+            Self::Tun(_) | Self::MemoryLink(_) => false,
+        }
+    }
+
+    /// Confirms that packets reach `peers`: they acknowledged new data (RFC 4861 §7.3.1).
+    pub(crate) fn on_forward_progress(&self, peers: &[IpAddr]) {
+        match self {
+            Self::Packet(packet) => packet.on_forward_progress(peers),
+            Self::Tun(_) | Self::MemoryLink(_) => {}
         }
     }
 

@@ -52,8 +52,9 @@ impl Listener {
             match state.stack.accept(self.port) {
                 Ok(key) => {
                     let peer = state.stack.local_and_peer(key).map(|(_, peer)| peer);
+                    let acked = state.stack.acked_counter(key);
                     drop(state);
-                    let stream = Stream::new(Arc::clone(&self.shared), key);
+                    let stream = Stream::new(Arc::clone(&self.shared), key, acked);
                     let peer = peer.ok_or(io::ErrorKind::NotConnected)?;
                     return Ok((stream, peer));
                 }
@@ -74,11 +75,14 @@ impl Listener {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
-    /// Sets whether a connection is ready only once its peer has sent data or FIN
-    /// (TCP_DEFER_ACCEPT). For servers whose clients send first: connections without data use no
-    /// thread. At most the accept backlog is deferred; for a further one the oldest is reset.
-    pub fn set_defer_accept(&self, on: bool) {
-        self.shared.lock().stack.set_defer_accept(self.port, on);
+    /// Makes a connection ready only once its peer has sent data or FIN (TCP_DEFER_ACCEPT). For
+    /// servers whose clients send first: connections without data use no thread. After `limit`
+    /// without data the connection is reset. At most the accept backlog is deferred; for a further
+    /// one the oldest is reset.
+    pub fn defer_accept(&self, limit: Duration) {
+        let limit = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+        let limit = lowtide_units::Duration::from_us(limit);
+        self.shared.lock().stack.defer_accept(self.port, limit);
     }
 
     /// The port.

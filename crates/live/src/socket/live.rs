@@ -194,6 +194,7 @@ impl Live {
         let mut stack = Stack::new(RecordedEndpoint::new(seed, recording), locals);
         stack.set_limits(StackLimits { memory: settings.memory, orphans: settings.orphans });
         stack.set_gso(device.supports_gso());
+        stack.set_report_progress(device.has_neighbours());
         for (address, prefix) in &settings.networks {
             stack.add_network(*address, *prefix);
         }
@@ -229,8 +230,9 @@ impl Live {
     pub fn begin_connect(&self, remote: SocketAddr, config: &Config) -> io::Result<Stream> {
         let mut state = self.shared.lock();
         let key = state.stack.connect(self.shared.clock.now(), remote, config)?;
+        let acked = state.stack.acked_counter(key);
         self.shared.unlock(state);
-        Ok(Stream::new(Arc::clone(&self.shared), key))
+        Ok(Stream::new(Arc::clone(&self.shared), key, acked))
     }
 
     /// Checks that the device still works.

@@ -72,6 +72,14 @@ impl NonblockingSocket {
         })
     }
 
+    /// Bytes that the peer has acknowledged; `None` for the kernel's TCP.
+    pub fn acknowledged(&self) -> Option<u64> {
+        match self {
+            Self::Kernel(_) => None,
+            Self::Lowtide(stream) => Some(stream.acknowledged()),
+        }
+    }
+
     /// Closes the sending direction: FIN follows the written data.
     ///
     /// # Errors

@@ -18,6 +18,8 @@ use crate::stack::{Readiness, Stack, WaitQueue};
 pub struct Stream {
     pub(super) shared: Arc<Shared>,
     pub(super) key: ConnKey,
+    /// Bytes that the peer has acknowledged.
+    acked: Arc<AtomicU64>,
     nonblocking: AtomicBool,
     /// Timeout of blocking calls, nanoseconds; zero for none.
     timeout: AtomicU64,
@@ -48,8 +50,9 @@ pub(super) fn wait_on<'a>(
 }
 
 impl Stream {
-    pub(super) fn new(shared: Arc<Shared>, key: ConnKey) -> Self {
-        Self { shared, key, nonblocking: AtomicBool::new(false), timeout: AtomicU64::new(0) }
+    pub(super) fn new(shared: Arc<Shared>, key: ConnKey, acked: Arc<AtomicU64>) -> Self {
+        let (nonblocking, timeout) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { shared, key, acked, nonblocking, timeout }
     }
 
     /// Repeats `call` until it does not block.
@@ -138,6 +141,11 @@ impl Stream {
     /// Bytes that are written and not acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         self.shared.lock().stack.unacknowledged(self.key)
+    }
+
+    /// Bytes that the peer has acknowledged. Takes no lock.
+    pub fn acknowledged(&self) -> u64 {
+        self.acked.load(Ordering::Relaxed)
     }
 
     /// The peer's address.

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use lowtide_sockets::{ConnCall, ConnInfo, ConnKey};
 use lowtide_tcp::Config;
@@ -259,6 +261,11 @@ impl Stack {
     /// Bytes that are written and not acknowledged.
     pub(crate) fn unacknowledged(&mut self, key: ConnKey) -> u64 {
         self.sockets.get(key).map_or(0, |c| c.send.len() as u64)
+    }
+
+    /// The counter of bytes that the peer has acknowledged.
+    pub(crate) fn acked_counter(&mut self, key: ConnKey) -> Arc<AtomicU64> {
+        self.sockets.get(key).map(|c| Arc::clone(&c.driver.acked)).unwrap_or_default()
     }
 
     /// The error with which a connection ended, if any.

@@ -1,6 +1,8 @@
 //! State that the driver keeps with each connection, and the state that applications see.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use lowtide_tcp::CloseReason;
 use lowtide_units::Instant;
@@ -27,6 +29,8 @@ pub struct Readiness {
 /// State that the driver keeps with a connection.
 #[derive(Debug)]
 pub(super) struct DriverState {
+    /// Bytes that the peer had acknowledged at the last poll. Its stream reads it without a lock.
+    pub(super) acked: Arc<AtomicU64>,
     /// Since when the listener defers it until the peer's first data.
     pub(super) deferred_since: Option<Instant>,
     /// Whether it is in the list of changed connections.
@@ -49,6 +53,7 @@ pub(super) struct DriverState {
 impl Default for DriverState {
     fn default() -> Self {
         Self {
+            acked: Arc::default(),
             deferred_since: None,
             changed: false,
             orphan: None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use lowtide_sockets::{ConnCall, ConnKey};
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use super::{Stack, TxBatch, WaitQueue};
 
@@ -14,8 +14,9 @@ pub(super) struct ListenState {
     pub(super) accept_queue: VecDeque<ConnKey>,
     /// Most connections in the accept queue; further ones are reset.
     pub(super) backlog: usize,
-    /// A connection is ready once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT in Linux.
-    pub(super) defer_accept: bool,
+    /// If set, a connection is ready once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT
+    /// in Linux. It is reset after that time without any.
+    pub(super) defer_limit: Option<Duration>,
     /// Established connections without data, by time of establishment; at most `backlog`.
     pub(super) deferred: BTreeSet<(Instant, ConnKey)>,
     pub(super) wait: WaitQueue,
@@ -27,7 +28,7 @@ impl ListenState {
         Self {
             accept_queue: VecDeque::new(),
             backlog: most,
-            defer_accept: false,
+            defer_limit: None,
             deferred: BTreeSet::new(),
             wait: WaitQueue::default(),
         }
@@ -35,11 +36,49 @@ impl ListenState {
 }
 
 impl Stack {
-    /// Sets whether connections to `port` are ready only once their peer has sent data or FIN.
-    pub(crate) fn set_defer_accept(&mut self, port: u16, on: bool) {
+    /// Makes connections to `port` ready only once their peer has sent data or FIN, and resets them
+    /// after `limit` without any.
+    pub(crate) fn defer_accept(&mut self, port: u16, limit: Duration) {
         if let Some(listener) = self.listeners.get_mut(&port) {
-            listener.defer_accept = on;
+            listener.defer_limit = Some(limit);
         }
+    }
+
+    /// Time at which [`Self::reset_silent`] is due.
+    pub(super) fn next_defer_timeout(&self) -> Option<Instant> {
+        let due = |listener: &ListenState| {
+            let (since, _) = listener.deferred.first()?;
+            listener.defer_limit.map(|limit| *since + limit)
+        };
+        self.listeners.values().filter_map(due).min()
+    }
+
+    /// Resets deferred connections whose peer has sent nothing in time.
+    pub(super) fn reset_silent(&mut self, now: Instant, batch: &mut TxBatch) {
+        if self.next_defer_timeout().is_none_or(|due| due > now) {
+            return;
+        }
+        let mut silent = Vec::new();
+        for listener in self.listeners.values_mut() {
+            let Some(limit) = listener.defer_limit else { continue };
+            let is_due = |since: Instant| now.saturating_since(since) >= limit;
+            while let Some((since, key)) = listener.deferred.first().copied()
+                && is_due(since)
+            {
+                listener.deferred.remove(&(since, key));
+                silent.push(key);
+            }
+        }
+        for key in silent {
+            self.reset_deferred(now, key, batch);
+        }
+    }
+
+    fn reset_deferred(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
+        if let Some(conn) = self.sockets.get_mut(key) {
+            conn.driver.deferred_since = None;
+        }
+        self.reset_unaccepted(now, key, batch);
     }
 
     /// Makes an established connection ready to be accepted, unless its listener defers it. If too
@@ -49,7 +88,9 @@ impl Stack {
         let Some(port) = conn.listener else { return };
         let speaks = conn.receive.unread() > 0 || conn.peer_closed;
         match self.listeners.get_mut(&port) {
-            Some(listener) if listener.defer_accept && !speaks && conn.close_reason.is_none() => {
+            Some(listener)
+                if listener.defer_limit.is_some() && !speaks && conn.close_reason.is_none() =>
+            {
                 if conn.driver.deferred_since.is_none() {
                     conn.driver.deferred_since = Some(now);
                     listener.deferred.insert((now, key));
@@ -57,10 +98,7 @@ impl Stack {
                 let full = listener.deferred.len() > listener.backlog;
                 let oldest = if full { listener.deferred.pop_first() } else { None };
                 if let Some((_, oldest)) = oldest {
-                    if let Some(conn) = self.sockets.get_mut(oldest) {
-                        conn.driver.deferred_since = None;
-                    }
-                    self.reset_unaccepted(now, oldest, batch);
+                    self.reset_deferred(now, oldest, batch);
                 }
             }
             listener => {

@@ -60,6 +60,9 @@ pub(crate) struct Stack {
     counters: StackCounters,
     /// Whether the device takes several segments in one packet (GSO).
     gso: bool,
+    /// Hosts that acknowledged new data since [`Self::take_progressed`], without immediate repeats;
+    /// `None` if the device does not ask.
+    progressed: Option<Vec<IpAddr>>,
     /// Why the device failed; every call returns it.
     fatal_error: Option<Arc<str>>,
 }
@@ -78,6 +81,7 @@ impl Stack {
             changed: Vec::new(),
             counters: StackCounters::default(),
             gso: false,
+            progressed: None,
             fatal_error: None,
         }
     }
@@ -111,6 +115,16 @@ impl Stack {
     /// Sets whether the device takes several segments in one packet (GSO).
     pub(crate) fn set_gso(&mut self, gso: bool) {
         self.gso = gso;
+    }
+
+    /// Sets whether [`Self::take_progressed`] returns hosts.
+    pub(crate) fn set_report_progress(&mut self, on: bool) {
+        self.progressed = on.then(Vec::new);
+    }
+
+    /// Hosts that acknowledged new data since the last call: packets reach them.
+    pub(crate) fn take_progressed(&mut self) -> Vec<IpAddr> {
+        self.progressed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Counts `n` packets that the device did not take.
@@ -171,7 +185,7 @@ impl Stack {
     /// Time at which [`Self::handle_timeouts`] is due. May be early: postponed deadlines stay
     /// queued.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.first()
+        self.timers.first().into_iter().chain(self.next_defer_timeout()).min()
     }
 
     /// Fires all timers due at `now`, at most one per connection.
@@ -195,6 +209,7 @@ impl Stack {
             self.pump(now, key, batch);
         }
         self.due = due;
+        self.reset_silent(now, batch);
     }
 
     /// Sends data that applications wrote since the last flush.

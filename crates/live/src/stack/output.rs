@@ -1,6 +1,7 @@
 //! Output of a connection after a change: segments, application events, timer.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use lowtide_sockets::{ConnKey, Polled};
 use lowtide_tcp::{State, Transmit};
@@ -58,7 +59,7 @@ impl Stack {
     }
 
     fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        let Self { sockets, counters, gso, orphans, budget, .. } = self;
+        let Self { sockets, counters, gso, orphans, budget, progressed, .. } = self;
         let Some((conn, endpoint)) = sockets.with_endpoint(key) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -105,7 +106,16 @@ impl Stack {
         } else if budget.under_pressure() {
             conn.send.shrink();
         }
-        let (held, driver) = (conn.held, &mut conn.driver);
+        let (held, remote, driver) = (conn.held, conn.tuple.remote, &mut conn.driver);
+        // The handshake proves as much as data: our SYN was acknowledged.
+        let before = driver.acked.load(Ordering::Relaxed);
+        if (acked > before || polled.newly_established)
+            && let Some(progressed) = progressed
+            && progressed.last() != Some(&remote)
+        {
+            progressed.push(remote);
+        }
+        driver.acked.store(acked, Ordering::Relaxed);
         if polled.has_events {
             driver.wait.wake();
         }

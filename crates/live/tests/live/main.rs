@@ -52,6 +52,7 @@ fn main() -> ExitCode {
             record_replay::a_replay_reproduces_every_result,
         ),
         tests!(&[NAMESPACES, TUN, IP];
+            packet::a_forged_address_is_replaced_within_seconds,
             relay::bytes_and_half_closes_are_forwarded,
             relay::a_refusing_or_silent_target_resets_the_client,
             relay::a_reset_of_one_side_resets_the_other,

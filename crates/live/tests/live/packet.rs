@@ -1,7 +1,9 @@
 //! Existing interfaces: one end of a veth pair, and a TUN interface of another program.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
 
 use lowtide_live::links::Links;
 use lowtide_live::load::TransferDirection;
@@ -9,7 +11,9 @@ use lowtide_live::netns::set_sysctl;
 use lowtide_live::{Device, DevicePlan, Live, LiveSettings};
 use lowtide_tcp::EcnMode;
 
-use crate::world::{PORT, V4, V6, World, assert_good, bytes, in_namespace, plan, settings};
+use crate::world::{
+    PORT, V4, V6, World, assert_good, bytes, in_namespace, ip, ours_at, plan, settings,
+};
 
 const N: u64 = 6_000_000;
 
@@ -123,6 +127,61 @@ pub(crate) fn off_link_packets_go_via_the_gateway() {
         kernel.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"hello");
     });
+}
+
+/// The kernel announces another address of its interface, by gratuitous ARP and an unsolicited
+/// neighbour advertisement, and returns to its own without a word. RFC 4861 allows 8 s until we ask
+/// again.
+pub(crate) fn a_forged_address_is_replaced_within_seconds() {
+    in_namespace(|| {
+        let world = World::veth(false, false);
+        let _listener = world.live.listen(PORT, &settings(&[])).unwrap();
+        let connect = |v6| {
+            let to = SocketAddr::new(ours_at(v6), PORT);
+            world.in_kernel_namespace(|| {
+                TcpStream::connect_timeout(&to, Duration::from_millis(1500))
+            })
+        };
+        assert!(connect(false).is_ok() && connect(true).is_ok());
+        world.in_kernel_namespace(|| {
+            let own = link_address("k0");
+            let neighbours = [false, true].map(|v6| {
+                let ours = ours_at(v6).to_string();
+                let shown = ip_output(&["neigh", "show", &ours, "dev", "k0"]);
+                let mac = shown.split_whitespace().nth(2).unwrap().to_owned();
+                (ours, mac)
+            });
+            set_sysctl("ipv4.conf.k0.arp_notify", "1").unwrap();
+            set_sysctl("ipv6.conf.k0.ndisc_notify", "1").unwrap();
+            ip(&["link", "set", "dev", "k0", "address", "02:de:ad:be:ef:01"]);
+            set_sysctl("ipv4.conf.k0.arp_notify", "0").unwrap();
+            set_sysctl("ipv6.conf.k0.ndisc_notify", "0").unwrap();
+            ip(&["link", "set", "dev", "k0", "address", &own]);
+            // The kernel must not ask for us, which would tell us its address.
+            for (ours, mac) in &neighbours {
+                let entry = ["neigh", "replace", ours, "lladdr", mac, "dev", "k0", "nud"];
+                ip(&[&entry[..], &["permanent"]].concat());
+            }
+        });
+        for v6 in [false, true] {
+            let first = connect(v6);
+            let again = (0..12).any(|_| connect(v6).is_ok());
+            assert!(first.is_err() && again, "v6 {v6}: {first:?}, again: {again}");
+        }
+    });
+}
+
+/// The link-layer address of an interface, as `ip` prints it.
+fn link_address(interface: &str) -> String {
+    let shown = ip_output(&["-o", "link", "show", "dev", interface]);
+    let mut words = shown.split_whitespace().skip_while(|word| *word != "link/ether");
+    words.nth(1).unwrap().to_owned()
+}
+
+/// Output of `ip`.
+fn ip_output(args: &[&str]) -> String {
+    let output = Command::new("ip").args(args).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 pub(crate) fn setup_errors_name_their_cause() {

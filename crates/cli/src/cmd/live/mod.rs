@@ -95,7 +95,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     watch_for_interrupt()?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
-    listener.set_defer_accept(true);
+    listener.defer_accept(limits(args).timeouts.request);
     if args.host.peer == PeerArg::Kernel {
         let to = SocketAddr::new(host.plan.networks[0].local, port);
         let open = || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(TcpStream::connect(to)?)) };

@@ -57,8 +57,10 @@ fn write_header(out: &mut [u8], to: Mac, from: Mac, ethertype: EthernetProtocol)
 pub(super) enum NeighbourMessage {
     /// Asks for the MAC address of `target`. `asker` is the sender's address, if given.
     Solicitation { target: IpAddr, asker: Option<(IpAddr, Mac)> },
-    /// Announces that `address` is at `mac`.
-    Advertisement { address: IpAddr, mac: Mac },
+    /// Announces that `address` is at `mac`; `None` if the message has no link-layer address.
+    /// `solicited`: it says that it answers a solicitation. `overrides`: the Override flag; ARP has
+    /// none, but gratuitous ARP (sender and target are equal) is sent to replace addresses.
+    Advertisement { address: IpAddr, mac: Option<Mac>, solicited: bool, overrides: Option<bool> },
 }
 
 /// Classification of a frame.
@@ -81,7 +83,7 @@ pub(super) fn parse(frame: &[u8], ours: Mac) -> FrameKind {
     }
     match frame.ethertype() {
         EthernetProtocol::Arp => {
-            parse_arp(frame.payload()).map_or(FrameKind::Other, FrameKind::Neighbour)
+            parse_arp(frame.payload(), to_us).map_or(FrameKind::Other, FrameKind::Neighbour)
         }
         EthernetProtocol::Ipv6 => match parse_neighbour_discovery(frame.payload()) {
             Some(message) => FrameKind::Neighbour(message),
@@ -94,7 +96,8 @@ pub(super) fn parse(frame: &[u8], ours: Mac) -> FrameKind {
     }
 }
 
-fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
+/// Parses an ARP packet; `to_us`: its frame was sent to our address alone.
+fn parse_arp(bytes: &[u8], to_us: bool) -> Option<NeighbourMessage> {
     let packet = ArpPacket::new_checked(bytes).ok()?;
     let ArpRepr::EthernetIpv4 {
         operation,
@@ -111,9 +114,12 @@ fn parse_arp(bytes: &[u8]) -> Option<NeighbourMessage> {
         ArpOperation::Request => {
             Some(NeighbourMessage::Solicitation { target: target.into(), asker })
         }
-        ArpOperation::Reply => {
-            asker.map(|(address, mac)| NeighbourMessage::Advertisement { address, mac })
-        }
+        ArpOperation::Reply => asker.map(|(address, mac)| NeighbourMessage::Advertisement {
+            address,
+            mac: Some(mac),
+            solicited: to_us,
+            overrides: (sender == target).then_some(true),
+        }),
         ArpOperation::Unknown(_) => None,
     }
 }
@@ -125,6 +131,9 @@ fn parse_neighbour_discovery(bytes: &[u8]) -> Option<NeighbourMessage> {
     }
     let (source, to) = (packet.src_addr(), packet.dst_addr());
     let message = Icmpv6Packet::new_checked(packet.payload()).ok()?;
+    if message.msg_code() != 0 {
+        return None;
+    }
     let checksums = ChecksumCapabilities::default();
     match Icmpv6Repr::parse(&source, &to, &message, &checksums).ok()? {
         Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr, lladdr }) => {
@@ -133,27 +142,45 @@ fn parse_neighbour_discovery(bytes: &[u8]) -> Option<NeighbourMessage> {
             let asker = mac.map(|mac| (source.into(), mac));
             Some(NeighbourMessage::Solicitation { target: target_addr.into(), asker })
         }
-        Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert { target_addr, lladdr, .. }) => {
-            let mac = *lladdr?.as_bytes().first_chunk()?;
-            Some(NeighbourMessage::Advertisement { address: target_addr.into(), mac })
+        Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert { flags, target_addr, lladdr }) => {
+            let solicited = flags.contains(NdiscNeighborFlags::SOLICITED);
+            // RFC 4861 §7.1.2: an answer is never multicast.
+            if solicited && to.is_multicast() {
+                return None;
+            }
+            let mac = match lladdr {
+                None => None,
+                Some(mac) => Some(*mac.as_bytes().first_chunk()?),
+            };
+            let overrides = Some(flags.contains(NdiscNeighborFlags::OVERRIDE));
+            let address = target_addr.into();
+            Some(NeighbourMessage::Advertisement { address, mac, solicited, overrides })
         }
         _ => None,
     }
 }
 
-/// Builds a request for the MAC address of `target`, from `ours` at `mac`.
-pub(super) fn solicitation(target: IpAddr, ours: IpAddr, mac: Mac) -> Option<Vec<u8>> {
+/// Builds a request for the MAC address of `target`, from `ours` at `mac`: to the address `known`,
+/// or else to all hosts.
+pub(super) fn solicitation(
+    target: IpAddr,
+    ours: IpAddr,
+    mac: Mac,
+    known: Option<Mac>,
+) -> Option<Vec<u8>> {
     match (target, ours) {
         (IpAddr::V4(target), IpAddr::V4(ours)) => {
-            Some(arp(ArpOperation::Request, (ours, mac), (target, BROADCAST)))
+            let to = known.unwrap_or(BROADCAST);
+            Some(arp(ArpOperation::Request, (ours, mac), (target, to)))
         }
         (IpAddr::V6(target), IpAddr::V6(ours)) => {
             // The solicited-node multicast address (RFC 4291 §2.7.1).
             let group = 0xff02_0000_0000_0000_0000_0001_ff00_0000_u128;
             let group = Ipv6Addr::from_bits(group | (target.to_bits() & 0xff_ffff));
+            let to = known.map_or((group, group_mac(group)), |known| (target, known));
             let lladdr = Some(EthernetAddress(mac).into());
             let message = NdiscRepr::NeighborSolicit { target_addr: target, lladdr };
-            Some(neighbour_discovery(message, (ours, mac), (group, group_mac(group))))
+            Some(neighbour_discovery(message, (ours, mac), to))
         }
         _ => None,
     }
@@ -267,13 +294,24 @@ mod tests {
     fn solicitations_and_advertisements_round_trip() {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd77::1", "fd77::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
-            let request = solicitation(b, a, A).unwrap();
+            let request = solicitation(b, a, A, None).unwrap();
             let expected = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
             assert_eq!(parse(&request, B), FrameKind::Neighbour(expected));
-            let expected =
-                FrameKind::Neighbour(NeighbourMessage::Advertisement { address: b, mac: B });
-            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), expected);
-            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), expected, "broadcast");
+            let unicast = solicitation(b, a, A, Some(B)).unwrap();
+            assert_eq!(parse(&unicast, B), FrameKind::Neighbour(expected));
+            assert_eq!((&unicast[..6], parse(&unicast, A)), (&B[..], FrameKind::Other));
+            let overrides = b.is_ipv6().then_some(true);
+            let announced = |solicited| {
+                let message = NeighbourMessage::Advertisement {
+                    address: b,
+                    mac: Some(B),
+                    solicited,
+                    overrides,
+                };
+                FrameKind::Neighbour(message)
+            };
+            assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), A), announced(true));
+            assert_eq!(parse(&advertisement(b, B, None).unwrap(), A), announced(false), "to all");
             // Not for us: the destination is another host.
             assert_eq!(parse(&advertisement(b, B, Some((a, A))).unwrap(), B), FrameKind::Other);
             let mut broken = request;
@@ -285,7 +323,8 @@ mod tests {
 
     #[test]
     fn solicitations_have_the_bytes_of_their_standards() {
-        let frame = |b: &str, a: &str| solicitation(b.parse().unwrap(), a.parse().unwrap(), A);
+        let frame =
+            |b: &str, a: &str| solicitation(b.parse().unwrap(), a.parse().unwrap(), A, None);
         let hex = |frame: Option<Vec<u8>>| format!("{:02x?}", frame.unwrap()).replace(", ", "");
         let arp = "[ffffffffffff020000000001080600010800060400010200000000010a000001000000000000\
                    0a000002]";

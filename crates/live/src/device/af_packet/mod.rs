@@ -8,6 +8,7 @@
 //! segments have no individual ECN mark or arrival time.
 
 mod frame;
+mod neighbour_state;
 mod neighbours;
 mod reader;
 mod socket;
@@ -216,6 +217,23 @@ impl AfPacket {
         self.send_queued_frames(&mut neighbours)?;
         drop(neighbours);
         Ok(lost + self.socket.send_many(&pieces(&headers))?)
+    }
+
+    /// Whether neighbours are resolved here, so that [`Self::on_forward_progress`] has an effect.
+    pub(super) fn has_neighbours(&self) -> bool {
+        self.neighbours.is_some()
+    }
+
+    /// Confirms the neighbours on the way to `peers`, which acknowledged new data.
+    pub(super) fn on_forward_progress(&self, peers: &[IpAddr]) {
+        if peers.is_empty() {
+            return;
+        }
+        let Some(mut neighbours) = self.lock_neighbours() else { return };
+        let now = self.clock.now();
+        for peer in peers {
+            neighbours.on_forward_progress(now, *peer);
+        }
     }
 
     pub(super) fn next_timeout(&self) -> Option<std::time::Duration> {

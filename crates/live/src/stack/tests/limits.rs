@@ -115,7 +115,7 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
     let mut batch = TxBatch::default();
     let mut stack = stack(1);
     stack.listen(Instant::ZERO, 80, &linux(), (16, 8)).unwrap();
-    stack.set_defer_accept(80, true);
+    stack.defer_accept(80, Duration::from_secs(10));
     let at = |n: u64| Instant::ZERO + Duration::from_ms(n);
     let mut attackers = Vec::new();
     for n in 0..20 {
