@@ -1,5 +1,7 @@
 //! Command-line arguments. The help texts are their documentation.
 
+#[cfg(real_packets)]
+mod admission;
 mod advise;
 mod analyze;
 mod backend;

@@ -21,6 +21,7 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+pub mod admission;
 pub mod bench;
 mod clock;
 mod cpu_times;

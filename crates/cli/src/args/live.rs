@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Duration, parse_duration};
 
+use super::admission::LeastRateArgs;
 use super::flow::{FlowArg, flow};
 use super::quantity::{seconds, size};
 use super::{BottleneckArgs, ProxyArgs, ThroughArgs, link, proxy};
@@ -267,13 +268,17 @@ pub(crate) struct LiveServerArgs {
     /// Exit after one client
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
-    /// Most concurrent connections; beyond, the longest silent or the newest connection is reset
+    /// Most concurrent connections; further ones wait until one ends, or lags and yields. If more
+    /// than half are taken, each source (IPv4 address or IPv6 /64) is limited to its share
     #[arg(long, alias = "most", value_name = "N", default_value_t = 512,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_connections: u32,
-    /// Idle timeout of a connection, seconds; it is then reset. Its request must arrive within 10 s
+    /// Idle timeout of a connection, seconds; it is then reset; 0 for none. Its request must arrive
+    /// within 10 s
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub(crate) idle: Duration,
+    #[command(flatten)]
+    pub(crate) least_rate: LeastRateArgs,
     // Load of the kernel's client, with `--peer kernel`.
     #[command(flatten)]
     pub(crate) load: LiveLoadArgs,

@@ -5,6 +5,7 @@ use lowtide_live::relay::RelayRoute;
 use lowtide_units::Duration;
 
 use super::LiveStackArgs;
+use super::admission::LeastRateArgs;
 use super::quantity::{seconds, size};
 
 pub(super) const EXAMPLES: &str = "\
@@ -24,7 +25,8 @@ pub(crate) struct ProxyArgs {
     /// (the reverse); TARGET is ADDRESS:PORT
     #[arg(required = true, value_name = "ROUTE")]
     pub(crate) routes: Vec<RelayRoute>,
-    /// Most concurrent connections; further ones wait
+    /// Most concurrent connections; further ones wait until one ends, or lags and yields. If more
+    /// than half are taken, each source (IPv4 address or IPv6 /64) is limited to its share
     #[arg(long, alias = "most", value_name = "N", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_connections: u32,
@@ -34,9 +36,11 @@ pub(crate) struct ProxyArgs {
     /// Timeout of the connection to a target, seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) connect: Duration,
-    /// Idle timeout of a connection, seconds; it is then reset; default: none
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) idle: Option<Duration>,
+    /// Idle timeout of a connection, seconds; it is then reset; 0 for none
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    pub(crate) idle: Duration,
+    #[command(flatten)]
+    pub(crate) least_rate: LeastRateArgs,
     /// Seconds that open connections have to end at shutdown
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) drain: Duration,

@@ -35,6 +35,8 @@ pub trait ByteStream: Send + Sync {
     /// # Errors
     /// Those of a socket.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
+    /// Bytes that the peer has acknowledged; `None` for the kernel's TCP.
+    fn acknowledged(&self) -> Option<u64>;
     /// A snapshot of the connection; `None` for the kernel's TCP.
     fn info(&self) -> Option<ConnInfo>;
     /// Our address.
@@ -68,6 +70,9 @@ impl ByteStream for Stream {
         Self::set_timeout(self, timeout);
         Ok(())
     }
+    fn acknowledged(&self) -> Option<u64> {
+        Some(Self::acknowledged(self))
+    }
     fn info(&self) -> Option<ConnInfo> {
         Self::info(self)
     }
@@ -100,6 +105,9 @@ impl ByteStream for TcpStream {
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.set_read_timeout(timeout)?;
         self.set_write_timeout(timeout)
+    }
+    fn acknowledged(&self) -> Option<u64> {
+        None
     }
     fn info(&self) -> Option<ConnInfo> {
         None

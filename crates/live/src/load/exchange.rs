@@ -16,8 +16,19 @@ pub struct Progress {
     pub bytes: AtomicU64,
     /// Set to end the data early.
     pub stop: AtomicBool,
-    /// Whether the request has arrived; only for a server's connections.
-    pub requested: AtomicBool,
+    /// Whether `bytes` are sent, not received.
+    pub sends: AtomicBool,
+}
+
+impl Progress {
+    /// Bytes received, and bytes that the peer took: those it has `acknowledged`, if that is known,
+    /// else those written.
+    pub fn moved(&self, acknowledged: Option<u64>) -> u64 {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let sends = self.sends.load(Ordering::Relaxed);
+        let sent = acknowledged.unwrap_or(if sends { bytes } else { 0 });
+        sent + if sends { 0 } else { bytes }
+    }
 }
 
 /// Data transferred on one connection.
@@ -67,34 +78,25 @@ pub fn run_client(
     }
 }
 
-/// Timeouts of a server's connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ServerTimeouts {
-    /// For the whole request.
-    pub request: Duration,
-    /// For any data after the request.
-    pub idle: Duration,
-}
-
-/// Runs the server's side: handles the client's request.
+/// Runs the server's side: handles the client's request, which must arrive within
+/// `request_timeout`.
 ///
 /// # Errors
-/// The connection failed, the client was silent for too long, or sent an invalid request.
+/// The connection failed, the request was late, or it was invalid.
 pub fn serve_connection(
     stream: &dyn ByteStream,
     progress: &Progress,
-    timeouts: ServerTimeouts,
+    request_timeout: Duration,
 ) -> io::Result<(TransferRequest, TransferOutcome)> {
     let mut bytes = [0; TransferRequest::LEN];
-    let complete = read_full_within(stream, &mut bytes, timeouts.request)?;
-    stream.set_timeout(Some(timeouts.idle))?;
+    let complete = read_full_within(stream, &mut bytes, request_timeout)?;
+    stream.set_timeout(None)?;
     let request = TransferRequest::from_bytes(&bytes).filter(|_| complete).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
             "the data is not a request of `lowtide live client`",
         )
     })?;
-    progress.requested.store(true, Ordering::Relaxed);
     let outcome = match request.direction {
         TransferDirection::Up => {
             let outcome = receive(stream, progress, false)?;
@@ -158,6 +160,7 @@ fn send(
     };
     let pattern = Pattern::new(request.seed);
     let mut digest = Digest::default();
+    progress.sends.store(true, Ordering::Relaxed);
     while digest.len() < most && !progress.stop.load(Ordering::Relaxed) && clock.now() < until {
         let left = usize::try_from(most - digest.len()).unwrap_or(usize::MAX);
         let piece = pattern.at(digest.len(), left.min(request.write_size as usize));

@@ -15,7 +15,7 @@ mod transfer;
 
 pub use byte_stream::{Accept, ByteStream};
 pub use digest::{Digest, Pattern};
-pub use exchange::{Progress, ServerTimeouts, TransferOutcome, run_client, serve_connection};
+pub use exchange::{Progress, TransferOutcome, run_client, serve_connection};
 pub use protocol::{Amount, DataDigest, TransferDirection, TransferRequest};
 pub use run::{
     FlowSample, LoadFlow, LoadInterval, LoadPlan, LoadReport, OpenFn, StreamReport, run,

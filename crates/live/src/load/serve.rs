@@ -2,28 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use lowtide_units::Instant;
 
-use super::exchange::{Progress, ServerTimeouts, serve_connection};
+use super::exchange::{Progress, serve_connection};
 use super::run::StreamReport;
 use super::{Accept, ByteStream};
-use crate::clock::{Clock, std_duration};
+use crate::admission::{AdmissionLimits, AdmissionQueue, Admitted, CloseCause};
+use crate::clock::Clock;
 
 /// Limits of what clients may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServeLimits {
-    /// Most connections at a time. For a further one, the oldest connection without a request is
-    /// reset. Otherwise the one idle longest, if for at least [`Self::evict_after_idle`]; otherwise
-    /// the new one.
-    pub max_connections: usize,
-    /// Idle time after which a connection with a request may be reset for another one.
-    pub evict_after_idle: Duration,
-    /// Timeouts of clients.
-    pub timeouts: ServerTimeouts,
+    /// Connections at a time, and when they are closed.
+    pub admission: AdmissionLimits,
+    /// Time for the whole request.
+    pub request_timeout: Duration,
     /// Time for connections to end when the server stops; then they are reset.
     pub grace: Duration,
 }
@@ -31,22 +29,20 @@ pub struct ServeLimits {
 impl ServeLimits {
     /// For trusted clients: no limits but the time to end, in which a lost FIN is retransmitted.
     pub const TRUSTED: Self = Self {
-        max_connections: usize::MAX,
-        evict_after_idle: Duration::from_millis(250),
-        timeouts: ServerTimeouts {
-            request: Duration::from_hours(24),
-            idle: Duration::from_hours(24),
-        },
+        admission: AdmissionLimits::UNLIMITED,
+        request_timeout: Duration::from_hours(24),
         grace: Duration::from_secs(10),
     };
 }
 
 impl Default for ServeLimits {
-    /// 512 connections, 10 s for the request, 60 s idle (250 ms if others wait), 100 ms to end.
+    /// 512 connections, 60 s idle, the default least rate, 10 s for the request, 100 ms to end.
     fn default() -> Self {
-        let timeouts =
-            ServerTimeouts { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
-        Self { max_connections: 512, timeouts, grace: Duration::from_millis(100), ..Self::TRUSTED }
+        Self {
+            admission: AdmissionLimits::new(512, lowtide_units::Duration::from_secs(60)),
+            request_timeout: Duration::from_secs(10),
+            grace: Duration::from_millis(100),
+        }
     }
 }
 
@@ -71,8 +67,10 @@ impl<'a> ServePlan<'a> {
     }
 }
 
-/// Interval at which a waiting server checks whether to end.
+/// Interval at which a waiting server checks whether to end, and closes idle connections.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The interval while connections wait for a place.
+const SHORT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Number and interval of retries to create a thread; meanwhile the evicted connection's thread
 /// exits.
 const RETRIES: u32 = 10;
@@ -80,10 +78,10 @@ const RETRY_DELAY: Duration = Duration::from_millis(5);
 /// Stack of a connection's thread, bytes: its buffers are on the heap.
 const STACK_SIZE: usize = 256 << 10;
 
-/// Serves every connection in its own thread and passes its report to `done`. Connections beyond
-/// the limit, or without a thread, are reset. Once stopped, the server ends within the grace
-/// period, whatever its clients do. Returns the number of connections reset for lack of capacity or
-/// a thread.
+/// Serves every connection in its own thread and passes its report to `done`. Connections without
+/// a place or a thread are reset ([`crate::admission`]). Once stopped, the server ends within the
+/// grace period, whatever its clients do. Returns the number of connections that admission reset,
+/// or that had no thread.
 ///
 /// # Errors
 /// The listener is gone.
@@ -101,130 +99,203 @@ fn serve_on(
     done: &(dyn Fn(StreamReport) + Sync),
     stack: usize,
 ) -> io::Result<u64> {
+    let ServeLimits { admission, request_timeout, grace } = plan.limits;
     let clock = Clock::start();
-    let open = OpenConnections::default();
-    let ServeLimits { max_connections, evict_after_idle, timeouts, grace } = plan.limits;
+    let open = OpenConnections::new(admission);
     std::thread::scope(|scope| {
-        let (mut accepted, mut shed) = (0, 0);
+        let mut accepted = 0;
+        let start = |number: usize, stream: &Arc<dyn ByteStream>, client: &Arc<Client>| {
+            let (served, client, open) = (Arc::clone(stream), Arc::clone(client), &open);
+            let work = move || {
+                let report = serve_and_report(&served, number, clock, &client, request_timeout);
+                if report.error.is_some() {
+                    served.abort();
+                }
+                drop(served);
+                open.remove(number);
+                done(report);
+            };
+            std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
+        };
+        let mut sweep_at = clock.now();
         let result = loop {
             if plan.stop.load(Ordering::Relaxed) || plan.connections.is_some_and(|n| accepted >= n)
             {
                 break Ok(());
             }
-            let stream = match listener.accept_next(POLL_INTERVAL) {
-                Ok(Some(stream)) => stream,
-                Ok(None) => continue,
+            let wait = if open.any_waits() { SHORT_POLL_INTERVAL } else { POLL_INTERVAL };
+            match listener.accept_next(wait) {
+                Ok(Some(stream)) => open.arrive(clock.now(), stream),
+                Ok(None) => {}
                 Err(e) => break Err(e),
-            };
-            if open.lock().len() >= max_connections {
-                shed += 1;
-                let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, None) else {
-                    stream.abort();
-                    continue;
-                };
-                evicted.abort();
             }
-            let number = accepted + 1;
-            let progress = open.insert(clock.now(), number, &stream);
-            let start = || {
-                let (served, progress, open) = (Arc::clone(&stream), Arc::clone(&progress), &open);
-                let work = move || {
-                    let report = serve_and_report(&served, number, clock, &progress, timeouts);
-                    if report.error.is_some() {
-                        served.abort();
-                    }
-                    drop(served);
+            if clock.now() >= sweep_at {
+                open.sweep(clock.now());
+                sweep_at = clock.now() + lowtide_units::Duration::from_ms(50);
+            }
+            while let Some((number, stream, client)) = open.admit(clock.now()) {
+                let mut started = start(number, &stream, &client);
+                if !started && open.reset_laggard(clock.now(), number) {
+                    started = (0..RETRIES).any(|_| {
+                        std::thread::sleep(RETRY_DELAY);
+                        start(number, &stream, &client)
+                    });
+                }
+                if !started {
                     open.remove(number);
-                    done(report);
-                };
-                std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
-            };
-            let mut started = start();
-            if !started
-                && let Some(evicted) = open.evict_idle(clock.now(), evict_after_idle, Some(number))
-            {
-                evicted.abort();
-                shed += 1;
-                started = (0..RETRIES).any(|_| {
-                    std::thread::sleep(RETRY_DELAY);
-                    start()
-                });
+                    open.reset(&*stream, None, CloseCause::Refused);
+                    continue;
+                }
+                accepted += 1;
+                (plan.on_accept)(&stream);
+                if plan.connections.is_some_and(|n| accepted >= n) {
+                    break;
+                }
             }
-            if !started {
-                open.remove(number);
-                stream.abort();
-                shed += 1;
-                continue;
-            }
-            accepted = number;
-            (plan.on_accept)(&stream);
+            open.refuse();
         };
-        open.drain(plan.stop, result.is_err(), grace);
-        result.map(|()| shed)
+        open.drain(plan.stop, result.is_err(), grace, clock);
+        result.map(|()| open.shed.load(Ordering::Relaxed))
     })
+}
+
+/// State of a connection that its thread and the server share.
+#[derive(Debug, Default)]
+struct Client {
+    progress: Progress,
+    /// Why admission closed it.
+    closed: OnceLock<CloseCause>,
 }
 
 /// A connection that is being served.
 struct ServedConnection {
     stream: Arc<dyn ByteStream>,
-    progress: Arc<Progress>,
-    /// Bytes of its data at the last check, and the time since when they are unchanged.
-    bytes: u64,
-    since: Instant,
+    client: Arc<Client>,
+}
+
+impl ServedConnection {
+    fn moved(&self) -> u64 {
+        self.client.progress.moved(self.stream.acknowledged())
+    }
 }
 
 /// Connections by their numbers.
 type ConnectionMap = BTreeMap<usize, ServedConnection>;
 
-/// The connections that are being served.
-#[derive(Default)]
+/// A connection that was given a place.
+type NextConnection = (usize, Arc<dyn ByteStream>, Arc<Client>);
+
+/// The connections that are being served, and those that wait.
 struct OpenConnections {
-    connections: Mutex<ConnectionMap>,
+    state: Mutex<ServerState>,
     removed: Condvar,
+    /// Connections that admission reset, or that had no thread.
+    shed: AtomicU64,
+}
+
+/// State behind the lock.
+struct ServerState {
+    connections: ConnectionMap,
+    queue: AdmissionQueue<Arc<dyn ByteStream>>,
 }
 
 impl OpenConnections {
-    fn lock(&self) -> MutexGuard<'_, ConnectionMap> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new(limits: AdmissionLimits) -> Self {
+        let queue = AdmissionQueue::new(limits);
+        let state = Mutex::new(ServerState { connections: ConnectionMap::new(), queue });
+        Self { state, removed: Condvar::new(), shed: AtomicU64::new(0) }
     }
 
-    fn insert(&self, now: Instant, number: usize, stream: &Arc<dyn ByteStream>) -> Arc<Progress> {
-        let progress = Arc::new(Progress::default());
-        let stream = Arc::clone(stream);
-        let served =
-            ServedConnection { stream, progress: Arc::clone(&progress), bytes: 0, since: now };
-        self.lock().insert(number, served);
-        progress
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the oldest connection without a request, or else the one idle longest, if for at
-    /// least `least`. Never removes `except`.
-    fn evict_idle(
-        &self,
-        now: Instant,
-        least: Duration,
-        except: Option<usize>,
-    ) -> Option<Arc<dyn ByteStream>> {
-        let mut connections = self.lock();
-        for served in connections.values_mut() {
-            let bytes = served.progress.bytes.load(Ordering::Relaxed);
-            if served.bytes != bytes {
-                (served.bytes, served.since) = (bytes, now);
-            }
+    /// Resets a connection. To be called without the lock: a stream takes other locks.
+    fn reset(&self, stream: &dyn ByteStream, client: Option<&Client>, cause: CloseCause) {
+        if let Some(client) = client {
+            let _ = client.closed.set(cause);
         }
-        let others = connections.iter().filter(|(number, _)| Some(**number) != except);
-        let (&number, served) = others.min_by_key(|(_, served)| {
-            (served.progress.requested.load(Ordering::Relaxed), served.since)
-        })?;
-        let idle = std_duration(now.saturating_since(served.since));
-        let evictable = !served.progress.requested.load(Ordering::Relaxed) || idle >= least;
-        let evicted = if evictable { connections.remove(&number) } else { None };
-        drop(connections);
-        evicted.map(|served| served.stream)
+        self.shed.fetch_add(1, Ordering::Relaxed);
+        stream.abort();
+    }
+
+    fn any_waits(&self) -> bool {
+        self.lock().queue.waiting() > 0
+    }
+
+    fn arrive(&self, now: Instant, stream: Arc<dyn ByteStream>) {
+        // A stream without a peer has ended; it is served as one of an unknown source.
+        let address = stream.peer().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip());
+        self.lock().queue.arrive(now, address, stream);
+    }
+
+    /// Resets connections that are too many to wait.
+    fn refuse(&self) {
+        while let Some(refused) = self.take_overflow() {
+            self.reset(&*refused, None, CloseCause::Refused);
+        }
+    }
+
+    fn take_overflow(&self) -> Option<Arc<dyn ByteStream>> {
+        self.lock().queue.take_overflow()
+    }
+
+    /// Gives the next connection its place.
+    fn admit(&self, now: Instant) -> Option<NextConnection> {
+        let mut state = self.lock();
+        let ServerState { connections, queue } = &mut *state;
+        let moved = |number: usize| connections.get(&number).map_or(0, ServedConnection::moved);
+        let Admitted { number, stream, replaces } = queue.admit(now, &moved)?;
+        let client = Arc::<Client>::default();
+        let served = ServedConnection { stream: Arc::clone(&stream), client: Arc::clone(&client) };
+        let replaced = replaces.and_then(|victim| connections.remove(&victim));
+        connections.insert(number, served);
+        drop(state);
+        if let Some(ServedConnection { stream, client }) = replaced {
+            self.reset(&*stream, Some(&client), CloseCause::Replaced);
+        }
+        Some((number, stream, client))
+    }
+
+    /// Resets a lagging connection for the thread of connection `except`. Returns whether there was
+    /// one.
+    fn reset_laggard(&self, now: Instant, except: usize) -> bool {
+        let mut state = self.lock();
+        let ServerState { connections, queue } = &mut *state;
+        let moved = |number: usize| connections.get(&number).map_or(0, ServedConnection::moved);
+        let laggard = queue.remove_laggard(now, except, &moved);
+        let removed = laggard.and_then(|number| connections.remove(&number));
+        drop(state);
+        let Some(ServedConnection { stream, client }) = removed else { return false };
+        self.reset(&*stream, Some(&client), CloseCause::Replaced);
+        true
+    }
+
+    /// Resets connections that are idle or too slow.
+    fn sweep(&self, now: Instant) {
+        let mut state = self.lock();
+        let ServerState { connections, queue } = &mut *state;
+        let moved = |number: usize| connections.get(&number).map_or(0, ServedConnection::moved);
+        let overdue = queue.sweep(now, &moved);
+        let overdue: Vec<_> = overdue
+            .into_iter()
+            .filter_map(|(number, cause)| Some((connections.remove(&number)?, cause)))
+            .collect();
+        let waiting: Vec<_> = std::iter::from_fn(|| queue.expire_waiting(now)).collect();
+        drop(state);
+        for (ServedConnection { stream, client }, cause) in overdue {
+            self.reset(&*stream, Some(&client), cause);
+        }
+        for stream in waiting {
+            self.reset(&*stream, None, CloseCause::Refused);
+        }
     }
 
     fn remove(&self, number: usize) {
-        let connection = self.lock().remove(&number);
+        let mut state = self.lock();
+        state.queue.remove(number);
+        let connection = state.connections.remove(&number);
+        drop(state);
         // Dropping the last reference to its stream takes other locks: do it unlocked.
         drop(connection);
         self.removed.notify_all();
@@ -232,26 +303,29 @@ impl OpenConnections {
 
     /// Waits until every connection has ended. After a stop, connections are asked to end, and
     /// reset after `grace`.
-    fn drain(&self, stop: &AtomicBool, stopped: bool, grace: Duration) {
+    fn drain(&self, stop: &AtomicBool, stopped: bool, grace: Duration, clock: Clock) {
+        let waiting: Vec<_> = self.lock().queue.drain_waiting().collect();
+        waiting.iter().for_each(|stream| stream.abort());
         let wait = |timeout: Duration| {
-            let connections = self.lock();
-            let any_open = |connections: &mut ConnectionMap| !connections.is_empty();
-            let waited = self.removed.wait_timeout_while(connections, timeout, any_open);
-            waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
+            let state = self.lock();
+            let any_open = |state: &mut ServerState| !state.connections.is_empty();
+            let waited = self.removed.wait_timeout_while(state, timeout, any_open);
+            waited.unwrap_or_else(PoisonError::into_inner).0.connections.is_empty()
         };
         while !stopped && !stop.load(Ordering::Relaxed) {
             if wait(POLL_INTERVAL) {
                 return;
             }
+            self.sweep(clock.now());
         }
-        for served in self.lock().values() {
-            served.progress.stop.store(true, Ordering::Relaxed);
+        for served in self.lock().connections.values() {
+            served.client.progress.stop.store(true, Ordering::Relaxed);
         }
         if wait(grace) {
             return;
         }
         let left: Vec<Arc<dyn ByteStream>> =
-            self.lock().values().map(|served| Arc::clone(&served.stream)).collect();
+            self.lock().connections.values().map(|served| Arc::clone(&served.stream)).collect();
         for stream in left {
             stream.abort();
         }
@@ -262,18 +336,18 @@ fn serve_and_report(
     stream: &Arc<dyn ByteStream>,
     number: usize,
     clock: Clock,
-    progress: &Progress,
-    timeouts: ServerTimeouts,
+    client: &Client,
+    request_timeout: Duration,
 ) -> StreamReport {
     let start = clock.now();
     let peer = stream.peer().ok();
-    let result = serve_connection(&**stream, progress, timeouts);
+    let result = serve_connection(&**stream, &client.progress, request_timeout);
     let mut report = StreamReport {
         number,
         peer,
         direction: None,
         start: start.since_start(),
-        bytes: progress.bytes.load(Ordering::Relaxed),
+        bytes: client.progress.bytes.load(Ordering::Relaxed),
         took: clock.now().saturating_since(start),
         outcome: None,
         error: None,
@@ -284,7 +358,10 @@ fn serve_and_report(
             report.direction = Some(request.direction);
             report.outcome = Some(outcome);
         }
-        Err(error) => report.error = Some(error.to_string()),
+        Err(error) => {
+            let cause = client.closed.get().map(ToString::to_string);
+            report.error = Some(cause.unwrap_or_else(|| error.to_string()));
+        }
     }
     report
 }
@@ -346,6 +423,9 @@ mod tests {
             self.timeouts.lock().unwrap().push(timeout);
             Ok(())
         }
+        fn acknowledged(&self) -> Option<u64> {
+            None
+        }
         fn info(&self) -> Option<ConnInfo> {
             None
         }
@@ -393,14 +473,14 @@ mod tests {
         most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
-        serve_clients_with(false, grace, clients, most, stack)
+        let admission = AdmissionLimits { max_connections: most, ..AdmissionLimits::UNLIMITED };
+        serve_clients_with(admission, grace, clients, stack)
     }
 
     fn serve_clients_with(
-        evict: bool,
+        admission: AdmissionLimits,
         grace: Duration,
         clients: &[Arc<FakeClient>],
-        most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
         let (sender, receiver) = channel();
@@ -409,13 +489,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let accepted = Mutex::default();
             let listener = FakeListener { clients: Mutex::new(clients), accepted, stop: &stop };
-            let evict_after_idle = if evict { Duration::ZERO } else { Duration::from_hours(1) };
-            let limits = ServeLimits {
-                max_connections: most,
-                evict_after_idle,
-                grace,
-                ..ServeLimits::default()
-            };
+            let limits = ServeLimits { admission, grace, ..ServeLimits::default() };
             let plan = ServePlan { connections: None, stop: &stop, on_accept: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
             let shed =
@@ -441,11 +515,11 @@ mod tests {
         assert!(clients.iter().all(|c| c.is_reset()));
         assert!(reports.iter().all(|r| r.error.is_some()));
         let first = clients[0].timeouts.lock().unwrap()[0].unwrap();
-        assert!(first <= ServeLimits::default().timeouts.request, "{first:?}");
+        assert!(first <= ServeLimits::default().request_timeout, "{first:?}");
     }
 
     #[test]
-    fn connections_beyond_the_limit_are_reset_and_the_others_served() {
+    fn connections_within_the_limit_are_served() {
         const REQUEST: TransferRequest = TransferRequest {
             direction: TransferDirection::Up,
             amount: Amount::Bytes(1),
@@ -457,23 +531,6 @@ mod tests {
             let input = Mutex::new([&request[..], b"x"].concat().into());
             Arc::new(FakeClient { unread_input: input, closes: true, ..FakeClient::default() })
         };
-        // Two clients in the middle of their data are not evicted.
-        let half = TransferRequest { amount: Amount::Bytes(1000), ..REQUEST }.to_bytes();
-        let busy = || {
-            let input = Mutex::new([&half[..], b"x"].concat().into());
-            Arc::new(FakeClient { unread_input: input, ..FakeClient::default() })
-        };
-        let clients: Vec<_> = (0..12).map(|_| busy()).collect();
-        let (reports, shed) = served(&clients, 2, STACK_SIZE);
-        assert_eq!((reports.len(), shed), (2, 10));
-        assert!(clients.iter().all(|c| c.is_reset()));
-
-        // Clients without a request are evicted for later ones.
-        let clients: Vec<_> = (0..12).map(|_| silent()).collect();
-        let (reports, shed) = served(&clients, 2, STACK_SIZE);
-        assert_eq!((reports.len(), shed), (12, 10));
-        assert!(clients.iter().all(|c| c.is_reset()));
-
         let clients = vec![good(), good()];
         let (reports, shed) = served_within(Duration::from_mins(1), &clients, 2, STACK_SIZE);
         assert_eq!((reports.len(), shed), (2, 0));
@@ -481,15 +538,22 @@ mod tests {
         assert!(!clients.iter().any(|c| c.is_reset()));
     }
 
+    /// The rules of admission are tested with it; here its answers are carried out.
     #[test]
-    fn the_connection_idle_longest_is_evicted() {
+    fn lagging_connections_are_replaced_and_their_reports_say_so() {
         let clients: Vec<_> = (0..6).map(|_| silent()).collect();
-        let (mut reports, shed) =
-            serve_clients_with(true, Duration::from_millis(10), &clients, 2, STACK_SIZE);
-        reports.sort_by_key(|r| r.number);
-        // Each is served and reset; all but the last two are evicted.
-        assert_eq!((reports.len(), shed), (6, 4));
+        let zero = lowtide_units::Duration::ZERO;
+        let admission =
+            AdmissionLimits { max_connections: 2, yield_after: zero, ..AdmissionLimits::UNLIMITED };
+        let grace = Duration::from_millis(10);
+        let (reports, shed) = serve_clients_with(admission, grace, &clients, STACK_SIZE);
+        assert_eq!((reports.len(), shed), (6, 4), "the last two are reset at the end");
         assert!(clients.iter().all(|c| c.is_reset()));
+        let cause = |cause: CloseCause| {
+            let text = cause.to_string();
+            reports.iter().filter(|r| r.error.as_ref() == Some(&text)).count()
+        };
+        assert_eq!(cause(CloseCause::Replaced), 4);
     }
 
     #[test]

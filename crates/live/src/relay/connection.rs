@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::direction::{ForwardResult, RelayDirection};
 use super::stats::RelayStats;
+use crate::admission::CloseCause;
 use crate::socket::NonblockingSocket;
 
 /// Next step for a connection.
@@ -25,7 +26,8 @@ pub(super) enum RelayEndReason {
     Unreachable,
     TimedOut,
     Reset,
-    Idle,
+    /// Admission closed it.
+    Admission(CloseCause),
     ShutDown,
 }
 
@@ -36,7 +38,10 @@ impl RelayEndReason {
             Self::Unreachable => &mut stats.unreachable,
             Self::TimedOut => &mut stats.timed_out,
             Self::Reset => &mut stats.reset,
-            Self::Idle => &mut stats.idle,
+            Self::Admission(CloseCause::Idle) => &mut stats.idle,
+            Self::Admission(CloseCause::TooSlow) => &mut stats.too_slow,
+            Self::Admission(CloseCause::Replaced) => &mut stats.replaced,
+            Self::Admission(CloseCause::Refused) => &mut stats.refused,
             Self::ShutDown => &mut stats.reset_at_shutdown,
         } += 1;
     }
@@ -52,9 +57,8 @@ pub(super) struct RelayedConnection {
     connected: bool,
     to_target: RelayDirection,
     from_target: RelayDirection,
-    /// Time at which progress was last seen.
-    last_progress: Duration,
-    progress_bytes: u64,
+    /// Time at which the target side was opened.
+    opened: Duration,
 }
 
 impl RelayedConnection {
@@ -66,14 +70,19 @@ impl RelayedConnection {
             connected: false,
             to_target: direction(),
             from_target: direction(),
-            last_progress: now,
-            progress_bytes: 0,
+            opened: now,
         }
     }
 
     /// Bytes buffered in the relay.
     pub(super) fn buffered_bytes(&self) -> usize {
         self.to_target.buffered_bytes() + self.from_target.buffered_bytes()
+    }
+
+    /// Bytes that the client has moved: forwarded to the target, and acknowledged by the client.
+    /// For the kernel's TCP, which does not tell, bytes that it has taken.
+    pub(super) fn moved_bytes(&self) -> u64 {
+        self.to_target.bytes + self.source.acknowledged().unwrap_or(self.from_target.bytes)
     }
 
     /// Forwards as much as possible without waiting.
@@ -128,23 +137,9 @@ impl RelayedConnection {
         if more_pending { NextStep::Reschedule } else { NextStep::Wait }
     }
 
-    /// Returns the reason to end the connection if it timed out.
-    pub(super) fn check_timeouts(
-        &mut self,
-        now: Duration,
-        connect: Duration,
-        idle: Option<Duration>,
-    ) -> Option<RelayEndReason> {
-        if !self.connected {
-            return (now.saturating_sub(self.last_progress) > connect)
-                .then_some(RelayEndReason::TimedOut);
-        }
-        let bytes = self.to_target.bytes + self.from_target.bytes;
-        if bytes != self.progress_bytes {
-            (self.last_progress, self.progress_bytes) = (now, bytes);
-        }
-        idle.filter(|idle| now.saturating_sub(self.last_progress) > *idle)
-            .map(|_| RelayEndReason::Idle)
+    /// Whether the target has not accepted within `limit`.
+    pub(super) fn connect_timed_out(&self, now: Duration, limit: Duration) -> bool {
+        !self.connected && now.saturating_sub(self.opened) > limit
     }
 
     /// Closes both sides: normally if both directions have ended, otherwise with RST.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lowtide_tcp::Config;
 
+use crate::admission::AdmissionLimits;
 use crate::error::LiveError;
 
 /// Address that accepts connections.
@@ -67,29 +68,26 @@ pub struct RelayPlan {
     pub routes: Vec<RelayRoute>,
     /// Configuration of lowtide's connections.
     pub config: Config,
-    /// Most relayed connections at a time; further ones wait in the backlog.
-    pub max_connections: usize,
+    /// Connections at a time, and when they are closed.
+    pub admission: AdmissionLimits,
     /// Buffer of each direction of a connection, bytes.
     pub buffer_size: usize,
     /// Time for a target to accept.
     pub connect_timeout: Duration,
-    /// Time without a byte in either direction after which both sides are reset; `None` for no
-    /// limit.
-    pub idle_timeout: Option<Duration>,
     /// Time for connections to end when the relay stops; then they are reset.
     pub drain_timeout: Duration,
 }
 
 impl RelayPlan {
-    /// 1000 connections, 64 KiB per direction, 10 s to connect, 10 s to drain, no idle timeout.
+    /// 1000 connections, 10 minutes idle, the default least rate, 64 KiB per direction, 10 s to
+    /// connect, 10 s to drain.
     pub fn new(routes: Vec<RelayRoute>, config: Config) -> Self {
         Self {
             routes,
             config,
-            max_connections: 1000,
+            admission: AdmissionLimits::new(1000, lowtide_units::Duration::from_secs(600)),
             buffer_size: 64 << 10,
             connect_timeout: Duration::from_secs(10),
-            idle_timeout: None,
             drain_timeout: Duration::from_secs(10),
         }
     }

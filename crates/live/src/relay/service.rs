@@ -1,23 +1,26 @@
 //! The relay's thread.
 //!
-//! Each iteration waits for events of both TCPs, accepts while there is room, and forwards data of
-//! the connections that changed. Each connection forwards a limited number of bytes per iteration.
-//! Timeouts are checked several times a second.
+//! Each iteration waits for events of both TCPs and accepts connections. It gives places to those
+//! that may have one ([`crate::admission`]), and forwards data of the connections that changed.
+//! Each connection forwards a limited number of bytes per iteration. Timeouts are checked several
+//! times a second.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::connection::{NextStep, RelayEndReason, RelayedConnection};
 use super::plan::{ListenAddr, RelayPlan};
 use super::relay_socket::EventSources;
 use super::stats::RelayStats;
+use crate::admission::{AdmissionQueue, CloseCause};
 use crate::clock::{Clock, std_duration};
 use crate::error::LiveError;
 use crate::socket::{Listener, Live, NonblockingSocket, Poller};
@@ -26,11 +29,25 @@ use crate::socket::{Listener, Live, NonblockingSocket, Poller};
 const TICK: Duration = Duration::from_millis(50);
 /// Most bytes that one direction forwards before other connections run.
 const BUDGET: usize = 256 << 10;
+/// Most connections accepted from a listener before others run.
+const MAX_ACCEPTS: usize = 256;
+/// Descriptors of a process besides those of its connections.
+const DESCRIPTORS: u64 = 100;
 /// Most epoll events taken per call.
 const MAX_EVENTS: usize = 256;
 /// Tokens: the poller of lowtide; listeners from `LISTENERS` on; connections below.
 const POLLER: u64 = u64::MAX;
 const LISTENERS: u64 = 1 << 62;
+
+/// Raises the limit of open descriptors to `needed`, or as far as the system permits. If it is too
+/// low, connections wait in the kernel's backlog.
+fn raise_descriptor_limit(needed: u64) {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < needed
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
+    }
+}
 
 #[derive(Debug)]
 enum RelayListener {
@@ -39,15 +56,15 @@ enum RelayListener {
 }
 
 impl RelayListener {
-    /// Accepts the next connection, if one waits.
-    fn accept(&self) -> io::Result<Option<NonblockingSocket>> {
+    /// Accepts the next connection, if one waits. Returns it with its client's address.
+    fn accept(&self) -> io::Result<Option<(NonblockingSocket, IpAddr)>> {
         let socket = match self {
-            Self::Kernel(listener) => {
-                listener.accept().and_then(|(s, _)| NonblockingSocket::kernel(s))
-            }
-            Self::Lowtide(listener) => {
-                listener.accept().and_then(|(s, _)| NonblockingSocket::lowtide(s))
-            }
+            Self::Kernel(listener) => listener
+                .accept()
+                .and_then(|(s, from)| Ok((NonblockingSocket::kernel(s)?, from.ip()))),
+            Self::Lowtide(listener) => listener
+                .accept()
+                .and_then(|(s, from)| Ok((NonblockingSocket::lowtide(s)?, from.ip()))),
         };
         match socket {
             Ok(socket) => Ok(Some(socket)),
@@ -57,6 +74,9 @@ impl RelayListener {
     }
 }
 
+/// An accepted connection without a target, and the index of its route.
+type Accepted = (usize, NonblockingSocket);
+
 /// A relay whose listeners are open.
 #[derive(Debug)]
 pub struct Relay<'a> {
@@ -65,10 +85,13 @@ pub struct Relay<'a> {
     sources: EventSources,
     /// The listener of each route, and whether a connection may wait there.
     listeners: Vec<(RelayListener, bool)>,
-    connections: Vec<Option<RelayedConnection>>,
-    free: Vec<usize>,
+    /// Open connections by their numbers.
+    connections: BTreeMap<usize, RelayedConnection>,
+    queue: AdmissionQueue<Accepted>,
     /// Connections to run again without an event.
     rescheduled: BTreeSet<usize>,
+    /// Whether connections wait for a place.
+    is_at_limit: bool,
     stats: RelayStats,
     published_stats: Arc<Mutex<RelayStats>>,
     clock: Clock,
@@ -81,6 +104,9 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// A port is in use, an address is not local, or no descriptors are left.
     pub fn open(live: &'a Live, plan: RelayPlan) -> Result<Self, LiveError> {
+        // A route has one descriptor of the kernel for each connection, waiting ones included.
+        let connections = (plan.admission.max_connections as u64).saturating_mul(2);
+        raise_descriptor_limit(connections.saturating_add(DESCRIPTORS));
         let failed = |e: Errno| LiveError::system("create an event descriptor", e.into());
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
         let poller = Poller::with_descriptor()
@@ -113,9 +139,10 @@ impl<'a> Relay<'a> {
             live,
             sources,
             listeners,
-            connections: Vec::new(),
-            free: Vec::new(),
+            connections: BTreeMap::new(),
+            queue: AdmissionQueue::new(plan.admission),
             rescheduled: BTreeSet::new(),
+            is_at_limit: false,
             stats: RelayStats::default(),
             published_stats: Arc::default(),
             clock: Clock::start(),
@@ -145,8 +172,8 @@ impl<'a> Relay<'a> {
     /// The device is gone, or epoll failed.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<RelayStats> {
         let result = self.event_loop(stop);
-        for index in 0..self.connections.len() {
-            self.close(index, RelayEndReason::ShutDown);
+        for number in self.connections.keys().copied().collect::<Vec<_>>() {
+            self.close(number, RelayEndReason::ShutDown);
         }
         self.publish_stats();
         result.map(|()| self.stats)
@@ -161,6 +188,10 @@ impl<'a> Relay<'a> {
             if stop.load(Ordering::Relaxed) && deadline.is_none() {
                 // Connections in the backlog are reset with their listener.
                 self.listeners.clear();
+                for (_, source) in self.queue.drain_waiting() {
+                    self.stats.reset_at_shutdown += 1;
+                    source.abort();
+                }
                 deadline = Some(now + self.plan.drain_timeout);
             }
             if deadline.is_some_and(|deadline| self.stats.open == 0 || now >= deadline) {
@@ -172,10 +203,11 @@ impl<'a> Relay<'a> {
                 self.publish_stats();
             }
             self.accept();
+            self.admit();
             let mut changed = std::mem::take(&mut self.rescheduled);
             self.wait(&mut events, changed.is_empty(), &mut changed)?;
-            for index in changed {
-                self.serve(index);
+            for number in changed {
+                self.serve(number);
             }
         }
     }
@@ -186,7 +218,8 @@ impl<'a> Relay<'a> {
 
     fn publish_stats(&mut self) {
         self.stats.buffered_bytes =
-            self.connections.iter().flatten().map(RelayedConnection::buffered_bytes).sum();
+            self.connections.values().map(RelayedConnection::buffered_bytes).sum();
+        self.stats.waiting = self.queue.waiting();
         self.stats.max_buffered_bytes =
             self.stats.max_buffered_bytes.max(self.stats.buffered_bytes);
         *self.published_stats.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
@@ -227,16 +260,18 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Accepts waiting connections while there is room.
+    /// Accepts connections from all backlogs, a limited number of each in an iteration.
     fn accept(&mut self) {
         for index in 0..self.listeners.len() {
-            while let Some((listener, true)) = self.listeners.get(index) {
-                if self.stats.open >= self.plan.max_connections {
-                    // The backlog is checked again when a connection has ended.
-                    return;
-                }
+            for _ in 0..MAX_ACCEPTS {
+                let Some((listener, true)) = self.listeners.get(index) else { break };
                 match listener.accept() {
-                    Ok(Some(source)) => self.open_target(index, source),
+                    Ok(Some((source, address))) => {
+                        self.stats.accepted += 1;
+                        let now = self.clock.now();
+                        self.queue.arrive(now, address, (index, source));
+                        self.admit();
+                    }
                     Ok(None) => self.listeners[index].1 = false,
                     Err(_) => {
                         // The connection is gone, or no descriptors are left: try again next
@@ -249,10 +284,38 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Opens the target side of a connection accepted by a route.
-    fn open_target(&mut self, route: usize, source: NonblockingSocket) {
-        self.stats.accepted += 1;
-        let Some(route) = self.plan.routes.get(route) else { return source.abort() };
+    /// Gives places to connections that may have one, and closes those that they replace.
+    fn admit(&mut self) {
+        loop {
+            let connections = &self.connections;
+            let moved = |number| connections.get(&number).map_or(0, RelayedConnection::moved_bytes);
+            let Some(admitted) = self.queue.admit(self.clock.now(), &moved) else { break };
+            if let Some(victim) = admitted.replaces {
+                self.close(victim, RelayEndReason::Admission(CloseCause::Replaced));
+            }
+            let (route, source) = admitted.stream;
+            if !self.open_target(admitted.number, route, source) {
+                self.queue.remove(admitted.number);
+                self.stats.unreachable += 1;
+            }
+        }
+        while let Some((_, refused)) = self.queue.take_overflow() {
+            self.stats.refused += 1;
+            refused.abort();
+        }
+        if self.queue.waiting() > 0 && !self.is_at_limit {
+            self.stats.at_limit += 1;
+        }
+        self.is_at_limit = self.queue.waiting() > 0;
+    }
+
+    /// Opens the target side of a connection accepted by a route. Returns false if it cannot be
+    /// opened.
+    fn open_target(&mut self, number: usize, route: usize, source: NonblockingSocket) -> bool {
+        let Some(route) = self.plan.routes.get(route) else {
+            source.abort();
+            return false;
+        };
         let target = match route.listen {
             ListenAddr::Kernel(_) => {
                 NonblockingSocket::to_lowtide(self.live, route.target, &self.plan.config)
@@ -260,33 +323,24 @@ impl<'a> Relay<'a> {
             ListenAddr::Lowtide(_) => NonblockingSocket::to_kernel(route.target),
         };
         let Ok(target) = target else {
-            self.stats.unreachable += 1;
-            return source.abort();
+            source.abort();
+            return false;
         };
-        let index = self.free.pop().unwrap_or(self.connections.len());
-        let token = (index as u64) << 1;
+        let token = (number as u64) << 1;
         let registered = source.register(&self.sources, token);
         if registered.and_then(|()| target.register(&self.sources, token | 1)).is_err() {
-            self.free.push(index);
-            self.stats.unreachable += 1;
             source.abort();
-            return target.abort();
+            target.abort();
+            return false;
         }
-        let connection = RelayedConnection::new(source, target, self.now());
-        if index == self.connections.len() {
-            self.connections.push(Some(connection));
-        } else {
-            self.connections[index] = Some(connection);
-        }
+        self.connections.insert(number, RelayedConnection::new(source, target, self.now()));
         self.stats.open += 1;
         self.stats.max_open = self.stats.max_open.max(self.stats.open);
-        if self.stats.open == self.plan.max_connections {
-            self.stats.at_limit += 1;
-        }
+        true
     }
 
-    fn serve(&mut self, index: usize) {
-        let Some(Some(connection)) = self.connections.get_mut(index) else { return };
+    fn serve(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
         let before = connection.buffered_bytes();
         let next = connection.forward(&mut self.buffer, BUDGET, &mut self.stats);
         let stats = &mut self.stats;
@@ -295,17 +349,15 @@ impl<'a> Relay<'a> {
         match next {
             NextStep::Wait => {}
             NextStep::Reschedule => {
-                self.rescheduled.insert(index);
+                self.rescheduled.insert(number);
             }
-            NextStep::End(reason) => self.close(index, reason),
+            NextStep::End(reason) => self.close(number, reason),
         }
     }
 
-    fn close(&mut self, index: usize, reason: RelayEndReason) {
-        let Some(connection) = self.connections.get_mut(index).and_then(Option::take) else {
-            return;
-        };
-        self.free.push(index);
+    fn close(&mut self, number: usize, reason: RelayEndReason) {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        self.queue.remove(number);
         self.stats.open -= 1;
         self.stats.buffered_bytes -= connection.buffered_bytes();
         reason.count(&mut self.stats);
@@ -314,13 +366,19 @@ impl<'a> Relay<'a> {
 
     /// Ends connections that timed out.
     fn check_timeouts(&mut self, now: Duration) {
-        for index in 0..self.connections.len() {
-            let Some(Some(connection)) = self.connections.get_mut(index) else { continue };
-            if let Some(reason) =
-                connection.check_timeouts(now, self.plan.connect_timeout, self.plan.idle_timeout)
-            {
-                self.close(index, reason);
-            }
+        let limit = self.plan.connect_timeout;
+        let timed_out = self.connections.iter().filter(|(_, c)| c.connect_timed_out(now, limit));
+        for number in timed_out.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.close(number, RelayEndReason::TimedOut);
+        }
+        let connections = &self.connections;
+        let moved = |number| connections.get(&number).map_or(0, RelayedConnection::moved_bytes);
+        for (number, cause) in self.queue.sweep(self.clock.now(), &moved) {
+            self.close(number, RelayEndReason::Admission(cause));
+        }
+        while let Some((_, source)) = self.queue.expire_waiting(self.clock.now()) {
+            self.stats.refused += 1;
+            source.abort();
         }
     }
 }

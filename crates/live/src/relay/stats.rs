@@ -1,6 +1,7 @@
 //! Counters of a relay.
 
-/// Counters of a relay. Every accepted connection is open or counted under one reason of its end.
+/// Counters of a relay. Every accepted connection waits, is open, or is counted under one reason of
+/// its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RelayStats {
     /// Accepted connections.
@@ -17,6 +18,12 @@ pub struct RelayStats {
     pub reset: u64,
     /// Connections reset by the idle timeout.
     pub idle: u64,
+    /// Connections reset because they were slower than the least rate.
+    pub too_slow: u64,
+    /// Connections reset because another one took their place.
+    pub replaced: u64,
+    /// Connections reset while they waited for a place.
+    pub refused: u64,
     /// Connections reset because the relay stopped.
     pub reset_at_shutdown: u64,
     /// Times that the connection limit was reached.
@@ -27,6 +34,8 @@ pub struct RelayStats {
     pub bytes_to_targets: u64,
     /// Bytes from targets.
     pub bytes_from_targets: u64,
+    /// Connections that wait for a place now.
+    pub waiting: usize,
     /// Open connections now.
     pub open: usize,
     /// Most open connections at a time.
@@ -45,6 +54,9 @@ impl RelayStats {
             + self.timed_out
             + self.reset
             + self.idle
+            + self.too_slow
+            + self.replaced
+            + self.refused
             + self.reset_at_shutdown
     }
 }

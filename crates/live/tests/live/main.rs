@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the kernel's ends are threads")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
+mod admission;
 mod bulk;
 mod closing;
 mod crowd;
@@ -52,6 +53,14 @@ fn main() -> ExitCode {
             record_replay::a_replay_reproduces_every_result,
         ),
         tests!(&[NAMESPACES, TUN, IP];
+            admission::a_server_serves_beside_silent_clients,
+            admission::a_server_serves_beside_trickling_clients,
+            admission::a_server_serves_beside_clients_that_never_read,
+            admission::a_server_serves_beside_chatty_clients,
+            admission::a_relay_serves_beside_silent_clients,
+            admission::a_relay_serves_beside_trickling_clients,
+            admission::a_relay_serves_beside_chatty_clients,
+            admission::a_relay_serves_beside_clients_of_a_silent_target,
             packet::a_forged_address_is_replaced_within_seconds,
             relay::bytes_and_half_closes_are_forwarded,
             relay::a_refusing_or_silent_target_resets_the_client,

@@ -281,7 +281,11 @@ pub(crate) fn memory_is_bounded_with_a_slow_reader() {
 pub(crate) fn connections_beyond_the_limit_wait_to_be_accepted() {
     relayed(
         &SERVICE,
-        |plan| plan.max_connections = 2,
+        |plan| {
+            plan.admission.max_connections = 2;
+            // Silent connections do not yield here.
+            plan.admission.yield_after = lowtide_units::Duration::from_secs(3600);
+        },
         |fixture| {
             for front in fronts(8001) {
                 let (first, at_first) = fixture.both(front);
@@ -351,7 +355,7 @@ pub(crate) fn many_at_a_time() {
 pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
     relayed(
         &SERVICE,
-        |plan| plan.idle_timeout = Some(Duration::from_secs(1)),
+        |plan| plan.admission.idle = lowtide_units::Duration::from_secs(1),
         |fixture| {
             for front in fronts(8001) {
                 let (idle, at_idle) = fixture.both(front);

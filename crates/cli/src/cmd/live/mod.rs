@@ -19,8 +19,8 @@ use std::time::Duration;
 use lowtide_bottleneck::Bottleneck;
 use lowtide_input_files::RECORDING;
 use lowtide_live::load::{
-    Accept, ByteStream, LoadInterval, LoadPlan, LoadReport, ServeLimits, ServePlan, ServerTimeouts,
-    StreamReport, run, serve,
+    Accept, ByteStream, LoadInterval, LoadPlan, LoadReport, ServeLimits, ServePlan, StreamReport,
+    run, serve,
 };
 use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::{Live, LiveStats};
@@ -95,7 +95,8 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     watch_for_interrupt()?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
-    listener.defer_accept(limits(args).timeouts.request);
+    let limits = limits(args);
+    listener.defer_accept(limits.request_timeout);
     if args.host.peer == PeerArg::Kernel {
         let to = SocketAddr::new(host.plan.networks[0].local, port);
         let open = || -> io::Result<Arc<dyn ByteStream>> { Ok(Arc::new(TcpStream::connect(to)?)) };
@@ -108,7 +109,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let ours: Vec<String> = host.plan.networks.iter().map(|s| s.local.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
     let connections = args.one_off.then_some(1);
-    let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits: limits(args) };
+    let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits };
     let write_error = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
         if let Err(failure) = stream_report::served(&report, out) {
@@ -120,7 +121,8 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     if shed > 0 {
         let most = args.max_connections;
         out.note(&format!(
-            "{shed} connections were reset: more than --max-connections {most}, or no thread for them"
+            "{shed} connections were reset: idle, slower than --min-rate, more than \
+             --max-connections {most}, or no thread for them"
         ));
     }
     drop(listener);
@@ -133,13 +135,10 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
 
 fn limits(args: &LiveServerArgs) -> ServeLimits {
     let default = ServeLimits::default();
-    let idle = Duration::from_micros(args.idle.as_us());
-    let request = default.timeouts.request.min(idle);
-    ServeLimits {
-        max_connections: args.max_connections as usize,
-        timeouts: ServerTimeouts { request, idle },
-        ..default
-    }
+    let admission = args.least_rate.limits(args.max_connections, args.idle);
+    let idle = Duration::from_micros(admission.idle.as_us());
+    let request_timeout = default.request_timeout.min(idle);
+    ServeLimits { admission, request_timeout, ..default }
 }
 
 /// Runs a client whose server is elsewhere.

@@ -35,6 +35,9 @@ struct ProxyOutput {
     timed_out: u64,
     reset: u64,
     idle: u64,
+    too_slow: u64,
+    replaced: u64,
+    refused: u64,
     reset_at_shutdown: u64,
     at_limit: u64,
     accept_errors: u64,
@@ -47,10 +50,11 @@ struct ProxyOutput {
 
 fn line(stats: &RelayStats) -> String {
     let RelayStats { open, accepted, closed, reset, unreachable, timed_out, idle, .. } = stats;
+    let yielded = stats.too_slow + stats.replaced + stats.refused;
     let mb = |n: u64| n as f64 / 1e6;
     format!(
         "{open} open, {accepted} accepted, {closed} closed, {reset} reset, {unreachable} unreachable, {timed_out} \
-         timed out, {idle} idle; {:.1} MB to targets, {:.1} MB from them",
+         timed out, {idle} idle, {yielded} without a place; {:.1} MB to targets, {:.1} MB from them",
         mb(stats.bytes_to_targets),
         mb(stats.bytes_from_targets)
     )
@@ -61,10 +65,9 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     let host = LiveHost::in_current_netns(&args.own)?;
     let live = host.start(&[RetainedCapability::LowPorts], out)?;
     let plan = RelayPlan {
-        max_connections: args.max_connections as usize,
+        admission: args.least_rate.limits(args.max_connections, args.idle),
         buffer_size: usize::try_from(args.buffer).unwrap_or(usize::MAX),
         connect_timeout: std(args.connect),
-        idle_timeout: args.idle.map(std),
         drain_timeout: std(args.drain),
         ..RelayPlan::new(args.routes.clone(), host.config.clone())
     };
@@ -105,6 +108,9 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         timed_out: stats.timed_out,
         reset: stats.reset,
         idle: stats.idle,
+        too_slow: stats.too_slow,
+        replaced: stats.replaced,
+        refused: stats.refused,
         reset_at_shutdown: stats.reset_at_shutdown,
         at_limit: stats.at_limit,
         accept_errors: stats.accept_errors,
