@@ -202,10 +202,11 @@ impl<'a> Relay<'a> {
                 self.check_timeouts(now);
                 self.publish_stats();
             }
-            self.accept();
+            let more_to_accept = self.accept();
             self.admit();
             let mut changed = std::mem::take(&mut self.rescheduled);
-            self.wait(&mut events, changed.is_empty(), &mut changed)?;
+            let may_wait = changed.is_empty() && !more_to_accept;
+            self.wait(&mut events, may_wait, &mut changed)?;
             for number in changed {
                 self.serve(number);
             }
@@ -260,10 +261,12 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Accepts connections from all backlogs, a limited number of each in an iteration.
-    fn accept(&mut self) {
+    /// Accepts connections from all backlogs, a limited number of each in an iteration. Returns
+    /// whether more may wait there.
+    fn accept(&mut self) -> bool {
+        let mut more = false;
         for index in 0..self.listeners.len() {
-            for _ in 0..MAX_ACCEPTS {
+            for number in 1..=MAX_ACCEPTS {
                 let Some((listener, true)) = self.listeners.get(index) else { break };
                 match listener.accept() {
                     Ok(Some((source, address))) => {
@@ -271,6 +274,7 @@ impl<'a> Relay<'a> {
                         let now = self.clock.now();
                         self.queue.arrive(now, address, (index, source));
                         self.admit();
+                        more |= number == MAX_ACCEPTS;
                     }
                     Ok(None) => self.listeners[index].1 = false,
                     Err(_) => {
@@ -282,6 +286,7 @@ impl<'a> Relay<'a> {
                 }
             }
         }
+        more
     }
 
     /// Gives places to connections that may have one, and closes those that they replace.
