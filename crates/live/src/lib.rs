@@ -30,6 +30,7 @@ mod driver;
 mod error;
 pub mod links;
 pub mod load;
+mod mix;
 pub mod netns;
 pub mod privileges;
 pub mod relay;

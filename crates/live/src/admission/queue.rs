@@ -426,7 +426,9 @@ mod tests {
                     }
                     2 => {
                         let gone: Vec<usize> = others.drain(..others.len() / 2).collect();
-                        gone.into_iter().for_each(|other| server.end(now, other));
+                        for other in gone {
+                            server.end(now, other);
+                        }
                     }
                     _ => {
                         // Not longer than a connection on probation may lag.

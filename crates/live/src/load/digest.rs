@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use crate::mix::mix;
+
 /// Length of the repeated block: a prime, so that no segment size divides it.
 const PERIOD: usize = 1_048_573;
 
@@ -35,13 +37,6 @@ impl Pattern {
         let end = (start + most.max(1)).min(PERIOD);
         self.block.get(start..end).unwrap_or(&[])
     }
-}
-
-/// Mixes the bits of `n` (the finaliser of splitmix64).
-const fn mix(n: u64) -> u64 {
-    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ (n >> 31)
 }
 
 const LANES: usize = 4;

@@ -305,7 +305,9 @@ impl OpenConnections {
     /// reset after `grace`.
     fn drain(&self, stop: &AtomicBool, stopped: bool, grace: Duration, clock: Clock) {
         let waiting: Vec<_> = self.lock().queue.drain_waiting().collect();
-        waiting.iter().for_each(|stream| stream.abort());
+        for stream in waiting {
+            stream.abort();
+        }
         let wait = |timeout: Duration| {
             let state = self.lock();
             let any_open = |state: &mut ServerState| !state.connections.is_empty();

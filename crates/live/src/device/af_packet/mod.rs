@@ -75,7 +75,10 @@ impl AfPacket {
         let neighbours = match (link.layer, link.mac) {
             (LinkLayer::Ethernet, Some(mac)) => {
                 let mac = if link.veth { frame::second_mac(mac) } else { mac };
-                Some(Mutex::new(NeighbourTable::new(mac, plan.networks.clone())))
+                let seed = getrandom::u64().map_err(|e| {
+                    LiveError::system("draw a random number", io::Error::other(e.to_string()))
+                })?;
+                Some(Mutex::new(NeighbourTable::new(mac, plan.networks.clone(), seed)))
             }
             (LinkLayer::Ip, _) => None,
             _ => return Err(LiveError::InterfaceKind(name.to_owned())),

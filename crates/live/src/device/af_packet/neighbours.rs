@@ -12,7 +12,6 @@
 //! the least recently used is evicted.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use lowtide_units::{Duration, Instant};
@@ -21,6 +20,7 @@ use super::frame::{self, FrameKind, HEADER, Mac, NeighbourMessage};
 use super::neighbour_state::{Claim, NeighbourState, Override, REACHABLE_TIME, TimeoutAction};
 use crate::device::DeviceNetwork;
 use crate::device::offload;
+use crate::mix::mix;
 
 /// Most hosts (Linux: `gc_thresh3`).
 const MAX_ENTRIES: usize = 1024;
@@ -60,13 +60,14 @@ pub(super) struct NeighbourTable {
     earliest: Instant,
     /// Queued packets that were dropped.
     lost: u64,
-    /// Source of random numbers, and how many were drawn.
-    random: (RandomState, u64),
+    /// Seed of random times, which changes with each of them.
+    seed: u64,
 }
 
 impl NeighbourTable {
     /// A table for a host at `mac`. Off-link packets go to the `peer` of one of the `networks`.
-    pub(super) fn new(mac: Mac, networks: Vec<DeviceNetwork>) -> Self {
+    /// `seed` decides the random times.
+    pub(super) fn new(mac: Mac, networks: Vec<DeviceNetwork>, seed: u64) -> Self {
         Self {
             mac,
             networks,
@@ -74,17 +75,16 @@ impl NeighbourTable {
             out: Vec::new(),
             earliest: Instant::FAR_FUTURE,
             lost: 0,
-            random: (RandomState::new(), 0),
+            seed,
         }
     }
 
     /// Time that a confirmation is valid: uniform in 0.5 to 1.5 times [`REACHABLE_TIME`], so that
     /// hosts do not probe in step (RFC 4861 §6.3.2).
     fn draw_reachable_time(&mut self) -> Duration {
-        let (state, draws) = &mut self.random;
-        *draws += 1;
+        self.seed = mix(self.seed.wrapping_add(1));
         let mean = REACHABLE_TIME.as_us();
-        Duration::from_us(mean / 2 + state.hash_one(*draws) % (mean + 1))
+        Duration::from_us(mean / 2 + self.seed % (mean + 1))
     }
 
     /// Handles a frame. Returns true if an IP packet for this host follows its header.
@@ -308,7 +308,7 @@ mod tests {
 
     fn neighbours() -> NeighbourTable {
         let networks = ["10.77.0.2/24", "fd77::2/64"].map(|s| DeviceNetwork::parse(s).unwrap());
-        NeighbourTable::new(OURS, networks.to_vec())
+        NeighbourTable::new(OURS, networks.to_vec(), 1)
     }
 
     fn at(seconds: u64) -> Instant {
@@ -469,7 +469,7 @@ mod tests {
         let us = "10.0.0.2".parse().unwrap();
         let live: IpAddr = "10.0.0.1".parse().unwrap();
         for (answers, requests) in [(false, true), (false, false), (true, true)] {
-            let mut n = NeighbourTable::new(OURS, wide.clone());
+            let mut n = NeighbourTable::new(OURS, wide.clone(), 1);
             n.resolve(at(0), &packet("10.0.0.1"), 0);
             n.receive(at(0), &frame::advertisement(live, THEIRS, Some((us, OURS))).unwrap());
             for host in 0..5000_u32 {
@@ -533,7 +533,7 @@ mod tests {
         assert_eq!(n.resolve(at(0), &packet("192.0.2.1"), 0), Resolution::Queued);
         assert!(is_solicitation(&n.take_frames()[0], "10.77.0.1"));
         let wide = vec![DeviceNetwork::parse("10.0.0.2/8").unwrap()];
-        let mut n = NeighbourTable::new(OURS, wide);
+        let mut n = NeighbourTable::new(OURS, wide, 1);
         for host in 0..2000_u32 {
             let to = Ipv4Addr::from_bits(0x0a01_0000 + host);
             n.resolve(at(u64::from(host)), &packet(&to.to_string()), 0);
