@@ -21,6 +21,7 @@ pub(super) const SETUP: CcSetup = CcSetup {
     abc_limit: 2 * MSS,
     ecn: true,
     now: Instant::ZERO,
+    seed: 0,
     rules: WindowRules::RFC,
 };
 

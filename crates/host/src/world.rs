@@ -9,6 +9,7 @@ use lowtide_tcp::{ConnId, Connection, Counters, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, ReceiverCounters, SERVER_PORT};
+use crate::applications::control_seeds::ControlSeeds;
 use crate::applications::query_clients::QueryClients;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
@@ -48,6 +49,7 @@ pub(crate) struct World<'a> {
     /// Their sides.
     pub(crate) handles: Vec<ConnHandle>,
     pub(crate) query_clients: QueryClients,
+    pub(crate) control_seeds: ControlSeeds,
     /// By flow; empty if every flow is written at once.
     pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
@@ -148,6 +150,7 @@ impl<'a> World<'a> {
         let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
         let unfinished =
             flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + query_clients.busy();
+        let control_seeds = ControlSeeds::new(setup, &flows);
         Ok(Self {
             setup,
             net,
@@ -155,6 +158,7 @@ impl<'a> World<'a> {
             flows,
             handles,
             query_clients,
+            control_seeds,
             writers,
             sampler,
             delays,
@@ -210,7 +214,11 @@ impl<'a> World<'a> {
         let (config, remote) = (Arc::clone(&node.config), address(progress.server));
         let opened = node.endpoint.connect(now, node.address, 0, remote, SERVER_PORT, config);
         let id = opened.ok()?;
-        progress.ports.0 = connection(&mut node.endpoint, id).ports().0;
+        let conn = connection(&mut node.endpoint, id);
+        progress.ports.0 = conn.ports().0;
+        if let Some(seed) = self.control_seeds.of(self.setup, progress, side) {
+            conn.set_cc_seed(seed);
+        }
         handle.conn = OpenConn::new(id);
         node.set_side(id, side);
         if let Some(tracer) = &mut self.tracer {

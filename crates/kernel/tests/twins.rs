@@ -133,6 +133,7 @@ impl<'a> Kernel<'a> {
             abc_limit: u64::MAX,
             ecn: true,
             now: Instant::ZERO,
+            seed: 0,
             rules: WindowRules::RFC,
         };
         let entry = cc::REGISTRY.find(twin.control).expect("registered");

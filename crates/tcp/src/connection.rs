@@ -121,6 +121,12 @@ impl Connection {
         self
     }
 
+    /// Sets the seed of the random numbers of the congestion control, before ESTABLISHED; without a
+    /// call it is zero.
+    pub const fn set_cc_seed(&mut self, seed: u64) {
+        self.handshake.cc_seed = seed;
+    }
+
     /// Processes a segment that arrived for this connection.
     ///
     /// `Ok` says which of its bytes to keep. An error says why it was rejected; an answer that the

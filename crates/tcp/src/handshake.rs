@@ -290,6 +290,7 @@ impl Connection {
             abc_limit: u64::from(config.abc_limit) * u64::from(mss),
             ecn: self.ecn.is_on(),
             now,
+            seed: self.handshake.cc_seed,
             rules: window_rules(&config, mss),
         };
         let configured = cc::REGISTRY.find(config.cc).unwrap_or(&cc::newreno::ENTRY);

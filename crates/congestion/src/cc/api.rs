@@ -26,6 +26,9 @@ pub struct CcSetup {
     pub ecn: bool,
     /// Time when the connection was established.
     pub now: Instant,
+    /// Seed of the control's random numbers. A simulated run derives it from its own seed and the
+    /// name of the flow; a driver that sets none leaves zero.
+    pub seed: u64,
     /// Rules of the window in which stacks differ.
     pub rules: WindowRules,
 }
@@ -220,6 +223,8 @@ pub struct Requirements {
     pub ecn: bool,
     /// It needs the delay option (DX).
     pub host_stamps: bool,
+    /// It draws random numbers, from [`CcSetup::seed`].
+    pub random: bool,
 }
 
 /// A rule of the conformance kit that a control does not follow, with the text that allows it.

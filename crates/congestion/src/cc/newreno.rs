@@ -38,7 +38,7 @@ pub static ENTRY: CcEntry = CcEntry {
         proportional: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, random: false },
     build,
 };
 
@@ -95,6 +95,7 @@ mod tests {
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
+            seed: 0,
             rules: WindowRules::RFC,
         }
     }

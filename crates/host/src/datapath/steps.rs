@@ -359,7 +359,12 @@ impl World<'_> {
             }
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
                 self.handles.row_mut(named).conn = OpenConn::new(id);
-                self.nodes.row_mut(host).set_side(id, named);
+                let node = self.nodes.row_mut(host);
+                node.set_side(id, named);
+                let progress = self.flows.row(named.flow());
+                if let Some(seed) = self.control_seeds.of(self.setup, progress, named) {
+                    connection(&mut node.endpoint, id).set_cc_seed(seed);
+                }
                 self.drive_conn(now, named, id, sched);
             }
             // Stray, TIME-WAIT, backlog full, cookie: no connection took it.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from random import Random
 from typing import Any, final
 
 def main(program: str, args: list[str]) -> int: ...
@@ -385,6 +386,7 @@ class CcSetup:
         abc_limit: int = 2896,
         ecn: bool = True,
         now: int = 0,
+        seed: int = 0,
     ) -> CcSetup: ...
     @property
     def mss(self) -> int:
@@ -407,6 +409,14 @@ class CcSetup:
     @property
     def now(self) -> int:
         """Time when the connection was established, ps."""
+    @property
+    def seed(self) -> int:
+        """Seed of `rng`, from the run's seed and the name of the flow: its group, its number in
+        the group, and the side of the connection."""
+    @property
+    def rng(self) -> Random:
+        """The random numbers of this connection: a `random.Random` with the seed `seed`. Equal runs
+        draw equal numbers, on every platform, and another flow beside this one changes none."""
 
 @final
 class AckSample:

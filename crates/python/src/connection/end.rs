@@ -42,6 +42,8 @@ pub(super) struct End {
     written: u64,
     closed: bool,
     close_reason: Option<CloseReason>,
+    /// Seed of the random numbers of the congestion control.
+    cc_seed: u64,
 }
 
 impl End {
@@ -57,6 +59,7 @@ impl End {
             written: 0,
             closed: false,
             close_reason: None,
+            cc_seed: seed,
         }
     }
 
@@ -65,7 +68,7 @@ impl End {
         let mut end = Self::new(CLIENT, SERVER, seed);
         let (local, remote) = (CLIENT.ip.into(), SERVER.ip.into());
         let id = end.endpoint.connect(end.now, local, CLIENT.port, remote, SERVER.port, config)?;
-        end.id = Some(id);
+        end.opened_as(id);
         end.settle();
         Ok(end)
     }
@@ -87,6 +90,14 @@ impl End {
 
     pub(super) const fn close_reason(&self) -> Option<CloseReason> {
         self.close_reason
+    }
+
+    fn opened_as(&mut self, id: ConnId) {
+        self.id = Some(id);
+        let seed = self.cc_seed;
+        if let Some(conn) = self.opened() {
+            conn.set_cc_seed(seed);
+        }
     }
 
     fn opened(&mut self) -> Option<&mut Connection> {
@@ -164,7 +175,7 @@ impl End {
         let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, self.id);
         let rejected = match arrival {
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                self.id = Some(id);
+                self.opened_as(id);
                 None
             }
             Arrival::Refused(_, error) => Some(error.to_string()),

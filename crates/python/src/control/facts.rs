@@ -4,6 +4,7 @@ use lowtide_tcp::cc;
 use lowtide_units::Duration;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 /// An immutable class with keyword arguments, each with a default, and its conversion from the
 /// crate's type.
@@ -46,32 +47,96 @@ macro_rules! facts {
     };
 }
 
-facts! {
-    /// Parameters of the connection when it was established. Sizes are bytes, times picoseconds.
-    CcSetup {
-        /// Payload bytes of a full segment, excluding options.
-        mss: u32 = 1448,
-        /// Initial window, bytes.
-        initial_window: u64 = 14_480,
-        /// Minimum window after a reaction, bytes. A timeout reduces it to one segment regardless.
-        floor: u64 = 2896,
-        /// Minimum ssthresh after a reaction, bytes.
-        ssthresh_floor: u64 = 0,
-        /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
-        abc_limit: u64 = 2896,
-        /// ECN was negotiated; without it a control must ignore marks.
-        ecn: bool = true,
-        /// Time when the connection was established, ps.
-        now: u64 = 0,
+/// Parameters of the connection when it was established. Sizes are bytes, times picoseconds.
+#[pyclass(frozen, module = "lowtide")]
+#[derive(Debug)]
+pub(crate) struct CcSetup {
+    /// Payload bytes of a full segment, excluding options.
+    #[pyo3(get)]
+    mss: u32,
+    /// Initial window, bytes.
+    #[pyo3(get)]
+    initial_window: u64,
+    /// Minimum window after a reaction, bytes. A timeout reduces it to one segment regardless.
+    #[pyo3(get)]
+    floor: u64,
+    /// Minimum ssthresh after a reaction, bytes.
+    #[pyo3(get)]
+    ssthresh_floor: u64,
+    /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
+    #[pyo3(get)]
+    abc_limit: u64,
+    /// ECN was negotiated; without it a control must ignore marks.
+    #[pyo3(get)]
+    ecn: bool,
+    /// Time when the connection was established, ps.
+    #[pyo3(get)]
+    now: u64,
+    /// Seed of `rng`, from the run's seed and the name of the flow.
+    #[pyo3(get)]
+    seed: u64,
+    generator: PyOnceLock<Py<PyAny>>,
+}
+
+#[pymethods]
+impl CcSetup {
+    #[new]
+    #[pyo3(signature = (
+        *, mss = 1448, initial_window = 14_480, floor = 2896, ssthresh_floor = 0, abc_limit = 2896,
+        ecn = true, now = 0, seed = 0
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        mss: u32,
+        initial_window: u64,
+        floor: u64,
+        ssthresh_floor: u64,
+        abc_limit: u64,
+        ecn: bool,
+        now: u64,
+        seed: u64,
+    ) -> Self {
+        let generator = PyOnceLock::new();
+        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed, generator }
+    }
+
+    /// The random numbers of this connection: a `random.Random` with the seed `seed`.
+    #[getter]
+    fn rng<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let make = || -> PyResult<Py<PyAny>> {
+            Ok(py.import("random")?.getattr("Random")?.call1((self.seed,))?.unbind())
+        };
+        self.generator.get_or_try_init(py, make).map(|made| made.bind(py).clone())
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed, .. } =
+            self;
+        let ecn = if *ecn { "True" } else { "False" };
+        format!(
+            "lowtide.CcSetup(mss={mss}, initial_window={initial_window}, floor={floor}, \
+             ssthresh_floor={ssthresh_floor}, abc_limit={abc_limit}, ecn={ecn}, now={now}, \
+             seed={seed})"
+        )
     }
 }
 
 impl From<&cc::CcSetup> for CcSetup {
     fn from(setup: &cc::CcSetup) -> Self {
         // The rules are those of `CongestionWindow`, which Python does not have.
-        let cc::CcSetup { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, .. } =
-            *setup;
-        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now: now.as_ps() }
+        let cc::CcSetup {
+            mss,
+            initial_window,
+            floor,
+            ssthresh_floor,
+            abc_limit,
+            ecn,
+            now,
+            seed,
+            rules: _,
+        } = *setup;
+        let now = now.as_ps();
+        Self::new(mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed)
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Handshake {
     pub(super) peer: PeerOptions,
     /// Offset of our TSval.
     pub(super) ts_base: u32,
+    /// Seed of the random numbers of the congestion control.
+    pub(crate) cc_seed: u64,
 }
 
 impl Handshake {

@@ -12,6 +12,7 @@ fn setup() -> CcSetup {
         abc_limit: 2 * MSS,
         ecn: true,
         now: Instant::ZERO,
+        seed: 0,
         rules: WindowRules::RFC,
     }
 }

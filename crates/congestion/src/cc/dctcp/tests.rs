@@ -21,6 +21,7 @@ fn setup() -> CcSetup {
         abc_limit: 2 * MSS,
         ecn: true,
         now: NOW,
+        seed: 0,
         rules: WindowRules::RFC,
     }
 }

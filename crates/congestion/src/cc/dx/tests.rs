@@ -24,6 +24,7 @@ impl Flow {
             abc_limit: 2 * MSS,
             ecn: false,
             now: NOW,
+            seed: 0,
             rules: WindowRules::RFC,
         };
         let values = Values::parse(ENTRY.params, given).unwrap();

@@ -12,6 +12,7 @@ const SETUP: CcSetup = CcSetup {
     abc_limit: 2 * MSS,
     ecn: true,
     now: START,
+    seed: 0,
     rules: WindowRules::RFC,
 };
 

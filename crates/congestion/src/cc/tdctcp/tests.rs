@@ -17,6 +17,7 @@ fn setup(ecn: bool) -> CcSetup {
         abc_limit: 2 * MSS,
         ecn,
         now: Instant::ZERO,
+        seed: 0,
         rules: WindowRules::RFC,
     }
 }

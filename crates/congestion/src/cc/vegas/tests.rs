@@ -22,6 +22,7 @@ impl Flow {
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
+            seed: 0,
             rules: WindowRules::RFC,
         };
         Self { cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &path), una: 0 }

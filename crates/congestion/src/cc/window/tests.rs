@@ -18,6 +18,7 @@ fn window(rules: WindowRules) -> CongestionWindow {
         abc_limit: 2 * MSS,
         ecn: true,
         now: NOW,
+        seed: 0,
         rules,
     };
     CongestionWindow::new(&setup, Factor::HALF)
