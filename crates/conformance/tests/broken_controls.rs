@@ -227,7 +227,7 @@ macro_rules! entry {
             spec: "none",
             params: &[],
             declared: DECLARES,
-            requires: Requirements { ecn: false, host_stamps: false, random: false },
+            requires: Requirements { ecn: false, host_stamps: false },
             build: |_: &Values, setup: &CcSetup| Box::new(Broken::new(Fault::$fault, setup)),
         }
     };
@@ -298,7 +298,7 @@ fn a_control_that_halves_is_not_proportional_and_one_that_is_does_not_halve() {
         spec: "none",
         params: dctcp::ENTRY.params,
         declared: DECLARES,
-        requires: Requirements { ecn: true, host_stamps: false, random: false },
+        requires: Requirements { ecn: true, host_stamps: false },
         build: dctcp::ENTRY.build,
     };
     assert_eq!(broken_rules(&undeclared), ["ecn-halves"]);

@@ -123,6 +123,8 @@ pub(crate) struct ConnProgress {
     pub(crate) ports: (u16, u16),
     /// Its global number. Connections are renumbered within a shard.
     pub(crate) number: u32,
+    /// Its number among the connections of its group, from 0.
+    pub(crate) ordinal: u32,
     /// Its index at the other end; differs from its own only across shards.
     pub(crate) peer_index: u32,
     /// The client host.
@@ -184,6 +186,7 @@ impl ConnProgress {
         Self {
             group,
             number: 0,
+            ordinal: 0,
             peer_index: 0,
             class: None,
             server_sends: false,

@@ -54,6 +54,15 @@ impl Setup {
         self.hosts.get(host as usize)?.deployment
     }
 
+    /// Returns the seed of the random numbers of a congestion control: that of the client or the
+    /// server of connection `ordinal` of a group. It depends on the run's seed and on these names
+    /// only, so another group, and the order of the groups, change none.
+    pub(crate) fn control_seed(&self, group: u16, ordinal: u32, is_client: bool) -> u64 {
+        let name = self.traffic_groups.get(usize::from(group)).map_or("", String::as_str);
+        let purpose = if is_client { "client control" } else { "server control" };
+        Seed::derive(self.seed, name, ordinal.into(), purpose).value()
+    }
+
     /// Returns the start of the flow with that number, jitter included; `None` if there is no such
     /// flow.
     pub fn flow_start(&self, number: u32) -> Option<Instant> {

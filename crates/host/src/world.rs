@@ -9,7 +9,6 @@ use lowtide_tcp::{ConnId, Connection, Counters, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, ReceiverCounters, SERVER_PORT};
-use crate::applications::control_seeds::ControlSeeds;
 use crate::applications::query_clients::QueryClients;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
@@ -49,7 +48,6 @@ pub(crate) struct World<'a> {
     /// Their sides.
     pub(crate) handles: Vec<ConnHandle>,
     pub(crate) query_clients: QueryClients,
-    pub(crate) control_seeds: ControlSeeds,
     /// By flow; empty if every flow is written at once.
     pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
@@ -134,8 +132,13 @@ impl<'a> World<'a> {
             writers = Vec::new();
         }
         let query_clients = QueryClients::new(setup, &mut flows)?;
+        let mut counts = vec![0; setup.traffic_groups.len()];
         for (progress, number) in flows.iter_mut().zip(0..) {
             (progress.number, progress.peer_index) = (number, number);
+            if let Some(count) = counts.get_mut(usize::from(progress.group)) {
+                progress.ordinal = *count;
+                *count += 1;
+            }
             // Groups beyond the end of the list have no class.
             progress.class =
                 setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
@@ -150,7 +153,6 @@ impl<'a> World<'a> {
         let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
         let unfinished =
             flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + query_clients.busy();
-        let control_seeds = ControlSeeds::new(setup, &flows);
         Ok(Self {
             setup,
             net,
@@ -158,7 +160,6 @@ impl<'a> World<'a> {
             flows,
             handles,
             query_clients,
-            control_seeds,
             writers,
             sampler,
             delays,
@@ -216,9 +217,11 @@ impl<'a> World<'a> {
         let id = opened.ok()?;
         let conn = connection(&mut node.endpoint, id);
         progress.ports.0 = conn.ports().0;
-        if let Some(seed) = self.control_seeds.of(self.setup, progress, side) {
-            conn.set_cc_seed(seed);
-        }
+        conn.set_cc_seed(self.setup.control_seed(
+            progress.group,
+            progress.ordinal,
+            side.is_client(),
+        ));
         handle.conn = OpenConn::new(id);
         node.set_side(id, side);
         if let Some(tracer) = &mut self.tracer {

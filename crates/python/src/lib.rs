@@ -12,6 +12,7 @@ mod control;
 mod exception;
 mod experiment;
 mod figure;
+mod interrupt;
 mod json;
 mod names;
 mod plan;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::control::{RunGuard, RunningControls};
 use crate::exception;
 use crate::experiment::Experiment;
+use crate::interrupt::InterruptWatch;
 use crate::scenario::Scenario;
 
 /// Interval between two checks for signals.
@@ -30,6 +31,7 @@ fn attended<T: Send>(
     work: impl FnOnce(&Arc<RunGuard>, &ProgressMeter) -> T + Send,
 ) -> PyResult<T> {
     let (guard, meter) = (Arc::<RunGuard>::default(), ProgressMeter::default());
+    let watch = InterruptWatch::new(py)?;
     let mut raised = None;
     let mut ticks = 0;
     let result = py.detach(|| {
@@ -44,7 +46,7 @@ fn attended<T: Send>(
             });
             while end.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none() {
-                    raised = Python::attach(|py| serve(py, report, meter)).err();
+                    raised = Python::attach(|py| serve(py, &watch, report, meter)).err();
                     guard.stop.fetch_or(raised.is_some(), Ordering::Relaxed);
                 } else {
                     ticks += 1;
@@ -64,14 +66,20 @@ fn attended<T: Send>(
 
 /// Raises `KeyboardInterrupt` in hooks that still run, such as endless loops.
 fn interrupt_hooks(py: Python<'_>) {
-    let module = py.import("lowtide._control");
+    let module = py.import("lowtide._interrupt");
     if let Err(error) = module.and_then(|module| module.call_method0("interrupt_hooks")) {
         error.write_unraisable(py, None);
     }
 }
 
-fn serve(py: Python<'_>, report: Option<&Py<PyAny>>, meter: &ProgressMeter) -> PyResult<()> {
+fn serve(
+    py: Python<'_>,
+    watch: &InterruptWatch,
+    report: Option<&Py<PyAny>>,
+    meter: &ProgressMeter,
+) -> PyResult<()> {
     py.check_signals()?;
+    watch.check()?;
     report.map_or(Ok(()), |report| report.call1(py, meter.read()).map(drop))
 }
 

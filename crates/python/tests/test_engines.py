@@ -127,7 +127,7 @@ def test_tasks_are_plain_data(one_process) -> None:
     assert sweep(on=engine, tasks=5).digest == one_process.digest
     assert len(engine.requests) == 5
     assert all(request["store"] is None for request in engine.requests)
-    assert all(isinstance(result, bytes) for result in engine.results)
+    assert all(isinstance(result.part, bytes) for result in engine.results)
     # Plain data, which every engine can send.
     assert json.loads(json.dumps(engine.requests)) == engine.requests
     runs = sorted(run for request in engine.requests for run in request["runs"])
@@ -145,7 +145,7 @@ def test_runs_with_one_outcome_are_in_one_task() -> None:
 def test_a_shared_directory_gets_the_parts(tmp_path) -> None:
     engine = InProcess()
     sweep(out=tmp_path / "out", on=engine, shared=True, tasks=3)
-    assert {str(Path(path).parent) for path in engine.results} == {str(tmp_path / "out.parts")}
+    assert {str(Path(made.part).parent) for made in engine.results} == {str(tmp_path / "out.parts")}
 
 
 def test_a_killed_worker_costs_its_task_only(tmp_path, spawned) -> None:

@@ -52,7 +52,7 @@ def test_percentiles_are_those_of_the_command(tmp_path) -> None:
         seeds=2, schemes=["cubic", "dctcp"], out=tmp_path / "out"
     )
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    frame = result.slowdown(by="size", q=[0.5, 0.99])
+    frame = result.slowdown(by="size", q=[0.5, 0.99]).pandas()
     wanted = [
         row for row in summary["tails"] if row["metric"] == "slowdown" and row["class"] is not None
     ]
@@ -69,14 +69,38 @@ def test_percentiles_are_those_of_the_command(tmp_path) -> None:
             assert found["value"] == value if value is not None else pd.isna(found["value"])
             interval = row[name]["ci95"]
             assert [found["low"], found["high"]] == interval if interval else pd.isna(found["low"])
-    whole = result.slowdown(by=None)
+    whole = result.slowdown(by=None).pandas()
     assert whole["size"].isna().all() and set(whole["q"]) == {0.5, 0.95, 0.99, 0.999}
-    assert result.tails("fct_ms").attrs["units"]["value"] == "ms"
+    assert result.tails("fct_ms").pandas().attrs["units"]["value"] == "ms"
     for wrong in ({"by": "colour"}, {"q": [0.42]}):
         with pytest.raises(lt.RequestError):
             result.slowdown(**wrong)
     means = result.summary()
     assert {"mean", "low", "high", "unit"} <= set(means.columns)
+
+
+def test_rows_are_one_type_for_every_library(first_light) -> None:
+    for rows in (first_light.summary(), first_light.slowdown(), first_light.tails("qct_ms")):
+        assert isinstance(rows, lt.Rows) and len(rows) == len(list(rows))
+        frames = (rows.pandas(), rows.polars(), rows.arrow())
+        assert {len(frame) for frame in frames} == {len(rows)}
+        assert [list(frames[0].columns), frames[1].columns, frames[2].column_names] == [
+            rows.columns
+        ] * 3
+        if rows:
+            assert list(rows[0]) == rows.columns and rows[:1][0] == rows[0]
+            assert str(rows).count("\n") == len(rows) and "<table>" in rows._repr_html_()
+    assert first_light.compare("sack", "dctcp").polars().height > 0
+
+
+def test_rows_were_data_frames_in_earlier_versions(first_light) -> None:
+    summary = first_light.summary()
+    with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)"):
+        assert list(summary["mean"]) == list(summary.pandas()["mean"])
+    with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)\.query"):
+        assert len(summary.query("metric == 'drops'")) > 0
+    with pytest.raises(AttributeError, match="pandas"):
+        summary.colour  # noqa: B018
 
 
 def test_a_comparison_is_that_of_the_command(tmp_path) -> None:
@@ -134,7 +158,7 @@ for name in ("pandas", "polars", "pyarrow", "numpy", "tqdm"):
     sys.modules[name] = None
 import lowtide as lt
 r = lt.scenario("first-light").run()
-assert isinstance(r.slowdown(), list) and isinstance(r.summary(), list)
+assert r.slowdown()[0]["scheme"] and dict(r.summary()[0]) and len(r.summary()) > 0
 try:
     r.flows.pandas()
 except ImportError as error:

@@ -36,7 +36,7 @@ def test_values_of_all_types() -> None:
     assert schemes == ["cubic", "dctcp"]
     swept = scenario.sweep("switch.mark.k", {"from": "10 pkt", "to": "30 pkt", "step": "10 pkt"})
     assert swept.check().points == 3
-    with pytest.raises(TypeError, match="text with its unit"):
+    with pytest.raises(lt.RequestError, match="text with its unit"):
         scenario.set("run.seeds", object())
 
 

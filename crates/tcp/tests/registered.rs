@@ -27,7 +27,7 @@ static CONTROL: cc::CcEntry = cc::CcEntry {
         proportional: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false, random: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 

@@ -40,7 +40,7 @@ pub static ENTRY: CcEntry = CcEntry {
         proportional: false,
         exemptions: &[Exemption { rule: "ecn-halves", source: "RFC 8511 §3" }],
     },
-    requires: Requirements { ecn: false, host_stamps: false, random: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 

@@ -223,8 +223,6 @@ pub struct Requirements {
     pub ecn: bool,
     /// It needs the delay option (DX).
     pub host_stamps: bool,
-    /// It draws random numbers, from [`CcSetup::seed`].
-    pub random: bool,
 }
 
 /// A rule of the conformance kit that a control does not follow, with the text that allows it.

@@ -76,7 +76,7 @@ pub static ENTRY: CcEntry = CcEntry {
             Exemption { rule: "additive-increase", source: "RFC 9438 §4.4, §4.5" },
         ],
     },
-    requires: Requirements { ecn: false, host_stamps: false, random: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 

@@ -100,7 +100,7 @@ pub static ENTRY: CcEntry = CcEntry {
             Exemption { rule: "recovered-burst", source: "DX §IV-B: the window remains the same" },
         ],
     },
-    requires: Requirements { ecn: false, host_stamps: true, random: false },
+    requires: Requirements { ecn: false, host_stamps: true },
     build,
 };
 

@@ -89,7 +89,7 @@ pub static ENTRY: CcEntry = CcEntry {
         proportional: true,
         exemptions: &[],
     },
-    requires: Requirements { ecn: true, host_stamps: false, random: false },
+    requires: Requirements { ecn: true, host_stamps: false },
     build,
 };
 

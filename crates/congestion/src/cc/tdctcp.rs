@@ -69,7 +69,7 @@ pub static ENTRY: CcEntry = CcEntry {
             source: "TDCTCP algorithm 1, line 3: up to two segments per round trip",
         }],
     },
-    requires: Requirements { ecn: true, host_stamps: false, random: false },
+    requires: Requirements { ecn: true, host_stamps: false },
     build,
 };
 

@@ -74,7 +74,7 @@ pub static ENTRY: CcEntry = CcEntry {
         proportional: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false, random: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 

@@ -1,6 +1,5 @@
 //! Applications, each bound to one end of a connection: those of flows, query clients and servers.
 
-pub(crate) mod control_seeds;
 pub(crate) mod exchange;
 pub(crate) mod query;
 mod query_client;

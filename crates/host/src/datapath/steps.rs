@@ -362,9 +362,9 @@ impl World<'_> {
                 let node = self.nodes.row_mut(host);
                 node.set_side(id, named);
                 let progress = self.flows.row(named.flow());
-                if let Some(seed) = self.control_seeds.of(self.setup, progress, named) {
-                    connection(&mut node.endpoint, id).set_cc_seed(seed);
-                }
+                let is_client = named.is_client();
+                let seed = self.setup.control_seed(progress.group, progress.ordinal, is_client);
+                connection(&mut node.endpoint, id).set_cc_seed(seed);
                 self.drive_conn(now, named, id, sched);
             }
             // Stray, TIME-WAIT, backlog full, cookie: no connection took it.

@@ -109,7 +109,6 @@ fn empty_world<'a>(whole: &World<'a>, net: Network) -> World<'a> {
         flows: Vec::new(),
         handles: Vec::new(),
         query_clients: QueryClients::NONE,
-        control_seeds: whole.control_seeds.clone(),
         writers: Vec::new(),
         sampler: Sampler::default(),
         delays: DelayComparison::default(),

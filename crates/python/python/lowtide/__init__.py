@@ -6,8 +6,8 @@
     r = s.run(seeds=10, over={"switch.mark.k": ["20 pkt", "65 pkt"]}, schemes=["cubic", "dctcp"])
     print(r.verdict)
     r.flows.pandas()                           # units in .attrs["units"]
-    r.slowdown(by="size", q=[.5, .99, .999])   # percentiles with 95 % intervals
-    r.compare("cubic", "dctcp")                # paired by seed
+    r.slowdown(by="size", q=[.5, .99]).pandas()    # percentiles with 95 % intervals
+    r.compare("cubic", "dctcp")                    # paired by seed
     r.figure("queue-distribution").save("f.pdf", width="3.3in")
     lt.reproduce("dctcp-fig19", quick=True).claims
     lt.analyze("x.pcapng").findings
@@ -24,7 +24,8 @@ from . import _interpreter  # noqa: F401  before the native part
 from ._advice import Advice, advise
 from ._analysis import Analysis, analyze
 from ._catalogue import scenarios, schemes
-from ._control import CongestionControl, check_control, register
+from ._conformance import check_control
+from ._control import CongestionControl
 from ._figure import Figure
 from ._lowtide import (
     AckSample,
@@ -41,10 +42,20 @@ from ._lowtide import (
 from ._lowtide import version as _version
 from ._papers import Reproduction, reproduce
 from ._param import Param
+from ._registry import register
 from ._result import Comparison, Result, load
+from ._rows import Rows
 from ._scenario import Check, Scenario, scenario
 from ._table import Table
-from .errors import ControlError, LowtideError, RequestError, RunError, ScenarioError
+from .errors import (
+    ControlError,
+    ControlWarning,
+    LibraryError,
+    LowtideError,
+    RequestError,
+    RunError,
+    ScenarioError,
+)
 
 __version__: str = _version()
 
@@ -59,8 +70,10 @@ __all__ = [
     "Connection",
     "ConnectionInfo",
     "ControlError",
+    "ControlWarning",
     "Figure",
     "IdleRestart",
+    "LibraryError",
     "Loss",
     "LowtideError",
     "Param",
@@ -68,6 +81,7 @@ __all__ = [
     "Reproduction",
     "RequestError",
     "Result",
+    "Rows",
     "Rto",
     "RunError",
     "Scenario",

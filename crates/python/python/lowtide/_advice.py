@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from . import _arguments
 from ._command import answer, options
 from ._command import run as run_command
-from ._frame import frame
-from ._progress import Progress
+from ._files import OwnedFolder
+from ._progress import Progress, checked
+from ._rows import Rows
 from ._scenario import Scenario
+from .errors import RequestError
 
-if TYPE_CHECKING:
-    import pandas
+# Options of the fabric.
+_FABRIC = (
+    "racks",
+    "hosts_per_rack",
+    "hosts",
+    "up",
+    "spines",
+    "buffer",
+    "load",
+    "sizes",
+    "incast",
+    "flows",
+)
 
 
 class Advice:
     """A marking threshold K for a fabric, with its reasons."""
 
-    def __init__(self, details: dict[str, Any], owned: tempfile.TemporaryDirectory[str]) -> None:
+    def __init__(self, details: dict[str, Any], owned: OwnedFolder) -> None:
         """Use `lt.advise`."""
         self.details: dict[str, Any] = details
         """The whole answer of `lowtide --json advise` (docs/reference/json.md)."""
         self._owned = owned
-        self._dir = Path(owned.name)
+        self._dir = owned.path
 
     @property
     def sentences(self) -> list[str]:
@@ -40,17 +53,16 @@ class Advice:
         return k
 
     @property
-    def candidates(self) -> pandas.DataFrame | list[dict[str, Any]]:
+    def candidates(self) -> Rows:
         """The candidates for K, a row each: `k_packets`, `k_bytes`, 99th percentile of the
         slowdown of short flows (`p99`) with its interval, `utilisation`, `timeouts` and `drops` per
-        run.
-        Without pandas a list of mappings."""
+        run."""
         rows = []
         for row in self.details["candidates"]:
             low, high = row["p99"]["ci95"] or (None, None)
             rows.append({**row, "p99": row["p99"]["value"], "p99_low": low, "p99_high": high})
             del rows[-1]["p999"]
-        return frame(rows, {"k_packets": "packets", "k_bytes": "bytes", "query_p99_ms": "ms"})
+        return Rows(rows, {"k_packets": "packets", "k_bytes": "bytes", "query_p99_ms": "ms"})
 
     @property
     def scenario(self) -> Scenario:
@@ -65,7 +77,12 @@ class Advice:
     def save_figure(self, path: str | os.PathLike[str], width: str = "3.3in") -> Path:
         """Writes the knee figure for a paper: .pdf, .svg or .png. Returns its path."""
         run_command(
-            "figure", str(self._dir), "knee", f"--width={width}", f"--out={os.fspath(path)}"
+            "figure",
+            str(self._dir),
+            "knee",
+            f"--width={_arguments.text('width', width, '3.3in')}",
+            f"--out={_arguments.path('path', path)}",
+            renamed={"out": "path"},
         )
         return Path(path)
 
@@ -99,12 +116,21 @@ def advise(
 
     Raises `RequestError` for an option that does not exist or a fabric that cannot be.
     """
-    owned = tempfile.TemporaryDirectory(prefix="lowtide-")
-    words = options({**fabric, "budget": budget, "jobs": jobs, "out": owned.name})
+    _arguments.known("advise", fabric, ("scenario", "budget", "jobs", "progress", *_FABRIC))
+    for name, value in fabric.items():
+        if isinstance(value, bool) or not isinstance(value, str | int | None):
+            raise RequestError(f"{name}={value!r} is no number and no text", 'as hosts="25G"')
+    checked(progress)
+    if budget is not None:
+        budget = _arguments.whole("budget", budget, example=240)
+    if jobs is not None:
+        jobs = _arguments.whole("jobs", jobs)
+    owned = OwnedFolder()
+    words = options({**fabric, "budget": budget, "jobs": jobs, "out": str(owned.path)})
     if isinstance(scenario, Scenario):
-        path = Path(owned.name) / f"{scenario.name}.toml"
+        path = owned.path / f"{scenario.name}.toml"
         path.write_text(scenario.to_toml())
         words += ["--", str(path)]
     elif scenario is not None:
-        words += ["--", scenario]
+        words += ["--", _arguments.text("scenario", scenario, '"leaf-spine"')]
     return Advice(answer("advise", *words, progress=progress), owned)

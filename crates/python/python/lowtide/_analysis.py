@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from . import _arguments
 from ._command import answer, options
-from ._frame import frame
-
-if TYPE_CHECKING:
-    import pandas
+from ._rows import Rows
+from .errors import RequestError
 
 _FINDING = ["flow", "severity", "kind", "from", "from_ns", "to_ns", "what", "means"]
 
@@ -30,16 +29,16 @@ class Analysis:
         return flows
 
     @property
-    def findings(self) -> pandas.DataFrame | list[dict[str, Any]]:
+    def findings(self) -> Rows:
         """Findings in plain words, a row each: `flow` (number of the connection), `severity`,
         `kind`, `from` (sender of the data), `from_ns` and `to_ns` (time in the capture, ns), `what`
-        and what it usually `means`. Without pandas a list of mappings."""
+        and what it usually `means`."""
         rows = [
             {"flow": connection["flow"], **finding}
             for connection in self.connections
             for finding in connection["findings"]
         ]
-        return frame(rows, {"from_ns": "ns", "to_ns": "ns"}, _FINDING)
+        return Rows(rows, {"from_ns": "ns", "to_ns": "ns"}, _FINDING)
 
     def __repr__(self) -> str:
         count = sum(len(connection["findings"]) for connection in self.connections)
@@ -64,6 +63,16 @@ def analyze(
     Raises `RequestError` for a file that cannot be opened or a connection that is not in it,
     `RunError` for a file that is no capture.
     """
-    words = [f"--flow={flow}" for flow in flows]
+    capture = _arguments.path("path", path)
+    if isinstance(flows, str | int):
+        raise RequestError(
+            f"flows={flows!r} is one connection where a list belongs", f"write flows=[{flows!r}]"
+        )
+    listed = _arguments.items("flows", flows, '["10.0.0.1:80"]')
+    words = [f"--flow={flow}" for flow in listed]
+    if gain is not None:
+        gain = _arguments.number("gain", gain, "use a number above 0, at most 1, as gain=0.0625")
+    if rto_min is not None:
+        rto_min = _arguments.text("rto_min", rto_min, '"200 ms"')
     words += options({"gain": gain, "rto_min": rto_min})
-    return Analysis(answer("analyze", *words, "--", os.fspath(path)))
+    return Analysis(answer("analyze", *words, "--", capture, renamed={"flow": "flows"}))

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 from ._progress import Progress, Report, reporting
-from .errors import RequestError, RunError
+from .errors import RequestError, RunError, in_python
+
+_SHELL = re.compile(r"\n\s*(Usage: .*|For more information, try .*)")
 
 # Exit status of an invalid request, and of a bound that does not hold.
 _INVALID = 2
 _UNMET = 3
 
 
-def answer(*args: str, progress: Progress = False) -> dict[str, Any]:
+def answer(
+    *args: str, progress: Progress = False, renamed: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Runs `lowtide --json ARGS` and returns its answer.
 
     Raises `RequestError` for an invalid request, `RunError` if the command failed. A command that
     judged its results returns them, whatever the judgement.
     """
-    text = run("--json", *args, accept=(0, _UNMET), progress=progress)
+    text = run("--json", *args, accept=(0, _UNMET), progress=progress, renamed=renamed)
     found: dict[str, Any] = json.loads(text)
     return found
 
 
-def run(*args: str, accept: tuple[int, ...] = (0,), progress: Progress = False) -> str:
-    """Runs `lowtide ARGS` of this package and returns its output. `progress` as for
-    `Scenario.run`."""
+def run(
+    *args: str,
+    accept: tuple[int, ...] = (0,),
+    progress: Progress = False,
+    renamed: Mapping[str, str] | None = None,
+) -> str:
+    """Runs `lowtide ARGS` of this package and returns its output.
+
+    progress: as for `Scenario.run`
+    renamed: options whose argument in Python has another name
+    """
     command = [sys.executable, "-m", "lowtide", "--progress=lines", *args]
     # A file, so that a long answer cannot fill a pipe while the progress is read.
     with tempfile.TemporaryFile("w+") as output, reporting(progress) as report:
@@ -44,6 +58,8 @@ def run(*args: str, accept: tuple[int, ...] = (0,), progress: Progress = False) 
         answer = output.read()
     if child.returncode in accept:
         return answer
+    # Remarks for users of a shell.
+    message = in_python(_SHELL.sub("", message).strip(), renamed)
     if child.returncode == _INVALID:
         raise RequestError(message)
     raise RunError(message or f"`lowtide {args[0]}` ended with status {child.returncode}")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import re
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar
 
-from . import _lowtide
-from ._code import code_digest
+from . import _trace
+from ._definition import check_definition
 from ._lowtide import AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Undo
-from ._param import Param
-from .errors import ControlError, RequestError
 
 
 class CongestionControl:
@@ -37,8 +32,14 @@ class CongestionControl:
     rules of RFC 5681, so only `on_ack` is usually replaced. An attribute `alpha` (0 to 1), if there
     is one, is recorded with the probes of a run.
 
-    An exception in a hook ends the run and is raised by it. `lt.check_control` runs the
-    conformance kit that controls in Rust must pass.
+    Random numbers come from `self.setup.rng`, the time from the facts: then equal runs are equal.
+    Data belongs into `self`: attributes of the class and globals are shared by all connections of
+    all runs. Changes of them are reported with a `ControlWarning` and taken back before the next
+    run.
+
+    An exception in a hook ends the run and is raised by it. A misspelt hook or attribute is a
+    `ControlError` when the class is defined. `lt.check_control` runs the conformance kit that
+    controls in Rust must pass.
     """
 
     name: ClassVar[str]
@@ -60,6 +61,10 @@ class CongestionControl:
     """It needs the delay option (DX); without it the connection runs NewReno."""
     runs_by_the_clock: ClassVar[bool] = False
     """It also gets ACKs that arrive before this end has sent data."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_definition(cls, CongestionControl)
 
     def __init__(self, setup: CcSetup) -> None:
         """Starts at the initial window, in slow start. A subclass with own state calls it first.
@@ -176,155 +181,5 @@ class CongestionControl:
         made = cls.__new__(cls)
         vars(made).update(values)
         made.__init__(setup)  # type: ignore[misc]
+        _trace.follow(made)
         return made
-
-
-Control = TypeVar("Control", bound=type[CongestionControl])
-
-# Registered classes by name.
-_registered: dict[str, type[CongestionControl]] = {}
-
-
-def register(control: Control) -> Control:
-    """Registers a class as a congestion control and as a scheme of its name, for this process.
-    Returns the class, so it is also a decorator.
-
-    Scenario files then know the name: `schemes=["dctcp", "mine"]`, or
-    `set("transport.sender.cc", "mine")`. Executing the cell of the class again registers the new
-    version in place of the old one. Results have the digest of the code, and a directory of another
-    version is refused.
-
-    Raises `RequestError` if another class, or a part of lowtide, has the name.
-    """
-    declaration = _declaration(control)
-    name = declaration["name"]
-    other = _registered.get(name)
-    if other is not None and _place(other) != _place(control):
-        raise RequestError(
-            f"the control `{name}` is the class {_place(other)}",
-            f"give {_place(control)} another `name`",
-        )
-    _lowtide.register_control(control, declaration)
-    _registered[name] = control
-    return control
-
-
-def named_in(text: str) -> list[tuple[type[CongestionControl], str]]:
-    """Returns the registered classes that a scenario may use, each with the digest of its code."""
-    words = set(re.findall(r"[a-z0-9-]+", text))
-    named = [control for name, control in _registered.items() if name in words]
-    return [(control, code_digest(control)) for control in named]
-
-
-def refresh() -> None:
-    """Registers classes again whose code has changed, as by a global constant that they use."""
-    for control in list(_registered.values()):
-        register(control)
-
-
-def check_control(control: type[CongestionControl], **params: object) -> None:
-    """Runs the conformance kit on a class: the rules that every control of lowtide must pass.
-
-    params: values of its parameters; others have their defaults
-
-    Returns nothing if every rule holds. Raises `ControlError` with all broken rules in
-    `violations`, or the exception of a hook.
-    """
-    declaration = _declaration(control)
-    given = [(name.replace("_", "-"), _text(value)) for name, value in params.items()]
-    broken = _lowtide.check_control(control, declaration, given)
-    if broken:
-        lines = "".join(f"\n  {rule}: {detail}" for rule, detail in broken)
-        raise ControlError(f"`{declaration['name']}` breaks the conformance kit:{lines}", broken)
-
-
-def interrupt_hooks() -> None:
-    """Raises `KeyboardInterrupt` in the hooks that other threads run."""
-    hooks = {
-        function.__code__
-        for control in _registered.values()
-        for base in control.__mro__
-        for function in vars(base).values()
-        if hasattr(function, "__code__")
-    }
-    hooks.add(CongestionControl._made.__func__.__code__)  # type: ignore[attr-defined]
-    for thread, frame in sys._current_frames().items():
-        outermost = frame
-        while outermost.f_back is not None:
-            outermost = outermost.f_back
-        if outermost.f_code in hooks:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
-            )
-
-
-def _place(control: type) -> str:
-    return f"{control.__module__}.{control.__qualname__}"
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _declaration(control: type[CongestionControl]) -> dict[str, Any]:
-    """Describes a class for the native module.
-
-    Raises `RequestError` for a class that cannot be registered.
-    """
-    if not (isinstance(control, type) and issubclass(control, CongestionControl)):
-        raise RequestError(f"{control!r} is no subclass of lowtide.CongestionControl")
-    name = getattr(control, "name", None)
-    words = name.split("-") if isinstance(name, str) else []
-    if not (words and all(w.isascii() and w.isalnum() and w.islower() for w in words)):
-        raise RequestError(
-            f"the name {name!r} of {_place(control)} is not possible",
-            'set `name` to lower-case words with hyphens, as "my-dctcp"',
-        )
-    params = _params(control)
-    return {
-        "name": name,
-        "code": code_digest(control),
-        "summary": _summary(control),
-        "spec": control.spec,
-        "scheme": control.scheme,
-        "params": [param.declaration(attribute) for attribute, param in params.items()],
-        "reacts_to": list(control.reacts_to),
-        "floor_segments": control.floor_segments,
-        "proportional": control.proportional,
-        "exemptions": list(control.exemptions.items()),
-        "needs_delay": control.needs_delay,
-    }
-
-
-def _params(control: type) -> dict[str, Param[Any]]:
-    """The parameters of a class by attribute, those of its bases first."""
-    found: dict[str, Param[Any]] = {}
-    for base in reversed(control.__mro__):
-        for attribute, value in vars(base).items():
-            if isinstance(value, Param):
-                found[attribute] = value
-    for attribute in found:
-        if hasattr(CongestionControl, attribute) or attribute in _RESERVED:
-            raise RequestError(
-                f"the parameter `{attribute}` of {_place(control)} has the name of an attribute of "
-                "every control",
-                "give it another name",
-            )
-    return found
-
-
-# Attributes that `CongestionControl.__init__` sets, and the digest of the code.
-_RESERVED: tuple[Literal["code", "cwnd", "mss", "pacing_rate", "setup", "ssthresh"], ...] = (
-    "code",
-    "cwnd",
-    "mss",
-    "pacing_rate",
-    "setup",
-    "ssthresh",
-)
-
-
-def _summary(control: type) -> str:
-    """The first line of the class's own docstring."""
-    lines = (vars(control).get("__doc__") or "").strip().splitlines()
-    return lines[0].rstrip(".") if lines else f"the class {_place(control)}"

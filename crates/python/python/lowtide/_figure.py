@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import _arguments
 from ._files import write_whole
 
 if TYPE_CHECKING:
@@ -59,15 +60,20 @@ class Figure:
         outlines: text as outlines without a font (SVG, PDF)
         dpi: pixels per inch of a PNG file
         """
-        path = Path(path)
+        path = Path(_arguments.path("path", path))
+        lengths = {"width": width, "height": height, "font_size": font_size, "font": font}
+        for name, value in lengths.items():
+            if value is not None or name in ("width", "font_size"):
+                _arguments.text(name, value, '"Carlito"' if name == "font" else '"8pt"')
+        dpi = _arguments.whole("dpi", dpi, example=300)
         style = {
             "width": width,
             "height": height,
             "font": font,
             "font_size": font_size,
-            "title": title,
-            "grey": grey,
-            "outlines": outlines,
+            "title": bool(title),
+            "grey": bool(grey),
+            "outlines": bool(outlines),
             "dpi": dpi,
         }
         content = self._file(path.suffix.lower().lstrip("."), style)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from . import _arguments
 from ._command import answer, options
-from ._frame import frame
-from ._progress import Progress
+from ._files import OwnedFolder
+from ._progress import Progress, checked
 from ._result import Result, load
-
-if TYPE_CHECKING:
-    import pandas
+from ._rows import Rows
 
 
 class Reproduction:
     """The claims of a paper's experiment, judged by our runs."""
 
-    def __init__(self, details: dict[str, Any], directory: Path, owned: Any) -> None:
+    def __init__(self, details: dict[str, Any], directory: Path, owned: OwnedFolder | None) -> None:
         """Use `lt.reproduce`."""
         self.details: dict[str, Any] = details
         """The whole answer of `lowtide --json papers reproduce` (docs/reference/json.md)."""
@@ -28,11 +26,10 @@ class Reproduction:
         self._owned = owned
 
     @property
-    def claims(self) -> pandas.DataFrame | list[dict[str, Any]]:
+    def claims(self) -> Rows:
         """The claims, a row each: `says` (the paper's statement), `reported` and `measured` with
-        its interval `ci95`, in the `unit` of the row; `verdict`, and its `reason`. Without pandas
-        a list of mappings."""
-        return frame(self.details["claims"])
+        its interval `ci95`, in the `unit` of the row; `verdict`, and its `reason`."""
+        return Rows(self.details["claims"])
 
     @property
     def results(self) -> list[Result]:
@@ -70,11 +67,17 @@ def reproduce(
 
     Raises `RequestError` for an unknown experiment, with the nearest names.
     """
+    name = _arguments.text("name", name, '"dctcp-fig19"')
+    checked(progress)
+    if seeds is not None:
+        seeds = _arguments.whole("seeds", seeds)
+    if jobs is not None:
+        jobs = _arguments.whole("jobs", jobs)
     owned = None
     if out is None:
-        owned = tempfile.TemporaryDirectory(prefix="lowtide-")
-        out = owned.name
-    words = options({"seeds": seeds, "jobs": jobs, "out": os.fspath(out)})
+        owned = OwnedFolder()
+        out = owned.path
+    words = options({"seeds": seeds, "jobs": jobs, "out": _arguments.path("out", out)})
     if quick:
         words.append("--quick")
     details = answer("papers", "reproduce", *words, "--", name, progress=progress)

@@ -6,10 +6,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .errors import LibraryError, RequestError
+
 # Is told the share done, 0 to 1, and a text.
 Report = Callable[[float, str], object]
 # As `reporting` takes it.
 Progress = bool | Report | None
+
+
+def checked(progress: Progress) -> None:
+    """Raises `RequestError` for a value that is neither a bool, None nor a function."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise RequestError(
+            f"progress={progress!r} is not possible",
+            "use True, False, None, or a function of the share done and a text",
+        )
 
 
 @contextmanager
@@ -28,7 +39,7 @@ def reporting(progress: Progress) -> Iterator[Report | None]:
         from tqdm.auto import tqdm
     except ImportError:
         if progress:
-            raise ImportError("progress=True needs tqdm: `pip install tqdm`") from None
+            raise LibraryError("progress=True needs tqdm: `pip install tqdm`", "tqdm") from None
         yield None
         return
     form = "{percentage:3.0f} %|{bar}| {elapsed}, {remaining} left {postfix}"

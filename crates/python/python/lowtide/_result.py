@@ -7,21 +7,25 @@ import os
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from . import _lowtide
+from . import _arguments, _lowtide
 from ._figure import Figure
-from ._frame import frame
+from ._files import OwnedFolder
+from ._rows import Rows
 from ._table import Table
 from .errors import RequestError
 
 if TYPE_CHECKING:
     import pandas
+    import polars
 
 # Percentiles of the tools, with their names in its JSON.
 _PERCENTILES = {0.5: "p50", 0.95: "p95", 0.99: "p99", 0.999: "p999"}
 _METRICS = ("slowdown", "fct_ms", "qct_ms")
+# Columns of results without rows.
+_SUMMARY = ["scheme", "of", "class", "metric", "unit", "mean", "low", "high", "seeds"]
+_TAILS = ["scheme", "group", "size", "size_bytes", "q", "value", "low", "high", "unit", "flows"]
 
 
 class Comparison:
@@ -39,12 +43,14 @@ class Comparison:
 
     def pandas(self) -> pandas.DataFrame:
         """Returns the rows as a pandas data frame."""
-        import pandas as pd
+        return Rows(self.rows).pandas()
 
-        return pd.DataFrame(self.rows)
+    def polars(self) -> polars.DataFrame:
+        """Returns the rows as a polars data frame."""
+        return Rows(self.rows).polars()
 
     def _repr_html_(self) -> str:
-        return _html_table(self.rows)
+        return Rows(self.rows)._repr_html_()
 
     def __repr__(self) -> str:
         def line(row: dict[str, Any]) -> str:
@@ -66,12 +72,16 @@ class Result:
     """
 
     def __init__(
-        self, native: _lowtide.Experiment, owned: TemporaryDirectory[str] | None = None
+        self,
+        native: _lowtide.Experiment,
+        owned: OwnedFolder | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Use `Scenario.run` or `lt.load`."""
         self._native = native
         # Removes the directory when the result is collected.
         self._owned = owned
+        self._notes = list(notes)
 
     @property
     def dir(self) -> Path:
@@ -98,7 +108,7 @@ class Result:
     @property
     def findings(self) -> list[str]:
         """Sentences that a reader must know before the numbers."""
-        return self._native.findings()
+        return self._native.findings() + self._notes
 
     @property
     def labels(self) -> dict[str, str]:
@@ -115,7 +125,7 @@ class Result:
 
         Raises `RequestError` for a table that the directory does not have, with the reason.
         """
-        self._native.columns(name)
+        self._native.columns(_arguments.text("name", name, '"flows"'))
         return Table(self, name)
 
     @property
@@ -158,9 +168,9 @@ class Result:
         """Senders over time: cwnd, RTT (`probes.interval`)."""
         return self.table("probes")
 
-    def summary(self) -> pandas.DataFrame | list[dict[str, Any]]:
+    def summary(self) -> Rows:
         """Returns every metric of groups, queues and runs, over seeds: `mean` with its 95 %
-        interval `low` to `high`, in the `unit` of the row. Without pandas a list of mappings."""
+        interval `low` to `high`, in the `unit` of the row."""
         rows = []
         for row in json.loads(self._native.summary()):
             low, high = row["ci95"] or (None, None)
@@ -176,11 +186,11 @@ class Result:
                     "seed_independent": row["seed_independent"],
                 }
             )
-        return frame(rows)
+        return Rows(rows, columns=_SUMMARY)
 
     def slowdown(
         self, by: str | None = "size", q: Sequence[float] = (0.5, 0.95, 0.99, 0.999)
-    ) -> pandas.DataFrame | list[dict[str, Any]]:
+    ) -> Rows:
         """Returns percentiles of the slowdown: completion time over the time on an idle network.
 
         As `tails("slowdown", by, q)`.
@@ -192,7 +202,7 @@ class Result:
         metric: str = "slowdown",
         by: str | None = "size",
         q: Sequence[float] = (0.5, 0.95, 0.99, 0.999),
-    ) -> pandas.DataFrame | list[dict[str, Any]]:
+    ) -> Rows:
         """Returns percentiles of all seeds' flows together, as the report has them.
 
         metric: "slowdown" (a ratio), "fct_ms" (completion times of flows, ms), "qct_ms" (of
@@ -202,16 +212,18 @@ class Result:
 
         `value` is the percentile, `low` to `high` its 95 % interval over seeds; an absent one has
         its reason in `note`. `flows`, `unfinished` and `failed` are counts of all seeds: unfinished
-        flows count as longer than the run. Without pandas a list of mappings.
+        flows count as longer than the run.
         """
-        if metric not in _METRICS:
-            raise RequestError(f"no metric is named `{metric}`", f"use {', '.join(_METRICS)}")
+        _arguments.one_of("metric", metric, _METRICS)
         if by not in ("size", None):
-            raise RequestError(f"by={by!r} is not possible", 'use "size" or None')
-        unknown = [p for p in q if p not in _PERCENTILES]
-        if unknown:
-            known = ", ".join(map(str, _PERCENTILES))
-            raise RequestError(f"the percentile {unknown[0]} is not computed", f"use {known}")
+            raise RequestError(f"by={by!r} is not possible", 'use by="size" or by=None')
+        if isinstance(q, float | int) and not isinstance(q, bool):
+            raise RequestError(f"q={q} is one number where a list belongs", f"write q=[{q}]")
+        q = _arguments.items("q", q, "[0.5, 0.99]")
+        for p in q:
+            if isinstance(p, bool) or not isinstance(p, float | int) or p not in _PERCENTILES:
+                known = ", ".join(map(str, _PERCENTILES))
+                raise RequestError(f"q has {p!r}, which is not computed", f"use {known}")
         found = [row for row in json.loads(self._native.tails()) if row["metric"] == metric]
         classes = {row["group"] for row in found if row["class"] is not None}
         rows = []
@@ -244,7 +256,8 @@ class Result:
                     }
                 )
         unit = "ms" if metric.endswith("_ms") else ""
-        return frame(rows, {name: unit for name in ("value", "low", "high") if unit})
+        units = {name: unit for name in ("value", "low", "high") if unit}
+        return Rows(rows, {**units, "size_bytes": "bytes"}, _TAILS)
 
     def compare(
         self,
@@ -267,9 +280,25 @@ class Result:
 
         Raises `RequestError` for an unknown scheme, metric or queue.
         """
-        other, b = other or self, b or a
-        pairs = [(a, b)]
-        text = self._native.compare(other._native, pairs, list(metrics), list(queues), same_within)
+        a = _arguments.text("a", a, '"dctcp"')
+        b = a if b is None else _arguments.text("b", b, '"dctcp"')
+        if other is not None and not isinstance(other, Result):
+            raise RequestError(
+                f"other={other!r} is no result", "give one of Scenario.run or lt.load"
+            )
+        within = _arguments.number("same_within", same_within, "write same_within=0.01")
+        if not 0 <= within < 1:
+            raise RequestError(f"same_within={same_within} is no share", "use 0 or more, below 1")
+        other = other or self
+        if metrics == "all":
+            metrics = ["all"]
+        text = self._native.compare(
+            other._native,
+            [(a, b)],
+            _arguments.names("metrics", metrics, "flow_rate"),
+            _arguments.names("queues", queues, "switch0->receivers.0"),
+            within,
+        )
         found = json.loads(text)
         rows = []
         for row in found["rows"]:
@@ -312,6 +341,7 @@ class Result:
         Raises `RequestError` for an unknown name, with the names.
         """
         figures = self.figures
+        name = _arguments.text("name", name, '"slowdown"')
         if name in figures:
             return figures[name]
         for full, figure in figures.items():
@@ -335,6 +365,10 @@ class Result:
             )
         return "".join(parts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process reads the directory, which this one owns if it is temporary.
+        return (load, (str(self.dir.absolute()),))
+
     def __repr__(self) -> str:
         manifest = self.manifest
         schemes = ", ".join(self.labels.values())
@@ -351,7 +385,7 @@ def load(directory: str | os.PathLike[str]) -> Result:
 
     Raises `RunError` if it is not complete or damaged, with the command that continues it.
     """
-    return Result(_lowtide.load(os.fspath(directory)))
+    return Result(_lowtide.load(_arguments.path("directory", directory)))
 
 
 def _subject(row: dict[str, Any]) -> dict[str, Any]:
@@ -370,14 +404,3 @@ def _short(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _html_table(rows: list[dict[str, Any]]) -> str:
-    if not rows:
-        return "<p>no rows</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    lines = []
-    for row in rows:
-        cells = (escape(_short(value)) for value in row.values())
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    return f"<table><tr>{head}</tr>{''.join(lines)}</table>"

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from . import _lowtide
-from ._control import CongestionControl, refresh, register
-from ._progress import Progress, reporting
+from . import _arguments, _lowtide
+from ._code import Code
+from ._control import CongestionControl
+from ._files import OwnedFolder
+from ._interrupt import interruptible
+from ._progress import Progress, checked, reporting
+from ._registry import named_in, refresh, register_all, reported
 from ._result import Result
 from ._sweep import Engine, Sweep
-from .errors import RequestError
+from .errors import RequestError, ScenarioError
 
 # A change: name of the method, key, value.
 Change = tuple[str, str, Any]
@@ -110,12 +114,13 @@ class Scenario:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Scenario:
         """Reads a scenario file (TOML) and the files that it names."""
-        return cls(("file", os.fspath(path)))
+        return cls(("file", _arguments.path("path", path)))
 
     @classmethod
     def from_text(cls, text: str, name: str = "scenario") -> Scenario:
         """Parses TOML text; the scenario is called `name`, errors name the file `name.toml`."""
-        return cls(("text", text, f"{name}.toml"))
+        _arguments.text("name", name, '"mine"')
+        return cls(("text", _arguments.text("text", text, '"title = ..."'), f"{name}.toml"))
 
     @property
     def name(self) -> str:
@@ -131,15 +136,32 @@ class Scenario:
         Raises `ScenarioError` for an unknown key, with the nearest one; an invalid value is
         reported by `check` and `run`.
         """
-        return self._with("set", key, _toml(value))
+        return self._with("set", _key(key), _toml(key, value))
 
     def sweep(self, key: str, values: Sequence[Value] | Mapping[str, Value]) -> Scenario:
         """Returns the scenario with a dotted key swept over values, as `--over KEY=A,B` does.
 
         A mapping is a range: {"from": "10 pkt", "to": "100 pkt", "step": "10 pkt"}.
         """
-        texts = [_toml(values)] if isinstance(values, Mapping) else [_toml(v) for v in values]
-        return self._with("sweep", key, texts)
+        return self._sweep("values", key, values)
+
+    def _sweep(
+        self, argument: str, key: str, values: Sequence[Value] | Mapping[str, Value]
+    ) -> Scenario:
+        _key(key)
+        if isinstance(values, Mapping):
+            return self._with("sweep", key, [_toml(key, values)])
+        if isinstance(values, str):
+            raise RequestError(
+                f"{argument}={values!r} of `{key}` is one text where a list belongs",
+                f"write [{values!r}]",
+            )
+        listed = _arguments.items(argument, values, '["20 pkt", "65 pkt"]')
+        if not listed:
+            raise RequestError(
+                f"{argument}=[] of `{key}` has no value", "give at least one value, or leave it out"
+            )
+        return self._with("sweep", key, [_toml(key, value) for value in listed])
 
     def to_toml(self) -> str:
         """Returns the scenario as a file, with all changes.
@@ -196,31 +218,63 @@ class Scenario:
         """
         if on is None and (tasks, shared) != (None, None):
             raise RequestError("tasks= and shared= are of sweeps on an engine", "add on=")
-        sweep = None if on is None else Sweep(on, tasks, bool(shared), 1 if jobs is None else jobs)
+        jobs = None if jobs is None else _arguments.whole("jobs", jobs)
+        tasks = None if tasks is None else _arguments.whole("tasks", tasks, example=100)
+        checked(progress)
+        out = None if out is None else _arguments.path("out", out)
+        sweep = None if on is None else Sweep(on, tasks, bool(shared), jobs or 1)
         if sweep is not None:
             sweep.check(out)
-        for control in controls:
-            register(control)
+        changed = self._changed(seeds, over, schemes)
+        register_all(controls)
         refresh()
-        changed = self
-        if seeds is not None:
-            changed = changed.set("run.seeds", seeds)
-        for key, values in (over or {}).items():
-            changed = changed.sweep(key, values)
-        if schemes is not None:
-            changed = changed.set("compare.schemes", list(schemes))
         owned, command = None, changed._command(out)
         if out is None:
-            owned = tempfile.TemporaryDirectory(prefix="lowtide-")
+            owned = OwnedFolder()
             # The run directory is created by the run.
-            out = Path(owned.name) / "run"
-        with reporting(progress) as report:
+            out = owned.path / "run"
+        used = changed._controls()
+        with reporting(progress) as report, interruptible(), reported(used) as notes:
             if sweep is not None:
                 text, is_kept = changed._command(None), owned is None
-                native = sweep.run(changed._native, text, Path(out), report, is_kept)
+                native, of_workers = sweep.run(changed._native, text, Path(out), report, is_kept)
+                notes += of_workers
             else:
                 native = _lowtide.run(changed._native, out, command, jobs, report)
-        return Result(native, owned)
+        return Result(native, owned, notes)
+
+    def _changed(
+        self,
+        seeds: int | None,
+        over: Mapping[str, Sequence[Value] | Mapping[str, Value]] | None,
+        schemes: Sequence[str] | None,
+    ) -> Scenario:
+        """The scenario with the arguments of `run`."""
+        changed = self
+        if seeds is not None:
+            changed = changed.set("run.seeds", _arguments.whole("seeds", seeds, example=10))
+        if over is not None and not isinstance(over, Mapping):
+            raise RequestError(
+                f"over={over!r} is no mapping", 'write over={"switch.mark.k": ["20 pkt", "65 pkt"]}'
+            )
+        for key, values in (over or {}).items():
+            changed = changed._sweep("over", key, values)
+        if schemes is not None:
+            listed = _arguments.names("schemes", schemes, "dctcp")
+            if not listed:
+                raise RequestError(
+                    "schemes=[] has no scheme", 'write schemes=["dctcp"], or leave it out'
+                )
+            changed = changed.set("compare.schemes", listed)
+        return changed
+
+    def _controls(self) -> list[tuple[type[CongestionControl], Code]]:
+        """Controls in Python that it may use."""
+        try:
+            return named_in(self.to_toml())
+        except ScenarioError:
+            # The run raises it.
+            return []
 
     def _with(self, change: str, key: str, value: Any) -> Scenario:
         made = object.__new__(Scenario)
@@ -255,25 +309,31 @@ def scenario(name: str | os.PathLike[str]) -> Scenario:
 
     Raises `ScenarioError` for an unknown name, with the nearest one.
     """
-    return Scenario(("name", os.fspath(name)))
+    return Scenario(("name", _arguments.path("name", name)))
 
 
-def _toml(value: Value) -> str:
+def _key(key: str) -> str:
+    return _arguments.text("key", key, '"switch.mark.k"')
+
+
+def _toml(key: str, value: Value) -> str:
     """Returns a value as TOML; text is as on the command line."""
-    return value if isinstance(value, str) else _literal(value)
+    return value if isinstance(value, str) else _literal(key, value)
 
 
-def _literal(value: Value) -> str:
+def _literal(key: str, value: Value) -> str:
     if isinstance(value, Mapping):
-        items = ", ".join(f"{json.dumps(str(k))} = {_literal(v)}" for k, v in value.items())
+        items = ", ".join(f"{json.dumps(str(k))} = {_literal(key, v)}" for k, v in value.items())
         return f"{{{items}}}"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RequestError(f"{value!r} is no value of `{key}`", "use a finite number with its unit")
     if isinstance(value, str | bool | int | float):
         return json.dumps(value, ensure_ascii=False)
     if hasattr(value, "tolist"):
         # Scalars and arrays of NumPy.
-        return _literal(value.tolist())
-    if isinstance(value, Sequence):
-        return f"[{', '.join(_literal(v) for v in value)}]"
-    raise TypeError(
-        f"{value!r} is no value of a scenario: use text with its unit, a number, a bool or a list"
+        return _literal(key, value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return f"[{', '.join(_literal(key, v) for v in value)}]"
+    raise RequestError(
+        f"{value!r} is no value of `{key}`", "use text with its unit, a number, a bool or a list"
     )

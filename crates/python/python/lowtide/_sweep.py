@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import _lowtide
-from ._control import named_in
 from ._progress import Report
-from ._task import Request, make_part, unpack
+from ._registry import named_in
+from ._task import Made, Request, make_part, unpack
 from .errors import RequestError, RunError
 
 # Tasks of a sweep without `tasks=`: a lost worker costs a hundredth of the sweep.
@@ -69,8 +69,6 @@ class Sweep:
                 "use an executor of concurrent.futures, client.get_executor() of Dask, or "
                 "lowtide.engines",
             )
-        if self.tasks is not None and self.tasks < 1:
-            raise RequestError(f"tasks={self.tasks} is no number of tasks", "use 1 or more")
         if self.shared and out is None:
             raise RequestError(
                 "shared=True needs the run directory", "add out=, on a file system of all machines"
@@ -83,20 +81,23 @@ class Sweep:
         out: Path,
         report: Report | None,
         is_kept: bool,
-    ) -> _lowtide.Experiment:
+    ) -> tuple[_lowtide.Experiment, list[str]]:
         """Makes all missing runs and merges them into `out`. Finished parts are in `OUT.parts`
-        until then, also after a failure if the directory is kept."""
+        until then, also after a failure if the directory is kept.
+
+        Returns the notes of the workers too.
+        """
         plan = _lowtide.Plan(scenario)
         merged = plan.merged(out)
         if merged is not None:
-            return merged
+            return merged, []
         store = out.absolute().with_name(f"{out.name}.parts")
         store.mkdir(parents=True, exist_ok=True)
         outcomes = plan.outcomes
         finished = set(_finished_runs(plan, store))
         progress = _Progress(len(outcomes), len(finished), report)
         text, source = plan.text, plan.source
-        controls = named_in(text)
+        controls = [(control, code.digest) for control, code in named_in(text)]
         requests = [
             Request(
                 scenario=text,
@@ -112,7 +113,7 @@ class Sweep:
             for runs in _split(outcomes, finished, self.tasks or _TASKS)
         ]
         try:
-            self._collect(requests, store, progress)
+            notes = self._collect(requests, store, progress)
         except _TaskError as error:
             remedy = f"the same call makes only the runs whose parts are not in {store}"
             if not is_kept:
@@ -126,11 +127,13 @@ class Sweep:
         for path in [*_parts(store), *store.glob(".part-*")]:
             shutil.rmtree(path, ignore_errors=True)
         _remove_empty(store)
-        return experiment
+        return experiment, notes
 
-    def _collect(self, requests: list[Request], store: Path, progress: _Progress) -> None:
+    def _collect(self, requests: list[Request], store: Path, progress: _Progress) -> list[str]:
         """Submits the tasks and stores their parts as they arrive. After a failure it cancels the
-        tasks that have not begun, waits for the others and raises the first error."""
+        tasks that have not begun, waits for the others and raises the first error. Returns the
+        notes of the tasks, each once."""
+        notes: dict[str, None] = {}
         pending: list[tuple[Future, Request]] = []
         error: _TaskError | None = None
         try:
@@ -145,7 +148,9 @@ class Sweep:
                 pending = [entry for entry, done in state if not done]
                 for future, request in arrived:
                     try:
-                        _store(future.result(), request, store)
+                        made: Made = future.result()
+                        _store(made.part, request, store)
+                        notes.update(dict.fromkeys(made.notes))
                     except Exception as cause:  # noqa: BLE001 - every one ends the sweep
                         if error is None:
                             error = _TaskError.of(cause, request)
@@ -162,6 +167,7 @@ class Sweep:
             raise
         if error is not None:
             raise error
+        return list(notes)
 
 
 class _TaskError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._frame import needs
+from ._library import needs
 
 if TYPE_CHECKING:
     import pandas

@@ -9,14 +9,16 @@ import functools
 import io
 import os
 import shutil
-import tempfile
 import zipfile
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from . import _lowtide
-from ._code import code_digest
-from ._control import CongestionControl, register
+from ._code import code_of
+from ._control import CongestionControl
+from ._files import OwnedFolder
+from ._registry import register, reported
+from ._shared import take_back
 from .errors import RunError
 
 
@@ -43,9 +45,17 @@ class Request(TypedDict):
     """Directory for the part that all machines share; None to return the part."""
 
 
-def make_part(program: str, version: str, request: Request) -> str | bytes:
-    """Makes the runs of a task. Returns the path of the part in the shared directory, or the part
-    itself, as an archive.
+class Made(NamedTuple):
+    """What a task returns."""
+
+    part: str | bytes
+    """The path of the part in the shared directory, or the part itself, as an archive."""
+    notes: list[str]
+    """Sentences on results that may not be repeatable."""
+
+
+def make_part(program: str, version: str, request: Request) -> Made:
+    """Makes the runs of a task.
 
     program, version: digest of the program and version of lowtide of the client
 
@@ -59,32 +69,39 @@ def make_part(program: str, version: str, request: Request) -> str | bytes:
             "mixed: install one package on all machines"
         )
     if request["store"] is None:
-        with tempfile.TemporaryDirectory(prefix="lowtide-") as directory:
-            part = Path(directory) / request["part"]
-            _make(request, part)
-            return pack(part)
+        with OwnedFolder() as directory:
+            part = directory / request["part"]
+            notes = _make(request, part)
+            return Made(pack(part), notes)
     store = Path(request["store"])
     if not store.is_dir():
         raise RunError(f"a worker does not see the directory {store}: leave out shared=True")
     # Not in `TMPDIR`: a rename needs one file system.
-    with tempfile.TemporaryDirectory(prefix=f".{request['part']}.", dir=store) as directory:
-        part = Path(directory) / request["part"]
-        _make(request, part)
-        return str(place(part, store))
+    with OwnedFolder(f".{request['part']}.", store) as directory:
+        part = directory / request["part"]
+        notes = _make(request, part)
+        return Made(str(place(part, store)), notes)
 
 
-def _make(request: Request, part: Path) -> None:
-    codes = []
+def _make(request: Request, part: Path) -> list[str]:
+    take_back()
+    codes, used = [], []
     for control, code in request["controls"]:
-        if code_digest(control) != code:
+        own = code_of(control)
+        if own.digest != code:
             raise RunError(
                 f"a worker has other code of the control `{control.name}` than this machine: use "
                 "the same files and the same version of Python on all machines"
             )
         register(control)
         codes.append(code)
+        used.append((control, own))
     plan = _plan(request["scenario"], request["name"], tuple(codes))
-    plan.make_part(part, request["command"], request["source"], request["runs"], request["jobs"])
+    with reported(used) as notes:
+        plan.make_part(
+            part, request["command"], request["source"], request["runs"], request["jobs"]
+        )
+    return notes
 
 
 @functools.lru_cache(maxsize=1)
@@ -119,8 +136,8 @@ def pack(part: Path) -> bytes:
 
 def unpack(content: bytes, name: str, store: Path) -> Path:
     """Writes a part of `pack` into `store`, whole or not at all."""
-    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=store) as directory:
-        part = Path(directory) / name
+    with OwnedFolder(f".{name}.", store) as directory:
+        part = directory / name
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(part)
         return place(part, store)

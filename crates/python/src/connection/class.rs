@@ -11,7 +11,7 @@ use super::end::End;
 use super::info::ConnectionInfo;
 use super::misuse::Misuse;
 use super::segment::Segment;
-use super::values::{duration, setting, state_name, whole};
+use super::values::{duration, setting, state_name, text, whole};
 use crate::control::RunGuard;
 
 /// One end of a connection, which the caller drives: it moves the clock, and carries segments to
@@ -35,20 +35,26 @@ pub(crate) struct Connection {
 impl Connection {
     fn made(
         py: Python<'_>,
-        names: [Option<&str>; 2],
-        settings: Option<&Bound<'_, PyDict>>,
+        names: [Option<&Bound<'_, PyAny>>; 2],
+        settings: Option<&Bound<'_, PyAny>>,
         open: impl FnOnce(Arc<Config>) -> Result<End, Misuse>,
     ) -> PyResult<Self> {
         let [scheme, profile] = names;
         let mut builder = Config::builder();
         if let Some(name) = scheme {
-            builder = builder.scheme(name);
+            builder = builder.scheme(&text("scheme", name).map_err(|misuse| misuse.raised(py))?);
         }
         if let Some(name) = profile {
-            builder = builder.profile(name);
+            builder = builder.profile(&text("profile", name).map_err(|misuse| misuse.raised(py))?);
         }
-        for (name, value) in settings.into_iter().flatten() {
-            builder = builder.set(&name.to_string(), &setting(&value)?);
+        if let Some(given) = settings {
+            let settings = given.cast::<PyDict>().map_err(|_| {
+                let message = format!("settings is {given}: it must be a dict");
+                Misuse::new(message, "as {\"rto-min\": \"5 ms\"}").raised(py)
+            })?;
+            for (name, value) in settings {
+                builder = builder.set(&name.to_string(), &setting(&value)?);
+            }
         }
         let opened = builder.build().map_err(Misuse::of).and_then(open);
         let end = opened.map_err(|misuse| misuse.raised(py))?;
@@ -83,6 +89,11 @@ impl Connection {
     }
 }
 
+fn seed_or(py: Python<'_>, seed: Option<&Bound<'_, PyAny>>, default: u64) -> PyResult<u64> {
+    let given = seed.map(|seed| whole("seed", seed, u64::MAX)).transpose();
+    given.map(|seed| seed.unwrap_or(default)).map_err(|misuse| misuse.raised(py))
+}
+
 #[pymethods]
 impl Connection {
     /// Opens a connection; its SYN is in `transmit()`.
@@ -94,28 +105,36 @@ impl Connection {
     ///
     /// Raises `RequestError` for an unknown name, with the nearest ones, and an invalid value.
     #[staticmethod]
-    #[pyo3(signature = (scheme = None, *, profile = None, settings = None, seed = 1))]
+    #[pyo3(
+        signature = (scheme = None, *, profile = None, settings = None, seed = None),
+        text_signature = "(scheme=None, *, profile=None, settings=None, seed=1)"
+    )]
     fn client(
         py: Python<'_>,
-        scheme: Option<&str>,
-        profile: Option<&str>,
-        settings: Option<&Bound<'_, PyDict>>,
-        seed: u64,
+        scheme: Option<&Bound<'_, PyAny>>,
+        profile: Option<&Bound<'_, PyAny>>,
+        settings: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let seed = seed_or(py, seed, 1)?;
         let open = |config| End::client(config, seed).map_err(Misuse::of);
         Self::made(py, [scheme, profile], settings, open)
     }
 
     /// Waits for the SYN of a client, which `receive` takes. Arguments are those of `client`.
     #[staticmethod]
-    #[pyo3(signature = (scheme = None, *, profile = None, settings = None, seed = 2))]
+    #[pyo3(
+        signature = (scheme = None, *, profile = None, settings = None, seed = None),
+        text_signature = "(scheme=None, *, profile=None, settings=None, seed=2)"
+    )]
     fn server(
         py: Python<'_>,
-        scheme: Option<&str>,
-        profile: Option<&str>,
-        settings: Option<&Bound<'_, PyDict>>,
-        seed: u64,
+        scheme: Option<&Bound<'_, PyAny>>,
+        profile: Option<&Bound<'_, PyAny>>,
+        settings: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let seed = seed_or(py, seed, 2)?;
         Self::made(py, [scheme, profile], settings, |config| End::server(config, seed))
     }
 
@@ -183,8 +202,13 @@ impl Connection {
     ///
     /// Returns None, or the reason if TCP rejects the segment: then an ACK or a RST may be in
     /// `transmit()`.
-    fn receive(&self, py: Python<'_>, segment: &Segment) -> PyResult<Option<String>> {
-        self.with(py, |end| Ok(end.receive(segment.segment)))
+    fn receive(&self, py: Python<'_>, segment: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        let segment = segment.cast::<Segment>().map_err(|_| {
+            let help = "give one of `transmit()`, or lowtide.Segment(...)";
+            Misuse::new(format!("{segment} is no segment"), help).raised(py)
+        })?;
+        let segment = segment.get().segment;
+        self.with(py, |end| Ok(end.receive(segment)))
     }
 
     /// The application writes `n` bytes. Raises `RequestError` after `close`.

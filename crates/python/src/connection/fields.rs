@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::misuse::Misuse;
-use super::values::{ecn, flags, whole};
+use super::values::{ecn, flags, text, whole};
 
 const NAMES: [&str; 13] = [
     "seq",
@@ -98,10 +98,6 @@ fn number(name: &str, value: &Bound<'_, PyAny>) -> Result<u32, Misuse> {
 
 fn short(name: &str, value: &Bound<'_, PyAny>) -> Result<u16, Misuse> {
     whole(name, value, u64::from(u16::MAX)).map(|number| number as u16)
-}
-
-fn text(name: &str, value: &Bound<'_, PyAny>) -> Result<String, Misuse> {
-    value.extract().map_err(|_| Misuse::of(format!("{name} is {value}: it must be text")))
 }
 
 fn list<'py>(

@@ -43,9 +43,13 @@ impl Segment {
 
     /// Returns the segment of an IPv4 or IPv6 packet. Raises `RequestError` for other bytes.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, packet: &[u8]) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, packet: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let bytes: Vec<u8> = packet.extract().map_err(|_| {
+            let message = format!("packet is a {}: it must be bytes", packet.get_type());
+            Misuse::of(message).raised(py)
+        })?;
         let (_, segment, _) =
-            packet::parse(packet).map_err(|error| Misuse::of(error).raised(py))?;
+            packet::parse(&bytes).map_err(|error| Misuse::of(error).raised(py))?;
         Ok(Self { segment, sent_at: None })
     }
 

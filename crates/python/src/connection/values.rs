@@ -80,6 +80,11 @@ pub(super) fn whole(name: impl Display, value: &Bound<'_, PyAny>, max: u64) -> R
     })
 }
 
+/// A text.
+pub(super) fn text(name: &str, value: &Bound<'_, PyAny>) -> Result<String, Misuse> {
+    value.extract().map_err(|_| Misuse::of(format!("{name} is {value}: it must be text")))
+}
+
 /// A duration: text with its unit, or picoseconds.
 pub(super) fn duration(value: &Bound<'_, PyAny>) -> Result<Duration, Misuse> {
     if let Ok(text) = value.extract::<String>() {

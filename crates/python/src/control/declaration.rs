@@ -146,7 +146,7 @@ impl Declaration {
                 proportional: self.proportional,
                 exemptions: leak_all(self.exemptions.into_iter().map(exemption).collect()),
             },
-            requires: Requirements { ecn: false, host_stamps: self.needs_delay, random: true },
+            requires: Requirements { ecn: false, host_stamps: self.needs_delay },
             build,
         })))
     }

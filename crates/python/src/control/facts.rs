@@ -2,9 +2,26 @@
 
 use lowtide_tcp::cc;
 use lowtide_units::Duration;
-use pyo3::IntoPyObjectExt;
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::{IntoPyObjectExt, PyErr};
+
+use crate::exception;
+
+/// An argument of a constructor; None is the default.
+fn argument<'py, T: FromPyObjectOwned<'py>>(
+    name: &str,
+    given: Option<Bound<'py, PyAny>>,
+    default: T,
+) -> PyResult<T> {
+    let Some(value) = given else { return Ok(default) };
+    value.extract().map_err(|error| {
+        let error: PyErr = error.into();
+        let message = format!("{name}={value} is not possible: {}", error.value(value.py()));
+        exception::of_request(value.py(), &message, None)
+    })
+}
 
 /// An immutable class with keyword arguments, each with a default, and its conversion from the
 /// crate's type.
@@ -25,14 +42,10 @@ macro_rules! facts {
         #[pymethods]
         impl $name {
             #[new]
-            #[pyo3(signature = (*, $($field = $default),*))]
-            #[allow(
-                clippy::too_many_arguments,
-                clippy::fn_params_excessive_bools,
-                reason = "keywords in Python, of some of the classes"
-            )]
-            fn new($($field: $type),*) -> Self {
-                Self { $($field),* }
+            #[pyo3(signature = (*, $($field = None),*))]
+            #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+            fn new($($field: Option<Bound<'_, PyAny>>),*) -> PyResult<Self> {
+                Ok(Self { $($field: argument(stringify!($field), $field, $default)?),* })
             }
 
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -82,22 +95,31 @@ pub(crate) struct CcSetup {
 impl CcSetup {
     #[new]
     #[pyo3(signature = (
-        *, mss = 1448, initial_window = 14_480, floor = 2896, ssthresh_floor = 0, abc_limit = 2896,
-        ecn = true, now = 0, seed = 0
+        *, mss = None, initial_window = None, floor = None, ssthresh_floor = None,
+        abc_limit = None, ecn = None, now = None, seed = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
-        mss: u32,
-        initial_window: u64,
-        floor: u64,
-        ssthresh_floor: u64,
-        abc_limit: u64,
-        ecn: bool,
-        now: u64,
-        seed: u64,
-    ) -> Self {
-        let generator = PyOnceLock::new();
-        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed, generator }
+        mss: Option<Bound<'_, PyAny>>,
+        initial_window: Option<Bound<'_, PyAny>>,
+        floor: Option<Bound<'_, PyAny>>,
+        ssthresh_floor: Option<Bound<'_, PyAny>>,
+        abc_limit: Option<Bound<'_, PyAny>>,
+        ecn: Option<Bound<'_, PyAny>>,
+        now: Option<Bound<'_, PyAny>>,
+        seed: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            mss: argument("mss", mss, 1448)?,
+            initial_window: argument("initial_window", initial_window, 14_480)?,
+            floor: argument("floor", floor, 2896)?,
+            ssthresh_floor: argument("ssthresh_floor", ssthresh_floor, 0)?,
+            abc_limit: argument("abc_limit", abc_limit, 2896)?,
+            ecn: argument("ecn", ecn, true)?,
+            now: argument("now", now, 0)?,
+            seed: argument("seed", seed, 0)?,
+            generator: PyOnceLock::new(),
+        })
     }
 
     /// The random numbers of this connection: a `random.Random` with the seed `seed`.
@@ -135,8 +157,8 @@ impl From<&cc::CcSetup> for CcSetup {
             seed,
             rules: _,
         } = *setup;
-        let now = now.as_ps();
-        Self::new(mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed)
+        let (now, generator) = (now.as_ps(), PyOnceLock::new());
+        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed, generator }
     }
 }
 

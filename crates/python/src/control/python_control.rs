@@ -41,6 +41,9 @@ pub(super) fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionContr
         pacing_rate: None,
         runs_by_the_clock: false,
     };
+    if control.is_failed() {
+        return Box::new(control);
+    }
     Python::attach(|py| {
         if let Err(error) = control.start(py, values, setup) {
             control.fail(py, error);

@@ -28,7 +28,7 @@ static WITNESS: CcEntry = CcEntry {
         proportional: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false, random: false },
+    requires: Requirements { ecn: false, host_stamps: false },
     build,
 };
 

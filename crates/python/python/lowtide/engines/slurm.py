@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._frame import needs
+from .._library import needs
 
 
 class SlurmExecutor:
