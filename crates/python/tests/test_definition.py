@@ -81,7 +81,7 @@ def test_attributes_of_the_user_are_free() -> None:
         self.window, self.beta, self.rate = self.cwnd0, 0.5, 3
         self._cwnd = 5
 
-    define(on_ack=on_ack, names=("a",), version=1, n=0, done=False)
+    define(on_ack=on_ack, version=1, n=0, done=False)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ class Uses(NamedTuple):
 
     chains: frozenset[Chain]
     """Globals with the attributes that are read from them."""
+    free: frozenset[Chain]
+    """Variables of enclosing functions, likewise."""
     assigned: frozenset[str]
     """Attributes that are assigned, of any object."""
     read: frozenset[str]
@@ -37,6 +39,8 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 def uses(code: CodeType) -> Uses:
     """Returns the names that a function uses."""
     chains: set[Chain] = set()
+    free: set[Chain] = set()
+    found = chains
     assigned: set[str] = set()
     read: set[str] = set()
     imports: set[tuple[str, int, tuple[str, ...]]] = set()
@@ -56,11 +60,12 @@ def uses(code: CodeType) -> Uses:
             if step.opname in _PASSED_OVER:
                 continue
             if chain:
-                chains.add(chain)
+                found.add(chain)
                 chain = ()
-            if step.opname in _LOAD_GLOBAL:
+            if step.opname in _LOAD_GLOBAL or step.opname in _LOAD_FREE:
                 read.add(name)
                 chain = (name,)
+                found = chains if step.opname in _LOAD_GLOBAL else free
             elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
                 chains.add((name,))
             elif step.opname == "STORE_ATTR":
@@ -72,10 +77,13 @@ def uses(code: CodeType) -> Uses:
             if step.opname.startswith(("LOAD_CONST", "LOAD_SMALL_INT")):
                 constants.append(step.argval)
         if chain:
-            chains.add(chain)
-    return Uses(frozenset(chains), frozenset(assigned), frozenset(read), frozenset(imports))
+            found.add(chain)
+    return Uses(
+        frozenset(chains), frozenset(free), frozenset(assigned), frozenset(read), frozenset(imports)
+    )
 
 
 _LOAD_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_LOAD_FREE = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 _LOAD_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _PASSED_OVER = ("CACHE", "EXTENDED_ARG", "NOP")

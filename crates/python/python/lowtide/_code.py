@@ -240,6 +240,7 @@ class _Walk:
             return
         self._tokens((function.__code__, function.__defaults__, function.__kwdefaults__))
         where = function.__qualname__
+        modules: dict[str, Any] = {}
         for number, value in enumerate(function.__defaults__ or ()):
             self._place(function.__defaults__, str(number), value, f"a default of {where}")
         for name, value in vars(function).items():
@@ -250,12 +251,20 @@ class _Walk:
             function.__code__.co_freevars, function.__closure__ or (), strict=False
         ):
             try:
-                self._tokens((cell.cell_contents,))
+                content = cell.cell_contents
             except ValueError:
                 self._text("empty")
-            else:
-                self._place(cell, name, cell.cell_contents, f"`{name}` around {where}")
+                continue
+            if isinstance(content, ModuleType):
+                modules[name] = content
+                continue
+            self._tokens((content,))
+            self._note_source("", content)
+            self._place(cell, name, content, f"`{name}` around {where}")
         found = uses(function.__code__)
+        for chain in sorted(found.free):
+            if chain[0] in modules:
+                self._chain(modules, chain)
         self.assigned |= found.assigned
         self.read |= found.read
         for chain in sorted(found.chains):
@@ -419,9 +428,7 @@ class _Walk:
     def _place(self, owner: Any, name: str, value: Any, label: str) -> None:
         """Notes data that connections share."""
         # Functions, properties and parameters have `__get__`.
-        is_code = isinstance(
-            value, type | ModuleType | CodeType | BuiltinFunctionType | MethodType
-        )
+        is_code = isinstance(value, type | ModuleType | CodeType | BuiltinFunctionType | MethodType)
         if self._only_data or is_code or hasattr(type(value), "__get__"):
             return
         self.places.setdefault((id(owner), name), Place(owner, name, label))

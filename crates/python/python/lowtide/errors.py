@@ -16,10 +16,12 @@ _REMEDIES = {
     "write it again with `--afresh`": "remove it and run again",
     "give --outlines, or --format pdf": "use outlines=True, or a path that ends in .pdf",
     "give a lower --dpi, or --format pdf": "use a lower dpi=, or a path that ends in .pdf",
+    "choose another directory with -o": "choose another out=",
     "--pair dctcp=sack pairs schemes of two names": (
         'compare("dctcp", "sack", other) pairs schemes of two names'
     ),
 }
+_DPI = re.compile(r"^(\d+) dpi is")
 _SWEEP = re.compile(r"`--over ([^=`]+)=\.\.\.`")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z]|[a-z])\b(?:[= ]<[A-Z_]+>|[= ](?=\S)|)")
 _COMMAND = re.compile(r"(`lowtide [^`]*`)")
@@ -33,6 +35,7 @@ def in_python(message: str, renamed: Mapping[str, str] | None = None) -> str:
     """
     for remedy, own in _REMEDIES.items():
         message = message.replace(remedy, own)
+    message = _DPI.sub(r"dpi=\1 is", message)
     message = _SWEEP.sub(r'`sweep("\1", [...])`', message).replace("--over", "sweep()")
 
     def argument(match: re.Match[str]) -> str:

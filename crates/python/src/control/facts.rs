@@ -16,8 +16,8 @@ fn argument<'py, T: FromPyObjectOwned<'py>>(
     default: T,
 ) -> PyResult<T> {
     let Some(value) = given else { return Ok(default) };
-    value.extract().map_err(|error| {
-        let error: PyErr = error.into();
+    let found: Result<T, PyErr> = value.extract().map_err(Into::into);
+    found.map_err(|error| {
         let message = format!("{name}={value} is not possible: {}", error.value(value.py()));
         exception::of_request(value.py(), &message, None)
     })
@@ -62,7 +62,6 @@ macro_rules! facts {
 
 /// Parameters of the connection when it was established. Sizes are bytes, times picoseconds.
 #[pyclass(frozen, module = "lowtide")]
-#[derive(Debug)]
 pub(crate) struct CcSetup {
     /// Payload bytes of a full segment, excluding options.
     #[pyo3(get)]
