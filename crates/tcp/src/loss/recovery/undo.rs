@@ -34,7 +34,6 @@ pub(crate) struct Eifel {
 }
 
 /// Fields of an ACK that advances SND.UNA in an episode.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EifelAck {
     /// TSecr.
