@@ -14,10 +14,10 @@ pub fn print_result(result: &CaseResult) {
     match outcome {
         CaseOutcome::Pass => streams::note(format_args!("pass {peer} {case} {seconds:.1} s")),
         CaseOutcome::Fail(why) => {
-            streams::note(format_args!("FAIL {peer} {case} {seconds:.1} s: {why}"))
+            streams::note(format_args!("FAIL {peer} {case} {seconds:.1} s: {why}"));
         }
         CaseOutcome::Known(why) => {
-            streams::note(format_args!("known {peer} {case} {seconds:.1} s: {why}"))
+            streams::note(format_args!("known {peer} {case} {seconds:.1} s: {why}"));
         }
         CaseOutcome::Skip(why) => streams::note(format_args!("skip {peer} {case}: {why}")),
     }

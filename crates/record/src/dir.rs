@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use lowtide_output::{json, shell};
 use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath, place_beneath};
+use lowtide_output::{json, shell};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow,

@@ -36,7 +36,9 @@ fn check_node(node: &TomlNode, diagnostics: &mut Diagnostics<'_>, is_file: bool)
             }
         }
         TomlData::List(items) => {
-            items.iter().for_each(|item| check_node(item, diagnostics, false));
+            for item in items.iter() {
+                check_node(item, diagnostics, false);
+            }
         }
         TomlData::Table(entries) => {
             for entry in entries {
