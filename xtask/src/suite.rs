@@ -115,6 +115,15 @@ const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "foreign-files",
+        about: "20,000 changed scenarios, run directories and archives, judged by their system calls; needs strace",
+        minutes: 15,
+        steps: &[Step {
+            env: &[("LOWTIDE_FOREIGN_FILES", "20000"), ROOT],
+            command: &["cargo", "test", "--release", "-p", "lowtide", "--test", "foreign_files"],
+        }],
+    },
+    Suite {
         name: "hostile",
         about: "200,000 hostile packets of each kind against `lowtide live server`; needs root, an idle machine",
         minutes: 15,

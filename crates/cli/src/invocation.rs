@@ -3,27 +3,30 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// The program and its arguments, without its name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Invocation {
     program: PathBuf,
     args: Vec<OsString>,
 }
 
 /// Set by [`set`]; otherwise the process is the program.
-static GIVEN: OnceLock<Invocation> = OnceLock::new();
+static GIVEN: Mutex<Option<Invocation>> = Mutex::new(None);
 
-/// Sets program and arguments in place of those of the process. The first call counts.
+/// Sets program and arguments in place of those of the process, for the command that follows.
 pub(crate) fn set(program: PathBuf, args: Vec<OsString>) {
-    // A second command in one process keeps the first program; only scripts call this, once.
-    let _ = GIVEN.set(Invocation { program, args });
+    *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Invocation { program, args });
+}
+
+fn given() -> Option<Invocation> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Returns the arguments without the name of the program.
 pub(crate) fn args() -> Vec<OsString> {
-    GIVEN.get().map_or_else(|| std::env::args_os().skip(1).collect(), |given| given.args.clone())
+    given().map_or_else(|| std::env::args_os().skip(1).collect(), |given| given.args)
 }
 
 /// Returns the arguments as text; bytes that are not UTF-8 are replaced.
@@ -36,5 +39,5 @@ pub(crate) fn text_args() -> Vec<String> {
 /// # Errors
 /// The system does not name the file of the process.
 pub(crate) fn program() -> std::io::Result<PathBuf> {
-    GIVEN.get().map_or_else(std::env::current_exe, |given| Ok(given.program.clone()))
+    given().map_or_else(std::env::current_exe, |given| Ok(given.program))
 }
