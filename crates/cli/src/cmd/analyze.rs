@@ -1,6 +1,7 @@
 //! `lowtide analyze`: the behaviour of a transport, from a capture.
 
 use std::fs::File;
+use std::io::{Read as _, Take};
 use std::path::{Path, PathBuf};
 
 use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page};
@@ -62,7 +63,7 @@ fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
     AnalyzeOutput { schema: "lowtide.analysis/2", version, analysis, files }
 }
 
-fn open(path: &Path) -> Result<File, CommandError> {
+fn open(path: &Path) -> Result<Take<File>, CommandError> {
     let directory = path.is_dir();
     let help =
         "a run directory has no capture; `lowtide pcap DIR --flow F -o FILE` writes one".to_owned();
@@ -70,11 +71,12 @@ fn open(path: &Path) -> Result<File, CommandError> {
         let message = format!("{} is a directory, not a capture", path.display());
         return Err(CommandError::Usage(message, Some(help)));
     }
-    lowtide_input_files::open(path, &CAPTURE).map_err(|e| {
+    let opened = lowtide_input_files::open(path, &CAPTURE).map_err(|e| {
         // A capture may come from a pipe, but not by name.
         let help = is_refusal(&e).then(|| "`-` reads a capture from stdin".to_owned());
-        CommandError::Usage(format!("cannot read {}: {e}", path.display()), help)
-    })
+        CommandError::Usage(format!("cannot open {}: {e}", path.display()), help)
+    })?;
+    Ok(opened.take(CAPTURE.max_bytes))
 }
 
 fn failure(error: AnalysisError, name: &str) -> CommandError {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use lowtide_lab::{ExecuteOptions, execute};
 use lowtide_papers::{
-    self as claims, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, PaperError,
-    ReproduceMode, ReproductionResult, VariedClaim, VarySpec,
+    self as claims, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, ReproduceMode,
+    ReproductionResult, VariedClaim, VarySpec,
 };
 use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
 use serde::Serialize;
@@ -265,7 +265,10 @@ fn rows(names: &[String]) -> Result<Vec<Experiment>, CommandError> {
         let path = Path::new(name);
         let own = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
         let found = if own {
-            vec![claims::load_experiment(path).map_err(PaperError::from)?]
+            {
+                let own = claims::load_experiment(path);
+                vec![own.map_err(|e| CommandError::Usage(e.to_string(), None))?]
+            }
         } else {
             claims::find_experiments(name)
         };

@@ -1,6 +1,6 @@
 //! Replay of a recording on a fresh endpoint.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lowtide_units::Instant;
@@ -71,6 +71,15 @@ impl Write for SharedBuffer {
     }
 }
 
+/// Longest line, bytes: far above that of a call with the largest segment.
+const MAX_LINE: u64 = 1 << 20;
+
+/// The error of a line, with its begin; control characters are replaced.
+fn bad_line(line: u64, text: &str) -> ReplayError {
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    ReplayError::Line { line, text: text.chars().take(200).map(plain).collect() }
+}
+
 /// Repeats every call of a recording on a fresh endpoint and compares every result. An incomplete
 /// last line is ignored.
 ///
@@ -83,17 +92,19 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
     let mut next = |text: &mut String| -> Result<Option<u64>, ReplayError> {
         text.clear();
         number += 1;
-        let n = tape.read_line(text)?;
+        let n = (&mut *tape).take(MAX_LINE).read_line(text)?;
+        if n as u64 == MAX_LINE && !text.ends_with('\n') {
+            return Err(bad_line(number, text));
+        }
         Ok((n > 0 && text.pop() == Some('\n')).then_some(number))
     };
-    let bad = |line: u64, text: &str| ReplayError::Line { line, text: text.to_owned() };
 
     if next(&mut text)?.is_none() || text != HEADER {
-        return Err(bad(1, &text));
+        return Err(bad_line(1, &text));
     }
     next(&mut text)?;
     let seed = text.strip_prefix("seed ").and_then(|s| s.parse().ok());
-    let seed = seed.ok_or_else(|| bad(2, &text))?;
+    let seed = seed.ok_or_else(|| bad_line(2, &text))?;
     let memory = SharedBuffer::default();
     let mut boundary = RecordedEndpoint::new(seed, Some(Box::new(memory.clone())));
     memory.take();
@@ -103,7 +114,7 @@ pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
             let (call, result) = rest.split_once(" > ")?;
             Some((Instant::from_ps(time.parse().ok()?), call, EndpointCall::parse(call)?, result))
         });
-        let (now, call_text, call, expected) = parsed.ok_or_else(|| bad(line, &text))?;
+        let (now, call_text, call, expected) = parsed.ok_or_else(|| bad_line(line, &text))?;
         summary.calls += 1;
         summary.end = now;
         summary.segments += u64::from(matches!(call, EndpointCall::Segment { .. }));

@@ -1,5 +1,6 @@
 //! Tests of record and replay.
 
+use std::io::BufReader;
 use std::sync::Arc;
 
 use lowtide_tcp::{Config, profile, scheme};
@@ -89,6 +90,10 @@ fn invalid_recordings_are_rejected_with_their_line() {
     assert!(error("").starts_with("line 1 "));
     assert!(error("lowtide-live-tape 1\nseed x\n").starts_with("line 2 "));
     assert!(error("lowtide-live-tape 1\nseed 1\n5 dance > -\n").starts_with("line 3 "));
+    // A file without line ends is not read to its end.
+    let mut endless = BufReader::new(std::io::repeat(0));
+    let error = replay(&mut endless).unwrap_err().to_string();
+    assert!(error.starts_with("line 1 ") && error.len() < 1_000 && !error.contains('\0'));
 }
 
 #[test]

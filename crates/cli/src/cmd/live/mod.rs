@@ -24,7 +24,7 @@ use lowtide_live::load::{
 };
 use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::{Live, LiveStats};
-use lowtide_sockets::replay;
+use lowtide_sockets::{ReplayError, replay};
 use serde::Serialize;
 
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
@@ -269,8 +269,14 @@ struct ReplayOutput {
 fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
     let file = lowtide_input_files::open(path, &RECORDING)
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
-    let replayed = replay(&mut BufReader::new(file.take(RECORDING.max_bytes)))
-        .map_err(|e| CommandError::Run(e.to_string()))?;
+    let replayed = replay(&mut BufReader::new(file.take(RECORDING.max_bytes)));
+    let replayed = replayed.map_err(|e| match e {
+        ReplayError::Line { .. } => {
+            let help = "name a file of `lowtide live --record`".to_owned();
+            CommandError::Usage(format!("{}: {e}", path.display()), Some(help))
+        }
+        other => CommandError::Run(other.to_string()),
+    })?;
     let seconds = replayed.end.as_secs_f64();
     if out.json {
         return out.json(&ReplayOutput {
