@@ -17,7 +17,7 @@ pub struct AdmissionLimits {
     pub min_rate: u64,
     /// Time by which a connection may lag behind the least rate. Longer debts are forgiven.
     pub rate_window: Duration,
-    /// Lag after which a connection on probation yields its place.
+    /// Lag after which a connection on probation yields its place; four times as much for others.
     pub yield_after: Duration,
 }
 
@@ -48,6 +48,11 @@ impl AdmissionLimits {
     pub(super) fn probation_bytes(&self) -> u64 {
         let bytes = u128::from(self.min_rate) * u128::from(self.rate_window.as_us()) / 1_000_000;
         u64::try_from(bytes).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Lag after which a connection yields its place.
+    pub(super) fn yield_lag(&self, probation: bool) -> Duration {
+        self.yield_after.saturating_mul(if probation { 1 } else { 4 })
     }
 
     /// Time that `bytes` pay for, at most the window.

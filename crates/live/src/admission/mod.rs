@@ -16,8 +16,8 @@
 //!   source with the most connections.
 //! - **Closed first**: of the connections that may be replaced, one on probation before others,
 //!   and of these the one that lags most. On probation it must lag by
-//!   [`AdmissionLimits::yield_after`], else by the window. Above the share of its source it need
-//!   not lag.
+//!   [`AdmissionLimits::yield_after`], else by four times as much. Above the share of its source it
+//!   need not lag.
 //! - **Waiting**: a newcomer without a place waits; at most as many wait as there are places.
 //!   Beyond, the latest of the source with the most waiting connections is refused. Places go to
 //!   the longest waiting whose source may have one.

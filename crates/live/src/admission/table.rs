@@ -141,7 +141,7 @@ impl PlaceTable {
         for (number, place) in places.iter_mut() {
             place.record(now, moved(*number), limits);
             let probation = place.moved < *probation_bytes;
-            let least = if probation { limits.yield_after } else { limits.rate_window };
+            let least = limits.yield_lag(probation);
             *none_lags_until = (*none_lags_until).min(place.paid_until + least);
             let lag = place.lag(now);
             let count = counts.get(&place.source).copied().unwrap_or(0);

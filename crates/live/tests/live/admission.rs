@@ -1,11 +1,14 @@
 //! Honest clients beside crowds: `load::serve` and the relay serve them while others hold or
-//! exhaust the places. Times are not asserted, only that clients are served.
+//! exhaust the places. `cargo test -p lowtide-live --test live admission -- --nocapture` prints the
+//! share that is served and the 99th percentile of connect times, of our TCP and of the kernel's
+//! with a server that has no limits. Times are not asserted, only that clients are served.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lowtide_live::Clock;
 use lowtide_live::admission::AdmissionLimits;
 use lowtide_live::load::{
     Amount, Progress, ServeLimits, ServePlan, TransferDirection, TransferRequest, run_client, serve,
@@ -13,7 +16,7 @@ use lowtide_live::load::{
 use lowtide_live::relay::{Relay, RelayPlan};
 use socket2::{Domain, Socket, Type};
 
-use crate::world::{PORT, World, in_namespace, ip, ours_at, settings};
+use crate::world::{PORT, World, in_namespace, ip, kernel_at, ours_at, settings};
 
 /// Places of the server or relay.
 const PLACES: usize = 32;
@@ -159,31 +162,42 @@ fn run_crowd(
     }
 }
 
-/// Uses the service beside a crowd of each origin. At least this many transfers of [`TRANSFERS`]
-/// must succeed beside a crowd of the client's own address, and all beside others.
-fn serve_beside(service: &dyn Service, port: u16, crowd_port: u16, crowd: Crowd, least: usize) {
-    let to = |port| SocketAddr::new(ours_at(false), port);
+/// Uses the service at `to` beside a crowd of each origin, which uses `crowd_to`. At least this many
+/// transfers of [`TRANSFERS`] must succeed beside a crowd of the client's own address, and all
+/// beside others.
+fn serve_beside(
+    service: &dyn Service,
+    (to, crowd_to): (SocketAddr, SocketAddr),
+    crowd: Crowd,
+    least: usize,
+) {
+    let clock = Clock::start();
     let origins: &[Origin] = match crowd {
-        // Beside a crowd without a share a client waits until the crowd lags by a window.
+        // Without a share a client waits for some seconds, until the crowd lags.
         Crowd::NeverReading => &[Origin::Other],
         _ => &[Origin::Other, Origin::Many, Origin::Same],
     };
     for origin in origins.iter().copied() {
         let stop = AtomicBool::new(false);
-        let failures = std::thread::scope(|scope| {
-            scope.spawn(|| run_crowd(service, to(crowd_port), crowd, origin, &stop));
+        let (failures, mut connects) = std::thread::scope(|scope| {
+            scope.spawn(|| run_crowd(service, crowd_to, crowd, origin, &stop));
             // The crowd has taken the places.
             std::thread::sleep(Duration::from_millis(700));
-            let mut failures = Vec::new();
+            let (mut failures, mut connects) = (Vec::new(), Vec::new());
             for _ in 0..TRANSFERS {
-                let stream = connect(Origin::Same.address(0), to(port));
+                let start = clock.now();
+                let stream = connect(Origin::Same.address(0), to);
+                connects.push(clock.now().saturating_since(start).as_us());
                 failures.extend(stream.and_then(|stream| service.use_it(stream)).err());
                 std::thread::sleep(Duration::from_millis(30));
             }
             stop.store(true, Ordering::Relaxed);
-            failures
+            (failures, connects)
         });
         let served = TRANSFERS - failures.len();
+        connects.sort_unstable();
+        let p99 = connects[connects.len() * 99 / 100] as f64 / 1000.0;
+        println!("{to}: {crowd:?}, {origin:?}: {served} of {TRANSFERS}, connect p99 {p99:.1} ms");
         let least = if origin == Origin::Same { least } else { TRANSFERS };
         assert!(served >= least, "{crowd:?}, {origin:?}: {served} of {TRANSFERS}: {failures:?}");
     }
@@ -211,11 +225,30 @@ fn server_beside(crowd: Crowd, least: usize) {
         std::thread::scope(|scope| {
             scope.spawn(|| serve(&listener, plan, &|_| {}).unwrap());
             let served = std::panic::catch_unwind(|| {
-                serve_beside(&Transfers, PORT, PORT, crowd, least);
+                let to = SocketAddr::new(ours_at(false), PORT);
+                serve_beside(&Transfers, (to, to), crowd, least);
             });
             stop.store(true, Ordering::Relaxed);
             served.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         });
+        beside_the_kernel(crowd, least);
+    });
+}
+
+/// The kernel's TCP with a server that has no limits, for comparison.
+fn beside_the_kernel(crowd: Crowd, least: usize) {
+    let to = SocketAddr::new(kernel_at(false), PORT);
+    let listener = TcpListener::bind(to).unwrap();
+    let stop = AtomicBool::new(false);
+    let limits = ServeLimits { grace: Duration::from_millis(100), ..ServeLimits::TRUSTED };
+    let plan = ServePlan { connections: None, stop: &stop, on_accept: &|_| {}, limits };
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&listener, plan, &|_| {}).unwrap());
+        let served = std::panic::catch_unwind(|| {
+            serve_beside(&Transfers, (to, to), crowd, least);
+        });
+        stop.store(true, Ordering::Relaxed);
+        served.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
 }
 
@@ -241,7 +274,8 @@ fn relay_beside(crowd: Crowd, crowd_port: u16, least: usize) {
         std::thread::scope(|scope| {
             let running = scope.spawn(|| relay.run(&stop));
             let served = std::panic::catch_unwind(|| {
-                serve_beside(&Echo, 8001, crowd_port, crowd, least);
+                let to = |port| SocketAddr::new(ours_at(false), port);
+                serve_beside(&Echo, (to(8001), to(crowd_port)), crowd, least);
             });
             stop.store(true, Ordering::Relaxed);
             let stats = running.join().unwrap().unwrap();
