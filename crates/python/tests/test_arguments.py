@@ -106,6 +106,13 @@ CASES: dict[str, tuple[Callable[[lt.Result], object], str]] = {
     "settings": (lambda r: lt.Connection.client(settings=5), "settings is 5"),
     "a setting": (lambda r: lt.Connection.client(settings={"rto-mim": "1 s"}), "rto-min"),
     "n": (lambda r: lt.Connection.client().write(-1), "n is -1"),
+    "min": (lambda r: lt.Param(1, min=-5), "min=-5"),
+    "max": (lambda r: lt.Param(1, max="9"), "max='9'"),
+    "choices": (lambda r: lt.Param("fast", choices="fast"), r"choices=\['fast'\]"),
+    "a negative default": (lambda r: lt.Param(-1), "-1"),
+    "a negative ratio": (lambda r: lt.Param(-0.5), "-0.5"),
+    "a default": (lambda r: lt.Param(None), "None"),
+    "a text as a default": (lambda r: lt.Param("fast"), "fast"),
     "an unknown parameter": (lambda r: lt.check_control(Plain, keep=1), "no parameter `keep`"),
 }
 

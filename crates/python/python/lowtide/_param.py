@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Generic, TypeVar, overload
 
-from . import _lowtide
+from . import _arguments, _lowtide
 from .errors import RequestError
 
 Value = TypeVar("Value", int, float, bool, str)
@@ -72,6 +72,15 @@ class Param(Generic[Value]):
         Raises `RequestError` for a default that is not of these kinds, or not in its range.
         """
         kind: str | None
+        min = _arguments.whole("min", min, least=0)
+        max = _arguments.whole("max", max, least=0)
+        choices = _arguments.names("choices", choices, "fast")
+        _arguments.text("doc", doc, '"one sentence"')
+        _arguments.text("source", source, '"RFC 8257 §3.3"')
+        if isinstance(default, int) and not isinstance(default, bool) and default < 0:
+            raise RequestError(
+                f"the default {default} of a parameter is negative", "use 0 or a larger number"
+            )
         if isinstance(default, bool):
             kind, text = "bool", str(default).lower()
         elif isinstance(default, int):
@@ -88,7 +97,7 @@ class Param(Generic[Value]):
         """Its kind: bool, count, ratio, choice, time, size or rate."""
         self.default: Value
         """Its default, in the unit of its kind."""
-        self.kind, self.default = _lowtide.default_value(kind, text, min, max, list(choices))
+        self.kind, self.default = _lowtide.default_value(kind, text, min, max, choices)
         self.doc: str = doc
         """One sentence with the unit."""
         self._declared = {
@@ -96,7 +105,7 @@ class Param(Generic[Value]):
             "default": text,
             "min": min,
             "max": max,
-            "choices": list(choices),
+            "choices": choices,
             "doc": doc,
             "source": source or "the class",
         }

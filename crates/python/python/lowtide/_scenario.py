@@ -234,6 +234,9 @@ class Scenario:
             # The run directory is created by the run.
             out = owned.path / "run"
         used = changed._controls()
+        # Runs need it once in a process. It is computed here with the GIL held: a fork during it
+        # would leave a child that waits for it forever.
+        _lowtide.program()
         with reporting(progress) as report, interruptible(), reported(used) as notes:
             if sweep is not None:
                 text, is_kept = changed._command(None), owned is None
