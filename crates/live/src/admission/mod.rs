@@ -19,8 +19,9 @@
 //!   [`AdmissionLimits::yield_after`], else by four times as much. Above the share of its source it
 //!   need not lag.
 //! - **Waiting**: a newcomer without a place waits; at most as many wait as there are places.
-//!   Beyond, the latest of the source with the most waiting connections is refused. Places go to
-//!   the longest waiting whose source may have one.
+//!   Beyond, the oldest of the source with the most waiting connections is refused: a burst of
+//!   arrivals thus does not shut out clients that come after it. Places go to the longest waiting
+//!   whose source may have one.
 
 mod limits;
 mod queue;

@@ -80,8 +80,8 @@ impl<S> AdmissionQueue<S> {
             *counts.entry(waiting.source).or_default() += 1;
         }
         let largest = counts.values().copied().max().unwrap_or(0);
-        let latest = self.waiting.iter().rposition(|w| counts.get(&w.source) == Some(&largest));
-        latest.and_then(|at| self.waiting.remove(at)).map(|waiting| waiting.stream)
+        let oldest = self.waiting.iter().position(|w| counts.get(&w.source) == Some(&largest));
+        oldest.and_then(|at| self.waiting.remove(at)).map(|waiting| waiting.stream)
     }
 
     /// Gives a place to the next connection that may have one. `moved` returns the bytes that a
