@@ -230,7 +230,9 @@ InstallAqm(Ptr<PointToPointNetDevice> port)
     // The disc holds the queue, and the device one packet more.
     port->GetQueue()->SetMaxSize(QueueSize("1p"));
     static const std::map<std::string, std::string> types{
-        {"fifo", "ns3::FifoQueueDisc"}, {"codel", "ns3::CoDelQueueDisc"}, {"pie", "ns3::PieQueueDisc"}};
+        {"fifo", "ns3::FifoQueueDisc"},
+        {"codel", "ns3::CoDelQueueDisc"},
+        {"pie", "ns3::PieQueueDisc"}};
     TrafficControlHelper helper;
     helper.SetRootQueueDisc(types.at(Text("aqm")), "MaxSize", StringValue(Text("buffer") + "p"));
     Ptr<QueueDisc> disc = helper.Install(port).Get(0);

@@ -397,7 +397,13 @@ def cells(backend: str, every: list[Row], kernel: list[int]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help="names in cases.toml; default: all")
-    parser.add_argument("-o", "--out", type=Path, default=Path("target/loss"), help="folder; runs in its runs.jsonl are not repeated")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("target/loss"),
+        help="folder; runs in its runs.jsonl are not repeated",
+    )
     parser.add_argument("--lowtide", default="lowtide", help="the program")
     parser.add_argument("--ns3", type=Path, help="virtual environment with the package ns3")
     parser.add_argument("--backends", default="sim,sim-no-undo,live,kernel,ns-3")
