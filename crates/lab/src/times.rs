@@ -273,6 +273,7 @@ pub(crate) mod tests {
                 data_segs_out: Some(0),
                 rto_count: Some(0),
                 fast_retransmits: Some(0),
+                undos: Some(0),
                 ecn_reductions: Some(0),
                 delack_timeouts: Some(0),
                 delack_time_ps: Some(0),

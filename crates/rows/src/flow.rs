@@ -61,6 +61,7 @@ group! {
     data_segs_out: Option<u64>, "segments", "Data segments sent, retransmissions included.";
     rto_count: Option<u64>, "", "Retransmission timeouts at the sender.";
     fast_retransmits: Option<u64>, "", "Recovery episodes begun by duplicate ACKs or SACK.";
+    undos: Option<u64>, "", "Loss reactions undone as spurious: nothing was lost.";
     ecn_reductions: Option<u64>, "", "Window reductions because of ECN.";
     delack_timeouts: Option<u64>, "", "ACKs sent by the receiver's delayed-ACK timer.";
     delack_time_ps: Option<u64>, "ps", "Total time that these ACKs were delayed.";

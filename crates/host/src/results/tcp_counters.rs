@@ -18,6 +18,7 @@ pub fn tcp_counters(
         data_segs_out: Some(counters.data_segs_out),
         rto_count: Some(counters.rto_count),
         fast_retransmits: Some(counters.fast_retransmits),
+        undos: Some(counters.undos),
         ecn_reductions: Some(counters.ecn_reductions),
         delack_timeouts: Some(delack.map_or(0, |(timeouts, _)| u64::from(timeouts))),
         delack_time_ps: Some(delack.map_or(0, |(_, time)| time.as_ps())),

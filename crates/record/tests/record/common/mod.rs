@@ -56,6 +56,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRow {
             data_segs_out: Some(8),
             rto_count: Some(1),
             fast_retransmits: Some(0),
+            undos: Some(0),
             ecn_reductions: Some(2),
             delack_timeouts: Some(3),
             delack_time_ps: Some(120_000_000_000),
