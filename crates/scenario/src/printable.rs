@@ -36,7 +36,7 @@ fn check_node(node: &TomlNode, diagnostics: &mut Diagnostics<'_>, is_file: bool)
             }
         }
         TomlData::List(items) => {
-            for item in items.iter() {
+            for item in items {
                 check_node(item, diagnostics, false);
             }
         }
