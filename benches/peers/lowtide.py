@@ -125,7 +125,7 @@ def row(
         mean_queue_packets=sum(q["mean_packets"] for q in watched) / len(watched),
         max_queue_packets=max(q["max_packets"] for q in watched),
         marks=sum(q["marks"] for q in run["queues"]),
-        drops=sum(q["drops"] + q["aqm_drops"] for q in run["queues"]),
+        drops=sum(q["overflow_drops"] + q["aqm_drops"] for q in run["queues"]),
         rtos=group["rto_count"],
         fct_mean_ms=group["fct_ms"]["mean"],
         fct_p99_ms=group["fct_ms"]["p99"],

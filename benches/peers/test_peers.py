@@ -224,7 +224,7 @@ class Tables(unittest.TestCase):
 
     def test_the_row_has_the_named_queue_and_all_marks(self) -> None:
         def queue(name: str, mean: float, marks: int) -> dict[str, Any]:
-            kept = {"max_packets": 9, "drops": 0, "aqm_drops": 0}
+            kept = {"max_packets": 9, "overflow_drops": 0, "aqm_drops": 0}
             return {"name": name, "mean_packets": mean, "marks": marks, **kept}
 
         group = {"unfinished": 0, "failed": 0, "goodput_mbps": 9400.0, "rto_count": 0}

@@ -18,6 +18,8 @@ const GAP = 8;
 export function cartesian(model, { width, colors, state }) {
   const phone = width < 480;
   const names = [...new Set(model.panels.flatMap((panel) => panel.series.map((series) => series.name)))];
+  // The name of an absent series says why it is absent.
+  const drawn = new Set(model.panels.flatMap((panel) => panel.series.filter(({ points }) => points.length > 0).map(({ name }) => name)));
   const letters = Math.max(...model.panels.map((panel) => widest(panel.y)));
   const left = 16 + 7 * letters;
   const rights = model.panels.map((panel) => (panel.right ? widest(panel.right) : 0));
@@ -28,7 +30,7 @@ export function cartesian(model, { width, colors, state }) {
     aria: { enabled: true, label: { description: model.title } },
     legend: {
       type: "scroll",
-      data: names,
+      data: names.map((name) => (drawn.has(name) ? name : { name, icon: "none", textStyle: { color: colors.soft } })),
       left: 0,
       top: 0,
       itemWidth: 26,
@@ -94,7 +96,7 @@ export function cartesian(model, { width, colors, state }) {
     filterMode: "none",
     start: state.range[0],
     end: state.range[1],
-    minSpan: 0.2,
+    minSpan: model.least(width - left - right),
     moveOnMouseMove: true,
     preventDefaultMouseMove: false,
   }];

@@ -19,8 +19,9 @@ function panels({ panels }) {
   const rows = [["panel", "scheme", "series", x.column, y.column, `${y.column}_ci95_low`, `${y.column}_ci95_high`]];
   for (const panel of panels) {
     const named = (value) => panel.x.ticks.find(([at]) => at === value)?.[1] ?? value;
-    for (const { scheme, part, points } of panel.series) {
-      for (const [at, value, low, high] of points) {
+    for (const { scheme, part, kind, points } of panel.series) {
+      // A distribution is drawn from zero, which is no value of its.
+      for (const [at, value, low, high] of kind === "steps" ? points.slice(1) : points) {
         rows.push([panel.title, scheme, part, panel.x.scale === "categorical" ? named(at) : at, value, low, high]);
       }
     }

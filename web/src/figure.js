@@ -55,11 +55,20 @@ class Live {
     this.heading.textContent = form.title;
     if (caption) this.figure.querySelector(".caption").textContent = caption;
     if (this.output) this.output.textContent = name;
-    const link = this.figure.querySelector("a.data");
-    link.hidden = false;
-    URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([csv(form)], { type: "text/csv;charset=utf-8" }));
+    this.link(form);
     this.draw();
+  }
+
+  // Lets the link save the values of the frame, so that the page needs no file beside it. A reduced
+  // curve has fewer than the file, so the link of the page remains.
+  link(form) {
+    const link = this.figure.querySelector("a.data");
+    this.file ??= link.getAttribute("href") ?? "";
+    URL.revokeObjectURL(link.href);
+    const drawn = form.columns && this.index === this.frames.length - 1 ? this.file : "";
+    link.href = drawn || URL.createObjectURL(new Blob([csv(form)], { type: "text/csv;charset=utf-8" }));
+    link.textContent = form.columns && !drawn ? "Drawn values (CSV)" : "Data (CSV)";
+    link.hidden = false;
   }
 
   build() {
@@ -158,7 +167,8 @@ class Live {
 
   zoom(factor) {
     const [start, end] = this.state.range;
-    const half = Math.min(100, Math.max(0.2, (end - start) * factor)) / 2;
+    const { minSpan } = this.chart.getOption().dataZoom[0];
+    const half = Math.min(100, Math.max(minSpan, (end - start) * factor)) / 2;
     const middle = Math.min(100 - half, Math.max(half, (start + end) / 2));
     this.setRange([middle - half, middle + half]);
   }

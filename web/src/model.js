@@ -1,7 +1,15 @@
 // The common model of figures with axes: panels from top to bottom, each with its series.
 
+// The smallest visible part of an axis, percent.
+const LEAST = 0.2;
+// Columns of a reduced curve per pixel: fewer would move the curve by a pixel.
+const PER_PIXEL = 3;
+
 export function modelOf(form) {
-  return form.form === "lanes" ? lanes(form) : panels(form);
+  const model = form.form === "lanes" ? lanes(form) : panels(form);
+  const least = (pixels) => Math.min(100, Math.max(LEAST, (100 * PER_PIXEL * pixels) / form.columns));
+  // A curve that was reduced to columns zooms as far as these are smaller than pixels.
+  return { ...model, least: form.columns ? least : () => LEAST };
 }
 
 function panels(form) {

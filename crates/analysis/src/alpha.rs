@@ -5,7 +5,7 @@
 //! begins at 1. Far from the sender an ACK covers data that has just passed, so a window also lasts
 //! at least one round trip.
 
-use super::series::DownsampledSeries;
+use lowtide_charts::BoundedSeries;
 
 /// g, unless the caller sets it: RFC 8257 §4.2.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
@@ -20,8 +20,8 @@ pub(super) struct AlphaEstimator {
     marked: u64,
     pub(super) windows: u64,
     pub(super) marked_windows: u64,
-    pub(super) fractions: DownsampledSeries,
-    pub(super) alphas: DownsampledSeries,
+    pub(super) fractions: BoundedSeries,
+    pub(super) alphas: BoundedSeries,
 }
 
 impl AlphaEstimator {
@@ -35,8 +35,8 @@ impl AlphaEstimator {
             marked: 0,
             windows: 0,
             marked_windows: 0,
-            fractions: DownsampledSeries::of(bins),
-            alphas: DownsampledSeries::of(bins),
+            fractions: BoundedSeries::new(bins),
+            alphas: BoundedSeries::new(bins),
         }
     }
 
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(a.windows, 1, "30 were in flight");
         a.on_ack((3, 2), 30, (10, 0), 50);
         assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
-        let fractions = a.fractions.downsampled(10);
+        let fractions = a.fractions.listed(10);
         assert_eq!(fractions, [(1, 0.0), (3, 0.5)]);
         a.on_ack((4, 2), 50, (20, 20), 50);
         assert_eq!(a.windows, 2, "shorter than a round trip");

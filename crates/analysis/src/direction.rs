@@ -4,6 +4,7 @@
 //! capture. Values not seen, or seen too rarely, are null. `docs/howto/analyze.md` defines each
 //! number.
 
+use lowtide_charts::BoundedSeries;
 use serde::Serialize;
 
 use super::direction_state::DirectionState;
@@ -12,7 +13,6 @@ use super::feedback::{self, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
 use super::histogram::ValueSummary;
-use super::series::DownsampledSeries;
 use super::stalls::Timeout;
 use super::window::WindowCollapse;
 
@@ -128,7 +128,8 @@ pub(super) struct Timeouts {
     pub(super) listed: Vec<(u64, u64, u32)>,
 }
 
-/// Series of (time, value), downsampled so that extremes remain.
+/// Series of (time, value): all points, or the first, least, greatest and last of 64 equal
+/// intervals.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct OverTime {
     pub(super) marked_fraction: Vec<(u64, f64)>,
@@ -284,8 +285,8 @@ fn alpha(state: &DirectionState, mode: NegotiatedEcn, mss: u32, data_seen: bool)
 
 fn over_time(state: &DirectionState, flight: bool, windows: bool) -> OverTime {
     let width = state.goodput.width();
-    let shown = |series: &DownsampledSeries, on: bool| {
-        if on { series.downsampled(MAX_POINTS) } else { Vec::new() }
+    let shown = |series: &BoundedSeries, on: bool| {
+        if on { series.listed(MAX_POINTS) } else { Vec::new() }
     };
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {

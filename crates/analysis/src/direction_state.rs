@@ -6,7 +6,7 @@ use super::alpha::AlphaEstimator;
 use super::ecn_echo::EcnTracker;
 use super::handshake::NegotiatedEcn;
 use super::rtt::PathRtt;
-use super::series::{Bins, DRAWN_BINS, LISTED_BINS};
+use super::series::{Bins, DRAWN_COLUMNS, LISTED_COLUMNS};
 use super::stalls::Stalls;
 use super::stream::{PayloadKind, SequenceTracker};
 use super::trace::TimeSequenceTrace;
@@ -75,7 +75,7 @@ pub(super) struct DirectionState {
 impl DirectionState {
     pub(super) fn new(settings: AnalysisSettings) -> Self {
         let AnalysisSettings { gain, rto_min, traced } = settings;
-        let bins = if traced { DRAWN_BINS } else { LISTED_BINS };
+        let bins = if traced { DRAWN_COLUMNS } else { LISTED_COLUMNS };
         Self {
             stream: SequenceTracker::default(),
             rtt: PathRtt::default(),

@@ -1,20 +1,19 @@
 //! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
 //! goodput.
 
-use lowtide_charts::{Axis, Curve, CurveKind, Dot, Lane, StackedPlot, bytes_unit};
+use lowtide_charts::{
+    Axis, BoundedSeries, Curve, CurveKind, Dot, Lane, StackedPlot, TimeValue, bytes_unit,
+};
 
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::direction_state::DirectionState;
-use super::series::{DownsampledSeries, TimeValue, per_column};
 
-/// Pixel columns of a figure, at most.
-const COLUMNS: usize = 720;
+/// Limit on the points of a curve of dots; more become bars.
+const MAX_DOTS: usize = 720;
 
 /// The time axis.
 struct TimeAxis {
-    /// Nanoseconds.
-    range: (u64, u64),
     from: f64,
     to: f64,
     /// Nanoseconds per unit.
@@ -25,12 +24,7 @@ struct TimeAxis {
 impl TimeAxis {
     /// Converts points to axis units; values are divided by `per`.
     fn points(&self, points: &[TimeValue], per: f64) -> Vec<Dot> {
-        let shown = if points.len() <= COLUMNS {
-            points.to_vec()
-        } else {
-            per_column(points, self.range, COLUMNS)
-        };
-        shown.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
+        points.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
     }
 
     /// Returns a staircase whose last value holds to the end of the axis.
@@ -41,15 +35,9 @@ impl TimeAxis {
     }
 
     /// Returns dots, or the range of each column if there are too many points.
-    fn scatter(
-        &self,
-        name: &'static str,
-        style: usize,
-        series: &DownsampledSeries,
-        per: f64,
-    ) -> Curve {
+    fn scatter(&self, name: &'static str, style: usize, series: &BoundedSeries, per: f64) -> Curve {
         let points = series.points();
-        let all = points.len() <= COLUMNS && !series.is_aggregated();
+        let all = points.len() <= MAX_DOTS && !series.is_reduced();
         let look = if all { CurveKind::Dots } else { CurveKind::Ranges };
         curve(name, style, look, self.points(&points, per))
     }
@@ -77,11 +65,11 @@ pub(super) fn stack(
         _ => ("s", 1e9),
     };
     let (low, high) = (from as f64 / scale, to as f64 / scale);
-    let axis = TimeAxis { range: (from, to), from: low, to: high, scale, unit };
+    let axis = TimeAxis { from: low, to: high, scale, unit };
     let most = state.stream.highest;
     let (size, per) = bytes_unit(most);
     let top = (most as f64 / per).max(1.46) * 1.04;
-    let points = |s: &DownsampledSeries| axis.points(&s.points(), per);
+    let points = |s: &BoundedSeries| axis.points(&s.points(), per);
     let sequence = Lane {
         title: "Sequence".to_owned(),
         y: Axis::linear(

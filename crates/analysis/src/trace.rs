@@ -1,25 +1,27 @@
 //! Time-sequence trace of one direction.
 
-use super::series::{DRAWN_BINS, DownsampledSeries};
+use lowtide_charts::BoundedSeries;
+
+use super::series::DRAWN_COLUMNS;
 use super::stream::PayloadKind;
 
 /// Times in nanoseconds since the capture began, offsets in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct TimeSequenceTrace {
-    pub(super) data: DownsampledSeries,
-    pub(super) retransmissions: DownsampledSeries,
-    pub(super) reordered: DownsampledSeries,
-    pub(super) acks: DownsampledSeries,
-    pub(super) sacked: DownsampledSeries,
-    pub(super) ece: DownsampledSeries,
-    pub(super) cwr: DownsampledSeries,
-    pub(super) ce: DownsampledSeries,
+    pub(super) data: BoundedSeries,
+    pub(super) retransmissions: BoundedSeries,
+    pub(super) reordered: BoundedSeries,
+    pub(super) acks: BoundedSeries,
+    pub(super) sacked: BoundedSeries,
+    pub(super) ece: BoundedSeries,
+    pub(super) cwr: BoundedSeries,
+    pub(super) ce: BoundedSeries,
 }
 
 impl Default for TimeSequenceTrace {
     fn default() -> Self {
         let [data, again, late, acks, sacked, ece, cwr, ce] =
-            [(); 8].map(|()| DownsampledSeries::of(DRAWN_BINS));
+            [(); 8].map(|()| BoundedSeries::new(DRAWN_COLUMNS));
         Self { data, retransmissions: again, reordered: late, acks, sacked, ece, cwr, ce }
     }
 }

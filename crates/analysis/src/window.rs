@@ -1,7 +1,8 @@
 //! Bytes in flight over time, and periods in which they are stuck at two segments under ECE.
 
+use lowtide_charts::BoundedSeries;
+
 use super::histogram::LogHistogram;
-use super::series::DownsampledSeries;
 use super::stream::AckCoverage;
 
 /// The window floor of most stacks (RFC 8257 §3.3 needs more than one for the ACK clock).
@@ -55,7 +56,7 @@ impl Tracker {
 #[derive(Clone, Debug)]
 pub(super) struct FlightTracker {
     pub(super) flight: LogHistogram,
-    pub(super) over_time: DownsampledSeries,
+    pub(super) over_time: BoundedSeries,
     /// By bytes in flight, which are visible only near the sender.
     by_flight: Tracker,
     /// By the gaps between ACKs: at most two segments per round trip.
@@ -68,7 +69,7 @@ impl FlightTracker {
     pub(super) fn new(bins: usize) -> Self {
         Self {
             flight: LogHistogram::default(),
-            over_time: DownsampledSeries::of(bins),
+            over_time: BoundedSeries::new(bins),
             by_flight: Tracker::default(),
             by_gaps: Tracker::default(),
             last_ack: None,

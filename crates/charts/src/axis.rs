@@ -161,6 +161,11 @@ impl Axis {
         out.thin_names(length, size)
     }
 
+    /// Returns the number of the column of a value if the axis has `columns` columns.
+    pub(crate) fn column(&self, value: f64, columns: u32) -> i64 {
+        (self.share(value) * f64::from(columns)).floor() as i64
+    }
+
     /// Returns the position of a value: 0 at the low end, 1 at the high end.
     fn share(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {

@@ -16,7 +16,7 @@ use crate::error::ChartError;
 use crate::frame::{self, Margins, PAGE_BOTTOM, Plots};
 use crate::palette::{MarkerShape, Style};
 use crate::sheet::{Canvas, LINE};
-use crate::{Figure, Panel, PlotSeries, SeriesKind};
+use crate::{Dot, Figure, Panel, PlotSeries, SeriesKind};
 
 /// Height of the only panel, and of one of several, pixels of a page.
 const HEIGHT: (f64, f64) = (390.0, 210.0);
@@ -195,6 +195,10 @@ fn draw(
             let look = canvas.style(*number);
             let dash = look.dash.filter(|_| !traces || canvas.is_grey());
             let line = vec![canvas.at(*x, y), canvas.at(x + 30.0, y)];
+            if !figure.is_drawn(*number) {
+                write(&root, name, canvas.at(*x, y), &canvas.font(13.0, MUTED, false))?;
+                continue;
+            }
             if is_thin(figure, *number) {
                 stroke(&root, canvas, line, RGBAColor::from(look.color).mix(0.85), 1.0, THIN)?;
             } else {
@@ -364,7 +368,17 @@ fn draw_series(
 ) -> Result<(), DrawError> {
     let look = canvas.style(series.style);
     let color: RGBAColor = look.color.into();
-    let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
+    // Values beyond the axis are drawn at its end.
+    let placed = |dots: &[Dot]| {
+        let at = |d: &Dot| place(d.x, d.y.max(panel.y.low).min(panel.y.high));
+        dots.iter().map(at).collect::<Vec<Pixel>>()
+    };
+    let points = match series.kind {
+        SeriesKind::Measured | SeriesKind::Dots => placed(&series.points),
+        SeriesKind::Trace | SeriesKind::Thin => canvas.reduced(&placed(&series.points)),
+        SeriesKind::Steps => canvas.reduced(&placed(&series.risen())),
+        SeriesKind::Scatter => canvas.one_per_cell(&placed(&series.points)),
+    };
     match series.kind {
         SeriesKind::Measured => stroke(root, canvas, points.clone(), color, 2.0, look.dash)?,
         SeriesKind::Dots | SeriesKind::Scatter => {}

@@ -1,16 +1,22 @@
 //! The serialised form of figures (JSON), from the same values as SVG and CSV: the script of our
 //! pages draws it.
 //!
-//! Contract: numbers have seven significant digits, more than a screen shows.
+//! Contract: a curve of more points than [`Detail`] permits is reduced to columns, at least three per
+//! pixel of the visible part: the script zooms no further. Numbers are rounded to a millionth of
+//! their axis, less than a pixel of the smallest visible part.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::axis::Axis;
 use crate::error::ChartError;
 use crate::heat::HeatForm;
 use crate::palette::{Style, style};
-use crate::{Dot, Figure, FigureFiles, HeatMap, StackedPlot};
+use crate::reduce::{one_per_cell, reduced};
+use crate::{
+    Curve, CurveKind, Dot, Figure, FigureFiles, HeatMap, PlotSeries, SeriesKind, StackedPlot,
+};
 
 /// A figure of any kind.
 #[derive(Serialize)]
@@ -27,18 +33,95 @@ struct Styled<'a, F> {
     #[serde(flatten)]
     figure: &'a F,
     styles: BTreeMap<usize, Style>,
+    /// Columns of the horizontal axis to which a curve was reduced; none if all points are here.
+    columns: Option<u32>,
 }
 
 impl<'a, F> Styled<'a, F> {
-    fn new(figure: &'a F, used: impl Iterator<Item = usize>) -> Self {
-        Self { figure, styles: used.map(|number| (number, style(number))).collect() }
+    fn new(figure: &'a F, used: impl Iterator<Item = usize>, columns: Option<u32>) -> Self {
+        Self { figure, styles: used.map(|number| (number, style(number))).collect(), columns }
+    }
+}
+
+/// Resolution of reduced curves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail {
+    /// Columns of the horizontal axis; a curve of up to two points per column is complete.
+    columns: u32,
+}
+
+impl Detail {
+    /// Of a figure that is alone.
+    const FULL: Self = Self { columns: 8192 };
+    /// Of one of several figures between which a slider chooses: three columns per pixel of a page.
+    const FRAME: Self = Self { columns: 2700 };
+
+    /// Returns the points of a curve, or its columns and `true`.
+    fn curve(self, points: &[Dot], x: &Axis) -> (Vec<Dot>, bool) {
+        if points.len() <= 2 * self.columns as usize {
+            return (points.to_vec(), false);
+        }
+        (reduced(points, |dot| x.column(dot.x, self.columns)), true)
+    }
+
+    /// Returns one mark of those at the same place, and whether there were several.
+    fn marks(self, points: &[Dot], [x, y]: [&Axis; 2]) -> (Vec<Dot>, bool) {
+        if points.len() <= 2 * self.columns as usize {
+            return (points.to_vec(), false);
+        }
+        let cell = |dot: &Dot| (x.column(dot.x, self.columns), y.column(dot.y, self.columns));
+        let out = one_per_cell(points, cell);
+        let fewer = out.len() < points.len();
+        (out, fewer)
+    }
+
+    fn series(self, series: &PlotSeries, axes: [&Axis; 2]) -> (Vec<Dot>, bool) {
+        match series.kind {
+            SeriesKind::Measured | SeriesKind::Dots => (series.points.clone(), false),
+            SeriesKind::Scatter => self.marks(&series.points, axes),
+            SeriesKind::Trace | SeriesKind::Thin => self.curve(&series.points, axes[0]),
+            SeriesKind::Steps => self.curve(&series.risen(), axes[0]),
+        }
+    }
+
+    fn lane_curve(self, curve: &Curve, axes: [&Axis; 2]) -> (Vec<Dot>, bool) {
+        match curve.kind {
+            CurveKind::Dots | CurveKind::Marks | CurveKind::Strokes => {
+                self.marks(&curve.points, axes)
+            }
+            CurveKind::Steps | CurveKind::Thin | CurveKind::Ranges => {
+                self.curve(&curve.points, axes[0])
+            }
+        }
     }
 }
 
 pub(crate) fn of_panels(figure: &Figure) -> Result<String, ChartError> {
+    panels(figure, Detail::FULL)
+}
+
+fn panels(figure: &Figure, detail: Detail) -> Result<String, ChartError> {
+    let mut shown = figure.clone();
+    let mut any = false;
+    for panel in &mut shown.panels {
+        let axes = [&panel.x, &panel.y];
+        for series in &mut panel.series {
+            let (points, is_reduced) = detail.series(series, axes);
+            series.points = points.iter().map(|dot| rounded_dot(dot, axes)).collect();
+            any |= is_reduced;
+        }
+    }
+    // The script lists the names of series.
+    if let Some(panel) = shown.panels.first_mut() {
+        for (name, style) in figure.legend.iter().filter(|(_, style)| !figure.is_drawn(*style)) {
+            let (scheme, part, kind) = (name.clone(), String::new(), SeriesKind::Trace);
+            panel.series.push(PlotSeries { scheme, part, style: *style, kind, points: Vec::new() });
+        }
+    }
     let series = figure.panels.iter().flat_map(|p| &p.series).map(|s| s.style);
     let used = series.chain(figure.legend.iter().map(|(_, number)| *number));
-    json(&figure.id, &Form::Panels(Styled::new(figure, used)))
+    let columns = any.then_some(detail.columns);
+    json(&figure.id, &Form::Panels(Styled::new(&shown, used, columns)))
 }
 
 /// Returns the form of figures that a slider chooses from; `last` is drawn already.
@@ -52,15 +135,30 @@ pub(crate) fn of_frames(
     };
     let mut frames = Vec::new();
     for (name, figure) in others {
-        frames.push(frame(name, &figure.caption, &of_panels(figure)?));
+        frames.push(frame(name, &figure.caption, &panels(figure, Detail::FRAME)?));
     }
     frames.push(frame(last, &drawn.caption, &drawn.json));
     Ok(format!("{{\"form\":\"frames\",\"frames\":[{}]}}", frames.join(",")))
 }
 
 pub(crate) fn of_lanes(stack: &StackedPlot) -> Result<String, ChartError> {
+    let detail = Detail::FULL;
+    let mut shown = stack.clone();
+    let mut any = false;
+    for lane in &mut shown.lanes {
+        for curve in &mut lane.curves {
+            // The kind depends on the number of points.
+            curve.kind = curve.drawn_kind();
+            let y = lane.right.as_ref().filter(|_| curve.right).unwrap_or(&lane.y);
+            let axes = [&stack.x, y];
+            let (points, is_reduced) = detail.lane_curve(curve, axes);
+            curve.points = points.iter().map(|dot| rounded_dot(dot, axes)).collect();
+            any |= is_reduced;
+        }
+    }
     let used = stack.lanes.iter().flat_map(|l| &l.curves).map(|c| c.style);
-    json(&stack.id, &Form::Lanes(Styled::new(stack, used)))
+    let columns = any.then_some(detail.columns);
+    json(&stack.id, &Form::Lanes(Styled::new(&shown, used, columns)))
 }
 
 pub(crate) fn of_grids(map: &HeatMap) -> Result<String, ChartError> {
@@ -72,40 +170,54 @@ fn json(id: &str, form: &Form<'_>) -> Result<String, ChartError> {
         .map_err(|e| ChartError { what: format!("figure `{id}`"), reason: e.to_string() })
 }
 
-/// Serialises a number with seven significant digits.
+/// Serialises a number without its rounding errors.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub(crate) fn rounded<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(round(*value))
+    to.serialize_f64(round(*value, EXACT))
 }
 
-/// Serialises numbers with seven significant digits, with their names.
+/// Serialises numbers without their rounding errors, with their names.
 pub(crate) fn rounded_ticks<S: Serializer>(
     ticks: &[(f64, String)],
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    to.collect_seq(ticks.iter().map(|(value, name)| (round(*value), name)))
+    to.collect_seq(ticks.iter().map(|(value, name)| (round(*value, EXACT), name)))
 }
 
-/// Serialises a range with seven significant digits.
+/// Serialises a range without its rounding errors.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub(crate) fn rounded_range<S: Serializer>(
     range: &Option<(f64, f64)>,
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    range.map(|(from, until)| [round(from), round(until)]).serialize(to)
+    range.map(|(from, until)| [round(from, EXACT), round(until, EXACT)]).serialize(to)
 }
 
-fn round(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
+/// Significant digits of ends and ticks of an axis, and of a value on an axis from zero.
+const EXACT: usize = 14;
+const SHORT: usize = 7;
+
+fn round(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+/// Rounds a point to positions that the axes can show.
+fn rounded_dot(dot: &Dot, [x, y]: [&Axis; 2]) -> Dot {
+    let on = |axis: &Axis, value: f64| {
+        // An axis that begins far from zero needs more digits.
+        let more = (value.abs() / (axis.high - axis.low).abs()).log10().ceil();
+        let more = if more.is_finite() { more.max(0.0) as usize } else { 0 };
+        round(value, (SHORT + more).min(EXACT))
+    };
+    Dot { x: on(x, dot.x), y: on(y, dot.y), interval: dot.interval.map(|i| i.map(|v| on(y, v))) }
 }
 
 impl Serialize for Dot {
     /// `[x, y]`, or `[x, y, low, high]` with an interval.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (x, y) = (round(self.x), round(self.y));
         match self.interval {
-            None => [x, y].serialize(to),
-            Some([low, high]) => [x, y, round(low), round(high)].serialize(to),
+            None => [self.x, self.y].serialize(to),
+            Some([low, high]) => [self.x, self.y, low, high].serialize(to),
         }
     }
 }
@@ -133,8 +245,13 @@ mod tests {
 
     #[test]
     fn a_dot_is_a_short_list() {
+        let axes = [&Axis::linear("x", "x", 0.0, 1.0), &Axis::linear("y", "y", 0.0, 1e9)];
         let dot = Dot { interval: Some([0.1, 2.0]), ..Dot::new(1.0 / 3.0, 1e9) };
-        assert_eq!(serde_json::to_string(&dot).unwrap(), "[0.3333333,1000000000.0,0.1,2.0]");
+        let text = serde_json::to_string(&rounded_dot(&dot, axes)).unwrap();
+        assert_eq!(text, "[0.3333333,1000000000.0,0.1,2.0]");
+        let late = Axis::linear("t", "t", 60.0, 60.001);
+        let dot = rounded_dot(&Dot::new(60.000_123_456_789, 1.0), [&late, axes[1]]);
+        assert!((dot.x - 60.000_123_456_789).abs() < 1e-9, "a millionth of the axis");
         let empty = Dot::new(0.0, f64::NAN);
         assert_eq!(serde_json::to_string(&empty).unwrap(), "[0.0,null]");
     }

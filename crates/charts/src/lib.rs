@@ -1,7 +1,7 @@
 //! Figures as data, before they are drawn: panels with axes and series; and the shell of pages.
 //!
-//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. Every axis
-//! carries its unit.
+//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. The CSV file has
+//! all of them; SVG and JSON have those that can be seen (`reduce`). Every axis carries its unit.
 
 mod axis;
 mod chart;
@@ -15,6 +15,7 @@ mod heat;
 mod heat_draw;
 pub mod page;
 mod palette;
+mod reduce;
 mod sheet;
 mod stack;
 
@@ -27,6 +28,7 @@ pub use color_scale::{CellKind, ColorScale};
 pub use error::ChartError;
 pub use heat::{HeatGrid, HeatMap};
 pub use plotters::style::RGBColor;
+pub use reduce::{BoundedSeries, CurvePoint, TimeValue, reduced};
 pub use sheet::Sheet;
 pub use stack::{Curve, CurveKind, Lane, StackedPlot};
 
@@ -40,7 +42,8 @@ pub struct Figure {
     /// Reading instructions: meaning of the marks, source of the data.
     #[serde(skip)]
     pub caption: String,
-    /// Legend: names with the numbers of their styles.
+    /// Legend: names with the numbers of their styles. An entry without any point in the panels says
+    /// why it has none.
     pub legend: Vec<(String, usize)>,
     /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
@@ -135,7 +138,7 @@ pub enum SeriesKind {
     Trace,
     /// A thin line next to a trace.
     Thin,
-    /// A distribution: dashed steps.
+    /// A distribution: dashed steps that rise from zero at the first value.
     Steps,
 }
 
@@ -168,13 +171,49 @@ impl Dot {
     }
 }
 
+impl PlotSeries {
+    /// Returns the points of a distribution with its rise from zero at the first value.
+    pub(crate) fn risen(&self) -> Vec<Dot> {
+        let first = self.points.first().map(|dot| Dot::new(dot.x, 0.0));
+        first.into_iter().chain(self.points.iter().copied()).collect()
+    }
+}
+
 impl Figure {
-    /// Returns the figure with at most `most` points in each series.
-    pub fn thinned(mut self, most: usize) -> Self {
-        for series in self.panels.iter_mut().flat_map(|p| &mut p.series) {
-            series.points = thinned(&series.points, most);
+    /// Returns whether a series of this style has a point.
+    pub fn is_drawn(&self, style: usize) -> bool {
+        let mut all = self.panels.iter().flat_map(|panel| &panel.series);
+        all.any(|series| series.style == style && !series.points.is_empty())
+    }
+
+    /// Adds the reason to each entry of the legend that no panel draws: `dctcp: no finished flows`.
+    pub fn explain_absent(mut self, reason: &dyn Fn(&str) -> String) -> Self {
+        let drawn: Vec<bool> = self.legend.iter().map(|(_, style)| self.is_drawn(*style)).collect();
+        for ((name, _), _) in self.legend.iter_mut().zip(drawn).filter(|(_, drawn)| !drawn) {
+            *name = format!("{name}: {}", reason(name));
         }
         self
+    }
+
+    /// Adds the reason to each entry of the legend that some panel does not draw, with the titles of
+    /// these panels. For panels that all show the same series.
+    pub fn explain_absent_in_panels(mut self, reason: &dyn Fn(&str) -> String) -> Self {
+        let draws = |panel: &Panel, style| {
+            panel.series.iter().any(|s| s.style == style && !s.points.is_empty())
+        };
+        let absent = |(name, style): &(String, usize)| {
+            let without = self.panels.iter().filter(|panel| !draws(panel, *style));
+            let titles: Vec<&str> = without.map(|panel| panel.title.as_str()).collect();
+            let some = self.is_drawn(*style) && !titles.is_empty();
+            some.then(|| format!("{name} (not in {}: {})", titles.join(", "), reason(name)))
+        };
+        let texts: Vec<Option<String>> = self.legend.iter().map(absent).collect();
+        for ((name, _), text) in self.legend.iter_mut().zip(texts) {
+            if let Some(text) = text {
+                *name = text;
+            }
+        }
+        self.explain_absent(reason)
     }
 
     /// Returns the CSV file: one line per point.
@@ -195,42 +234,5 @@ impl Figure {
             }
         }
         text
-    }
-}
-
-/// Thins a trace to at most `most` points: the minimum and maximum of equal parts.
-pub fn thinned(points: &[Dot], most: usize) -> Vec<Dot> {
-    if points.len() <= most {
-        return points.to_vec();
-    }
-    let stretch = points.len().div_ceil(most / 2);
-    let mut out = Vec::new();
-    for part in points.chunks(stretch) {
-        let by = |a: &&Dot, b: &&Dot| a.y.total_cmp(&b.y);
-        let (Some(low), Some(high)) = (part.iter().min_by(by), part.iter().max_by(by)) else {
-            continue;
-        };
-        out.push(if low.x <= high.x { *low } else { *high });
-        if low != high {
-            out.push(if low.x <= high.x { *high } else { *low });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_keeps_the_extremes() {
-        let mut points: Vec<Dot> = (0..10_000).map(|i| Dot::new(f64::from(i), 5.0)).collect();
-        points[4321].y = 99.0;
-        points[8765].y = -3.0;
-        let thin = thinned(&points, 600);
-        assert!(thin.len() <= 600);
-        assert!(thin.contains(&points[4321]) && thin.contains(&points[8765]));
-        assert!(thin.windows(2).all(|w| w[0].x < w[1].x));
-        assert_eq!(thinned(&points[..600], 600), points[..600]);
     }
 }

@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::palette::{self, Style};
+use crate::reduce::{one_per_cell, reduced};
 
 /// Width of the figures of a page, pixels.
 const PAGE_WIDTH: f64 = 800.0;
@@ -97,6 +98,23 @@ impl<'a> Canvas<'a> {
     /// Converts a position to drawn pixels.
     pub(crate) fn at(&self, x: f64, y: f64) -> (i32, i32) {
         (self.px(x), self.px(y))
+    }
+
+    /// Returns the width of the columns to which curves are reduced, drawn pixels: half a pixel of a
+    /// page; one on a sheet, where positions are drawn pixels.
+    fn column(&self) -> i32 {
+        if self.is_fitted() { 1 } else { self.px(0.5).max(1) }
+    }
+
+    /// Reduces a curve to the points that can be seen.
+    pub(crate) fn reduced(&self, points: &[(i32, i32)]) -> Vec<(i32, i32)> {
+        reduced(points, |(x, _)| x.div_euclid(self.column()))
+    }
+
+    /// Returns one of several marks at the same place.
+    pub(crate) fn one_per_cell(&self, points: &[(i32, i32)]) -> Vec<(i32, i32)> {
+        let width = self.column();
+        one_per_cell(points, |(x, y)| (x.div_euclid(width), y.div_euclid(width)))
     }
 
     /// Returns the drawn pixels of a line of this width, at least one.

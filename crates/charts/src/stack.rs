@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::draw::{
     Area, DrawError, GRID, INK, LEFT, MUTED, Pixel, draw_marker_sized, finish, steps, stroke, write,
@@ -32,8 +31,6 @@ const ASPECT: (f64, f64) = (0.42, 0.24);
 /// Left edge of titles and legends on a sheet, and the gap below a lane.
 const EDGE: f64 = 4.0;
 const GAP: f64 = 5.0;
-/// Minimum distance between the marks of one curve, pixels.
-const MIN_MARK_DISTANCE: f64 = 2.0;
 
 /// Radii of a mark, with and without its edge.
 const SIGN: [f64; 2] = [3.75, 3.25];
@@ -71,7 +68,7 @@ pub struct Lane {
 }
 
 /// A curve.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Curve {
     /// Name in the legend.
     pub name: &'static str,
@@ -112,19 +109,10 @@ impl Curve {
             _ => false,
         }
     }
-}
 
-impl Serialize for Curve {
-    /// Dense marks are strokes here too.
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut fields = to.serialize_struct("Curve", 5)?;
-        fields.serialize_field("name", self.name)?;
-        fields.serialize_field("style", &self.style)?;
-        let kind = if self.is_dense() { CurveKind::Strokes } else { self.kind };
-        fields.serialize_field("kind", &kind)?;
-        fields.serialize_field("right", &self.right)?;
-        fields.serialize_field("points", &self.points)?;
-        fields.end()
+    /// Returns the kind: dense marks are strokes.
+    pub(crate) fn drawn_kind(&self) -> CurveKind {
+        if self.is_dense() { CurveKind::Strokes } else { self.kind }
     }
 }
 
@@ -395,9 +383,11 @@ fn draw_curve(
     let color: RGBAColor = look.color.into();
     let r = canvas.px(1.5);
     match curve.kind {
-        CurveKind::Steps => stroke(root, canvas, steps(&points), color, 1.5, None),
-        CurveKind::Thin => stroke(root, canvas, steps(&points), color, 1.2, Some((5, 3))),
-        CurveKind::Dots => points.into_iter().try_for_each(|(x, y)| {
+        CurveKind::Steps => stroke(root, canvas, steps(&canvas.reduced(&points)), color, 1.5, None),
+        CurveKind::Thin => {
+            stroke(root, canvas, steps(&canvas.reduced(&points)), color, 1.2, Some((5, 3)))
+        }
+        CurveKind::Dots => canvas.one_per_cell(&points).into_iter().try_for_each(|(x, y)| {
             root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
         }),
         CurveKind::Ranges => {
@@ -412,7 +402,8 @@ fn draw_curve(
         }
         // Dense curves are drawn by the caller (`is_dense`).
         CurveKind::Strokes => Ok(()),
-        CurveKind::Marks => drop_overlapping(points, canvas.px(MIN_MARK_DISTANCE))
+        CurveKind::Marks => canvas
+            .one_per_cell(&points)
             .into_iter()
             .try_for_each(|at| draw_marker_sized(root, at, look, SIGN.map(|r| canvas.px(r)))),
     }
@@ -427,18 +418,6 @@ fn stroke_at(
 ) -> Result<(), DrawError> {
     let color = canvas.style(curve.style).color.into();
     stroke(root, canvas, vec![(x, y), (x, y - canvas.px(6.0))], color, 1.0, None)
-}
-
-/// Removes marks that are nearer than `least` to the previous one.
-fn drop_overlapping(points: Vec<Pixel>, least: i32) -> Vec<Pixel> {
-    let mut out: Vec<Pixel> = Vec::new();
-    for (x, y) in points {
-        let near = |(a, b): &Pixel| (x - a).abs() < least && (y - b).abs() < least;
-        if !out.last().is_some_and(near) {
-            out.push((x, y));
-        }
-    }
-    out
 }
 
 /// Returns the rows and the horizontal positions of the curves in the legend, relative to the
@@ -491,15 +470,4 @@ fn legend(
         write(root, curve.name, at(28.0), &canvas.font(12.0, INK, false))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overlapping_marks_are_removed() {
-        let points = vec![(0, 0), (5, 5), (40, 0), (41, 60)];
-        assert_eq!(drop_overlapping(points, 8), [(0, 0), (40, 0), (41, 60)]);
-    }
 }

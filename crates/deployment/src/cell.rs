@@ -31,9 +31,11 @@ pub struct BottleneckStats {
     pub p99_packets: Option<f64>,
     /// Packets marked, over all seeds.
     pub marks: u64,
-    /// Packets dropped for lack of buffer, over all seeds.
+    /// All packets lost, also at random and with the link, over all seeds.
     pub drops: u64,
-    /// Packets dropped by the marker, over all seeds.
+    /// Packets dropped because the buffer was full, over all seeds.
+    pub overflow_drops: u64,
+    /// Packets dropped by the AQM, over all seeds.
     pub aqm_drops: u64,
     /// Fraction of the time that the link was busy.
     pub utilisation: Option<f64>,
@@ -234,6 +236,7 @@ impl BottleneckStats {
             p99_packets: of(|q| q.p99_packets.map(f64::from)),
             marks: sum(|q| q.marks),
             drops: sum(|q| q.drops),
+            overflow_drops: sum(|q| q.overflow_drops),
             aqm_drops: sum(|q| q.aqm_drops),
             utilisation: of(|q| q.utilisation),
             ci95: Intervals::new(),

@@ -218,7 +218,7 @@ pub(crate) fn explain_starvation(
     } else if loser.rto_count > winner.rto_count || loser.signals.data_segments == 0 {
         // A side that sends nothing after the warm-up waits for a timer that exceeds the run.
         Mechanism::Timeouts
-    } else if unmarked(winner) && unmarked(loser) && cell.queue.drops > 0 {
+    } else if unmarked(winner) && unmarked(loser) && cell.queue.overflow_drops > 0 {
         Mechanism::OutgrowsAfterLoss
     } else {
         Mechanism::Unexplained

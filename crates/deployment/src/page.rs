@@ -180,13 +180,23 @@ fn table(result: &MatrixResult, beside: bool) -> PageTable {
     };
     let rows: Vec<Vec<String>> =
         result.pairs.iter().filter(wanted).map(|row| line(row, beside)).collect();
-    let head =
-        ["Pair", "Verdict", "Mechanism", "Goodput", "Share", "Queue", "p99", "cwnd", "CE", "Again"];
+    let head = [
+        "Pair",
+        "Verdict",
+        "Mechanism",
+        "Goodput",
+        "Share",
+        "Queue",
+        "p99",
+        "cwnd",
+        "CE",
+        "Retransmitted",
+    ];
     let title = if beside {
         format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
-         share of bytes with CE; share of bytes sent again. In brackets: 95 % intervals over seeds"
+         share of bytes with CE; share of bytes retransmitted. In brackets: 95 % intervals over seeds"
             .to_owned()
     };
     let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();

@@ -19,7 +19,7 @@ use super::verdict::{PairVerdict, judge};
 /// The result of a matrix.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MatrixResult {
-    /// `lowtide.matrix/2`.
+    /// `lowtide.matrix/3`.
     pub schema: &'static str,
     /// Version of the tool.
     pub version: String,
@@ -159,7 +159,7 @@ pub(crate) fn judge_cells(
         rows.push(PairRow::new(cells, request.k, &request.thresholds));
     }
     Ok(MatrixResult {
-        schema: "lowtide.matrix/2",
+        schema: "lowtide.matrix/3",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),

@@ -159,6 +159,7 @@ mod tests {
             queue: BottleneckStats {
                 p50_packets: Some(queue),
                 drops: 5,
+                overflow_drops: 5,
                 ..BottleneckStats::default()
             },
             pair,
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(found(&dropped).1, Some(Mechanism::DroppedNotMarked));
         none(&mut winner);
         let mut idle = cell(winner, Some(loser), 20.0);
-        idle.queue.drops = 0;
+        (idle.queue.drops, idle.queue.overflow_drops) = (0, 0);
         assert_eq!(found(&idle).1, Some(Mechanism::Unexplained));
     }
 

@@ -97,7 +97,7 @@ fn check_faults(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
     let counts = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
         report.hosts.iter().map(|h| f(&h.faults)).sum()
     };
-    let lost: u64 = report.ports.iter().map(|p| p.losses.lost).sum();
+    let lost: u64 = report.ports.iter().map(|p| p.losses.random_losses).sum();
     let sent: u64 = report.hosts.iter().map(|h| h.sent).sum();
     for fault in case.condition.faults {
         let (kind, happened) = match fault.split('=').next().unwrap_or(fault) {

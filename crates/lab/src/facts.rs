@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use lowtide_record::{RunKey, RunTables};
-use lowtide_rows::{FlowRow, FlowStatus};
+use lowtide_rows::{FlowRow, FlowStatus, QueueRow};
 use serde::Serialize;
 
 use crate::queries::{self, QueryFacts};
@@ -40,13 +40,42 @@ pub struct RunFacts {
     pub queues: Vec<QueueFacts>,
     /// Buffer pools that queues of a switch share; empty without any.
     pub buffer_pools: Vec<BufferPoolFacts>,
-    /// Packets lost to link failures, after the warm-up.
-    pub link_down_drops: u64,
-    /// Packets dropped after the warm-up because a switch had no path to their host.
-    pub no_route_drops: u64,
+    /// Packets lost in the whole network.
+    #[serde(flatten)]
+    pub losses: NetworkDrops,
     /// Packets serialised by all output queues.
     #[serde(skip)]
     pub hops: u64,
+}
+
+/// Packets lost in the whole network, hosts included, after the warm-up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct NetworkDrops {
+    /// All, of the five kinds below.
+    pub drops: u64,
+    /// Packets dropped because a buffer was full.
+    pub overflow_drops: u64,
+    /// Packets dropped by an AQM.
+    pub aqm_drops: u64,
+    /// Packets lost at random.
+    pub random_losses: u64,
+    /// Packets lost to link failures.
+    pub link_down_drops: u64,
+    /// Packets dropped because a switch had no route to their host.
+    pub no_route_drops: u64,
+}
+
+impl NetworkDrops {
+    fn new(tables: &RunTables) -> Self {
+        let sum = |read: fn(&QueueRow) -> u64| tables.queues.iter().map(read).sum::<u64>();
+        let counts = &tables.run.counts;
+        let (link_down_drops, no_route_drops) = (counts.link_down_drops, counts.no_route_drops);
+        let overflow_drops = sum(|q| q.served.overflow_drops);
+        let (aqm_drops, random_losses) =
+            (sum(|q| q.served.aqm_drops), sum(|q| q.losses.random_losses));
+        let drops = overflow_drops + aqm_drops + random_losses + link_down_drops + no_route_drops;
+        Self { drops, overflow_drops, aqm_drops, random_losses, link_down_drops, no_route_drops }
+    }
 }
 
 /// The flows of one traffic group in one run.
@@ -123,8 +152,7 @@ impl RunFacts {
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
             buffer_pools: tables.buffer_pools.iter().map(BufferPoolFacts::new).collect(),
-            link_down_drops: run.counts.link_down_drops,
-            no_route_drops: run.counts.no_route_drops,
+            losses: NetworkDrops::new(tables),
             hops: run.counts.hops,
         }
     }

@@ -204,9 +204,15 @@ fn never_marked(seeds: &[RunFacts]) -> Vec<RunFinding> {
 
 /// Returns the queue or its classes that never marked: class, marker, drops, longest.
 fn silent(queue: &QueueFacts) -> impl Iterator<Item = (Option<&str>, &str, u64, Option<u32>)> {
-    let whole = queue.never_marked.then_some((None, &queue.marker, queue.drops, queue.max_packets));
+    let whole = queue.never_marked.then_some((
+        None,
+        &queue.marker,
+        queue.overflow_drops,
+        queue.max_packets,
+    ));
     let classes = queue.classes.iter().filter(|class| class.never_marked);
-    let classes = classes.map(|c| (Some(c.name.as_str()), &c.marker, c.drops, c.max_packets));
+    let classes =
+        classes.map(|c| (Some(c.name.as_str()), &c.marker, c.overflow_drops, c.max_packets));
     let all = whole.into_iter().chain(classes);
     all.map(|(class, marker, drops, longest)| {
         (class, marker.as_deref().unwrap_or_default(), drops, longest)

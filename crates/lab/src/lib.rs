@@ -53,7 +53,7 @@ mod warmup;
 pub use backend::{Backend, CompletedRun, UnsupportedSetup};
 pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
 pub use error::LabError;
-pub use facts::{GroupFacts, RunFacts};
+pub use facts::{GroupFacts, NetworkDrops, RunFacts};
 pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED};
 pub use interval::OverSeeds;
 pub use merge::{merge, merged, part_runs};

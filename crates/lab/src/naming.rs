@@ -1,6 +1,7 @@
 //! Names of swept keys and points, in words.
 
 use lowtide_record::SweepPoint;
+use lowtide_rows::HostRange;
 use lowtide_scenario::key_title;
 
 /// Returns the title of a key, with the group of a traffic key; its path if it has no title.
@@ -18,20 +19,38 @@ fn group(key: &str) -> Option<&str> {
     Some(group)
 }
 
-/// Returns a point as `K = 20 pkt, size = 10 kB`; empty if nothing is swept. Keys with equal
+/// Returns a point as `K = 20 pkt, servers = 10`; empty if nothing is swept. Keys with equal
 /// symbols keep their paths.
 pub fn point_text(point: &SweepPoint) -> String {
-    let symbol = |key: &str| key_title(key).map_or_else(|| key.to_owned(), |t| t.symbol.to_owned());
+    let symbol = |key: &str, value: &str| match (HostRange::read(value), key_title(key)) {
+        (Some(hosts), _) => hosts.group.to_owned(),
+        (None, Some(title)) => title.symbol.to_owned(),
+        (None, None) => key.to_owned(),
+    };
+    pairs_text(point, &symbol)
+}
+
+/// Returns `name = value` of each key; keys with equal names keep their paths.
+pub(crate) fn pairs_text(point: &SweepPoint, name: &dyn Fn(&str, &str) -> String) -> String {
     let pair = |(key, value): &(String, String)| {
-        let unique = point.keys().filter(|k| symbol(k) == symbol(key)).count() == 1;
-        let name = if unique { symbol(key) } else { key.clone() };
-        format!("{name} = {value}")
+        let own = name(key, value);
+        if point.0.iter().filter(|(k, v)| name(k, v) == own).count() > 1 {
+            return format!("{key} = {}", HostRange::value_text(value));
+        }
+        match HostRange::read(value) {
+            Some(hosts) if hosts.group == own => format!("{own} = {}", hosts.count_text()),
+            _ => format!("{own} = {}", HostRange::value_text(value)),
+        }
     };
     point.0.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the title of an axis of a key, and whether it has the unit that all values have.
 pub(crate) fn axis_title(key: &str, values: &[&str]) -> (String, bool) {
+    let groups = values.iter().map(|value| HostRange::read(value).map(|hosts| hosts.group));
+    if let Some(hosts) = groups.reduce(|a, b| if a == b { a } else { None }).flatten() {
+        return (format!("Number of {hosts}"), true);
+    }
     let unit = |value: &&str| value.split_once(' ').map_or("", |(_, unit)| unit).to_owned();
     let first = values.first().map(unit).unwrap_or_default();
     if first.is_empty() || values.iter().any(|v| unit(v) != first) {
@@ -59,5 +78,15 @@ mod tests {
         assert_eq!(point_text(&two), "K = 20 pkt, size = 1 kB");
         let same = point(&[("traffic.a.size", "1 kB"), ("traffic.b.size", "2 kB")]);
         assert_eq!(point_text(&same), "traffic.a.size = 1 kB, traffic.b.size = 2 kB");
+        let hosts = point(&[("traffic.q.to", "servers[0..10]"), ("switch.mark.k", "20 pkt")]);
+        assert_eq!(point_text(&hosts), "servers = 10, K = 20 pkt");
+        assert_eq!(
+            shown("traffic.q.to", &["servers[0..1]", "servers[0..40]"]),
+            "Number of servers"
+        );
+        let later = point(&[("traffic.q.to", "servers[5..15]")]);
+        assert_eq!(point_text(&later), "servers = 10 from number 5");
+        let two = point(&[("traffic.a.to", "servers[0..2]"), ("traffic.b.to", "servers[0..9]")]);
+        assert_eq!(point_text(&two), "traffic.a.to = 2 servers, traffic.b.to = 9 servers");
     }
 }

@@ -6,6 +6,7 @@ use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
 use crate::flow;
+use crate::naming::point_text;
 use crate::plots::{self, PlotInput, ReportSection};
 use crate::report;
 use crate::results::Results;
@@ -80,7 +81,7 @@ fn draw(
 ) -> Result<Vec<(ReportSection, FigureFiles)>, LabError> {
     let mut out = Vec::new();
     let frames = plots::frames(dir, labelled)?;
-    let point = labelled.point().to_string();
+    let point = point_text(&labelled.point());
     for (section, figure) in plots::figures(dir, labelled)? {
         let others: Vec<(&str, &Figure)> = frames
             .iter()

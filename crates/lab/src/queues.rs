@@ -29,15 +29,17 @@ pub struct QueueFacts {
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for lack of memory.
+    /// All packets lost here, of the four kinds below.
     pub drops: u64,
-    /// Packets dropped by the marker.
+    /// Packets dropped because the buffer was full.
+    pub overflow_drops: u64,
+    /// Packets dropped by the AQM.
     pub aqm_drops: u64,
     /// Whether the queue had a marker and flows with ECN, dropped packets, and marked none. The
     /// threshold is then out of reach, or none of these flows used the queue.
     pub never_marked: bool,
     /// Packets lost at random before they reached the queue.
-    pub lost: u64,
+    pub random_losses: u64,
     /// Packets lost because the link failed.
     pub link_down_drops: u64,
     /// Share of the time in which the line was busy.
@@ -80,9 +82,11 @@ pub struct QueueClassFacts {
     pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
-    /// Packets dropped for lack of memory.
+    /// All packets of the class dropped here, of the two kinds below.
     pub drops: u64,
-    /// Packets dropped by the marker.
+    /// Packets dropped because the buffer was full.
+    pub overflow_drops: u64,
+    /// Packets dropped by the AQM.
     pub aqm_drops: u64,
     /// See [`QueueFacts::never_marked`].
     pub never_marked: bool,
@@ -126,13 +130,14 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
         },
         marker: q.marker.clone(),
         marks: q.served.marks,
-        drops: q.served.drops,
+        drops: q.drops,
+        overflow_drops: q.served.overflow_drops,
         aqm_drops: q.served.aqm_drops,
         never_marked: ecn
             && q.marker.is_some()
-            && q.served.drops > 0
+            && q.served.overflow_drops > 0
             && q.served.marks + q.served.aqm_drops == 0,
-        lost: q.losses.lost,
+        random_losses: q.losses.random_losses,
         link_down_drops: q.losses.link_down_drops,
         utilisation: links.get(&q.queue).copied().flatten(),
         classes: classes.remove(&q.queue).unwrap_or_default(),
@@ -159,9 +164,10 @@ impl QueueClassFacts {
             max_packets: row.length.max_packets,
             marker: row.marker.clone(),
             marks: row.served.marks,
-            drops: row.served.drops,
+            drops: row.drops,
+            overflow_drops: row.served.overflow_drops,
             aqm_drops: row.served.aqm_drops,
-            never_marked: ecn && row.marker.is_some() && row.served.drops > 0 && !acted,
+            never_marked: ecn && row.marker.is_some() && row.served.overflow_drops > 0 && !acted,
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Results {
 /// The output of `--json` and content of `summary.json`; documented in `docs/reference/json.md`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResultsJson<'a> {
-    /// `lowtide.run/2`.
+    /// `lowtide.run/3`.
     pub schema: &'static str,
     /// Version of the tool.
     pub version: &'a str,
@@ -80,7 +80,7 @@ impl Results {
         ResultsJson {
             labels: transports.labels(),
             mismatches: transports.mismatches,
-            schema: "lowtide.run/2",
+            schema: "lowtide.run/3",
             version: &manifest.version,
             scenario: &manifest.scenario,
             scenario_hash: &manifest.scenario_hash,

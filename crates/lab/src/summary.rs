@@ -163,14 +163,16 @@ pub const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "seen.p999_packets", "packets", More, |q| q.seen.p999_packets.map(f64::from);
     "marks", "packets", Either, |q| Some(q.marks as f64);
     "drops", "packets", More, |q| Some(q.drops as f64);
+    "overflow_drops", "packets", More, |q| Some(q.overflow_drops as f64);
     "aqm_drops", "packets", More, |q| Some(q.aqm_drops as f64);
-    "lost", "packets", More, |q| Some(q.lost as f64);
+    "random_losses", "packets", More, |q| Some(q.random_losses as f64);
     "link_down_drops", "packets", More, |q| Some(q.link_down_drops as f64);
     "utilisation", "", Less, |q| q.utilisation;
 };
 
-/// Counts that have rows only if any queue of any run has one.
-const RARE: [&str; 3] = ["aqm_drops", "lost", "link_down_drops"];
+/// The kinds of drops, which have rows only if any queue, or the network of any run, has one.
+pub const DROP_KINDS: [&str; 5] =
+    ["overflow_drops", "aqm_drops", "random_losses", "link_down_drops", "no_route_drops"];
 
 /// Suffix of bounds, which have rows only if some flow or query did not complete.
 const AT_LEAST: &str = ".mean_at_least";
@@ -184,6 +186,7 @@ pub const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "max_packets", "packets", More, |c| c.max_packets.map(f64::from);
     "marks", "packets", Either, |c| Some(c.marks as f64);
     "drops", "packets", More, |c| Some(c.drops as f64);
+    "overflow_drops", "packets", More, |c| Some(c.overflow_drops as f64);
     "aqm_drops", "packets", More, |c| Some(c.aqm_drops as f64);
 };
 
@@ -195,20 +198,23 @@ pub const BUFFER_POOL: &[Metric<BufferPoolFacts>] = metrics! {
 
 /// Metrics of a whole run.
 pub const RUN: &[Metric<RunFacts>] = metrics! {
-    "link_down_drops", "packets", More, |r| Some(r.link_down_drops as f64);
-    "no_route_drops", "packets", More, |r| Some(r.no_route_drops as f64);
+    "drops", "packets", More, |r| Some(r.losses.drops as f64);
+    "overflow_drops", "packets", More, |r| Some(r.losses.overflow_drops as f64);
+    "aqm_drops", "packets", More, |r| Some(r.losses.aqm_drops as f64);
+    "random_losses", "packets", More, |r| Some(r.losses.random_losses as f64);
+    "link_down_drops", "packets", More, |r| Some(r.losses.link_down_drops as f64);
+    "no_route_drops", "packets", More, |r| Some(r.losses.no_route_drops as f64);
 };
 
 /// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each
 /// group.
 pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     let same = |a: &RunKey, b: &RunKey| a.scheme == b.scheme && a.point == b.point;
-    let seen = |metric: &str| {
-        let some = |q: &QueueFacts| QUEUE.iter().any(|m| m.name == metric && m.of(q) > Some(0.0));
-        !RARE.contains(&metric) || runs.iter().flat_map(|r| &r.queues).any(some)
-    };
-    let rare: Vec<&str> = RARE.into_iter().filter(|m| !seen(m)).collect();
-    let failures = runs.iter().any(|r| r.link_down_drops + r.no_route_drops > 0);
+    let at_queues = absent_kinds(QUEUE, || runs.iter().flat_map(|r| &r.queues));
+    let of_classes =
+        absent_kinds(QUEUE_CLASS, || runs.iter().flat_map(|r| &r.queues).flat_map(|q| &q.classes));
+    let of_runs = absent_kinds(RUN, || runs.iter());
+    let losses = runs.iter().any(|r| r.losses.drops > 0);
     let cut_off = runs.iter().any(|r| {
         r.groups.iter().any(|g| g.unfinished > 0) || r.queries.iter().any(|q| q.unfinished > 0)
     });
@@ -238,12 +244,15 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
                 run.queues.get(i).filter(|q| q.name == *name).or_else(|| run.queue(name)).cloned()
             };
             let of_queue = |row| with_subject(row, |a| a.queue = Some(name.clone()));
-            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.subject.metric));
+            let all =
+                over_seeds(seeds, QUEUE, find).filter(|r| !at_queues.contains(&r.subject.metric));
             rows.extend(all.map(of_queue));
             for class in queue.classes.iter().map(|c| &c.name) {
                 let of = |run: &RunFacts| find(run)?.class(class).cloned();
                 let of_class = |row| with_subject(of_queue(row), |a| a.class = Some(class.clone()));
-                rows.extend(over_seeds(seeds, QUEUE_CLASS, of).map(of_class));
+                let all = over_seeds(seeds, QUEUE_CLASS, of)
+                    .filter(|r| !of_classes.contains(&r.subject.metric));
+                rows.extend(all.map(of_class));
             }
         }
         for name in first.buffer_pools.iter().map(|m| &m.name) {
@@ -251,11 +260,24 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
             let of_pool = |row| with_subject(row, |a| a.buffer_pool = Some(name.clone()));
             rows.extend(over_seeds(seeds, BUFFER_POOL, of).map(of_pool));
         }
-        if failures {
-            rows.extend(over_seeds(seeds, RUN, |run| Some(run.clone())));
+        if losses {
+            let all = over_seeds(seeds, RUN, |run| Some(run.clone()));
+            rows.extend(all.filter(|r| !of_runs.contains(&r.subject.metric)));
         }
     }
     rows
+}
+
+/// Returns the kinds of drops that none of these has.
+fn absent_kinds<'a, F: 'a, I: Iterator<Item = &'a F>>(
+    metrics: &[Metric<F>],
+    all: impl Fn() -> I,
+) -> Vec<&'static str> {
+    let some = |name: &str| {
+        let has = |of: &F| metrics.iter().any(|m| m.name == name && m.of(of) > Some(0.0));
+        all().any(has)
+    };
+    DROP_KINDS.into_iter().filter(|name| !some(name)).collect()
 }
 
 /// Applies `more` to the subject of a row.

@@ -13,6 +13,7 @@ use lowtide_tcp::{EcnMode, cc};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
+use crate::naming::point_text;
 use crate::results::Results;
 
 /// Number of flows of a traffic group with the same requested and effective transport.
@@ -369,7 +370,7 @@ fn at(points: &[SweepPoint]) -> String {
     match points {
         [] => String::new(),
         few if few.len() <= MAX_POINTS => {
-            let names: Vec<String> = few.iter().map(SweepPoint::to_string).collect();
+            let names: Vec<String> = few.iter().map(point_text).collect();
             format!(", at {}", names.join("; "))
         }
         many => format!(", at {} points", many.len()),

@@ -504,7 +504,7 @@ impl Port {
             held: self.fifo.in_system().bytes,
             free,
         }) {
-            self.counters.rejections().drops += 1;
+            self.counters.rejections().overflow_drops += 1;
             return EnqueueOutcome::Dropped(DropReason::BufferFull);
         }
         let busy_until = self.fifo.free_at(pool.descriptors());

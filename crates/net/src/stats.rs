@@ -25,7 +25,7 @@ struct Bin {
 pub(crate) struct Rejections {
     pub(crate) marks: u64,
     /// Drops by a full buffer.
-    pub(crate) drops: u64,
+    pub(crate) overflow_drops: u64,
     pub(crate) aqm_drops: u64,
     /// Random losses.
     pub(crate) lost: u64,
@@ -70,10 +70,10 @@ fn report(
             _ => levels.push(Level { packets, time_ps: bin.ps, arrivals: bin.arrivals }),
         }
     }
-    let Rejections { marks, drops, aqm_drops, lost, link_down_drops } = rejections;
+    let Rejections { marks, overflow_drops, aqm_drops, lost, link_down_drops } = rejections;
     Queue {
-        served: ServedCounters { packets, bytes, marks, drops, aqm_drops },
-        losses: LossCounters { lost, link_down_drops },
+        served: ServedCounters { packets, bytes, marks, overflow_drops, aqm_drops },
+        losses: LossCounters { random_losses: lost, link_down_drops },
         busy_ps,
         max_bytes,
         levels,

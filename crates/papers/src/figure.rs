@@ -193,7 +193,7 @@ impl PaperFigure {
         Ok(())
     }
 
-    /// Draws the figure; a curve without a value is omitted.
+    /// Draws the figure; the legend has the reason for a curve without a value.
     pub(super) fn draw(&self, of: RunData<'_>, points: &[SweepPoint]) -> Result<Figure, String> {
         let mut series = Vec::new();
         for (style, curve) in self.curve.iter().enumerate() {
@@ -206,7 +206,7 @@ impl PaperFigure {
         if !series.is_empty() {
             series.extend(self.theory_series(&series)?);
         }
-        let legend = series.iter().map(|s| (s.scheme.clone(), s.style)).collect();
+        let legend = self.curve.iter().enumerate().map(|(i, c)| (c.name.clone(), i)).collect();
         let xs = series.iter().flat_map(|s| &s.points).map(|p| p.x);
         let rules =
             |vertical| self.mark.iter().filter(move |m| m.vertical == vertical).map(|m| m.at);
@@ -222,13 +222,14 @@ impl PaperFigure {
             series,
             shade: None,
         };
-        Ok(Figure {
+        let figure = Figure {
             id: self.id.clone(),
             title: self.title.clone(),
             caption: self.caption.clone(),
             legend,
             panels: vec![panel],
-        })
+        };
+        Ok(figure.explain_absent(&|_| "no value in these runs".to_owned()))
     }
 }
 

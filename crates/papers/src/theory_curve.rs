@@ -44,8 +44,8 @@ pub(super) struct PathParams {
     packet: String,
 }
 
-/// Points of a time series.
-const POINTS: u32 = 800;
+/// Points of a time series: ten per pixel of a page, so that steep teeth keep their tips.
+const POINTS: u32 = 8_000;
 /// Window updates of two flows until they have converged.
 const DECISIONS: usize = 4_000;
 

@@ -145,6 +145,7 @@ impl NumberedQueue<'_> {
             at_switch: self.queue.at_switch,
             rate_bps: self.queue.rate_bps,
             observed_ps: self.observed_ps,
+            drops: self.queue.drops(),
             served: self.queue.served,
             marker,
             losses: self.queue.losses,
@@ -167,6 +168,7 @@ impl NumberedQueue<'_> {
                 number,
                 class: class.unwrap_or_else(|| format!("class {number}")),
                 marker: marks.of_class(self.number, number),
+                drops: c.served.drops(),
                 served: c.served,
                 length: LengthStatistics::new(c.max_bytes, &c.levels),
             }

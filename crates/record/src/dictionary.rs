@@ -41,9 +41,7 @@ impl ColumnDescription {
 /// The name of a type.
 const fn type_name(kind: ColumnType) -> &'static str {
     match kind {
-        ColumnType::U16 => "uint16",
-        ColumnType::U32 => "uint32",
-        ColumnType::U64 => "uint64",
+        ColumnType::Int => "int64",
         ColumnType::F64 => "double",
         ColumnType::Bool => "bool",
         ColumnType::Text => "string",
@@ -117,13 +115,14 @@ mod tests {
     }
 
     /// Values of each unit, in the order of [`SweptUnit::ALL`].
-    const EXAMPLES: [[&str; 2]; 6] = [
+    const EXAMPLES: [[&str; 2]; 7] = [
         ["20 pkt", "65 pkt"],
         ["10 kB", "1 MB"],
         ["10 us", "1 ms"],
         ["1 Gbit/s", "10 Gbit/s"],
         ["20 %", "60 %"],
         ["1/4", "30"],
+        ["servers[0..10]", "servers[0..20]"],
     ];
 
     #[test]

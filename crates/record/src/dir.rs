@@ -22,6 +22,7 @@ mod survey;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatchReader as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath, place_beneath};
@@ -38,9 +39,9 @@ use crate::files::{self, is_temporary, remove_directory, sync_directory, write_a
 use crate::files::{write_atomic, write_new};
 use crate::frame::{self, DataFrame};
 use crate::key::RunKey;
-use crate::manifest::{DirectoryStatus, Manifest, OLD_NAMES_SCHEMA, SCHEMA, UNHASHED_SCHEMA};
+use crate::manifest::{DirectoryStatus, Manifest, SCHEMA, UNSIGNED_SCHEMAS};
 use crate::parquet::{self, ByRun};
-use crate::renamed::{old_table, renamed_table};
+use crate::renamed::renamed_table;
 use crate::table::{self, TableOrigin};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
@@ -216,22 +217,18 @@ impl RunDir {
         &self.root
     }
 
-    /// The file of a table, which has an old name in a directory of the version before.
-    fn file_of(&self, table: &str) -> String {
-        let name = format!("{table}.parquet");
-        match old_table(table).map(|old| format!("{old}.parquet")) {
-            Some(old) if !self.exists(&name) && self.exists(&old) => old,
-            _ => name,
-        }
+    /// The file of a table.
+    fn file_of(table: &str) -> String {
+        format!("{table}.parquet")
     }
 
     /// The path of a table, which may be given by its old name.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
         let name = renamed_table(name).unwrap_or(name);
-        let path = self.root.join(self.file_of(name));
+        let path = self.root.join(Self::file_of(name));
         let some = OPTIONAL_TABLES.into_iter().find(|(table, _)| *table == name);
         let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
-        if TABLES.contains(&name) || (sometimes && self.exists(&self.file_of(name))) {
+        if TABLES.contains(&name) || (sometimes && self.exists(&Self::file_of(name))) {
             Ok(path)
         } else if let Some((name, reason)) = some {
             Err(RecordError::NoTable { path: self.root.clone(), name, reason })
@@ -249,7 +246,7 @@ impl RunDir {
     }
 
     fn open_named(&self, table: &str) -> Result<(PathBuf, File), RecordError> {
-        let name = self.file_of(renamed_table(table).unwrap_or(table));
+        let name = Self::file_of(renamed_table(table).unwrap_or(table));
         Ok((self.root.join(&name), self.checksums.open(&self.root, &name)?))
     }
 
@@ -318,7 +315,7 @@ impl RunDir {
     pub fn table_names(&self) -> Vec<&'static str> {
         let optional = OPTIONAL_TABLES.into_iter().map(|(name, _)| name);
         let all = TABLES.into_iter().chain(optional).chain(TRACE_TABLES);
-        all.filter(|name| self.exists(&self.file_of(name))).collect()
+        all.filter(|name| self.exists(&Self::file_of(name))).collect()
     }
 
     /// A table for Arrow libraries of other languages, checked against the manifest. The file is
@@ -389,7 +386,7 @@ impl RunDir {
 
     /// A table that only some runs have.
     fn optional_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
-        if self.exists(&self.file_of(R::TABLE)) { self.by_run().map(Some) } else { Ok(None) }
+        if self.exists(&Self::file_of(R::TABLE)) { self.by_run().map(Some) } else { Ok(None) }
     }
 
     /// The time series of `runs`, from the merged tables.
@@ -454,8 +451,8 @@ impl RunDir {
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
         let some = OPTIONAL_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
-        let some = some.filter(|t| self.exists(&self.file_of(t)));
-        let tables = TABLES.iter().chain(some).map(|t| self.file_of(t));
+        let some = some.filter(|t| self.exists(&Self::file_of(t)));
+        let tables = TABLES.iter().chain(some).map(|t| Self::file_of(t));
         let all: Vec<String> = tables.chain(files.iter().cloned()).collect();
         // A table that was not rewritten keeps its recorded hash, as its content may be damaged
         // since.
@@ -535,10 +532,10 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
     let Versioned { schema } =
         serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
     match (schema.as_str(), seal) {
-        (SCHEMA | OLD_NAMES_SCHEMA, HashCheck::Missing) => {
+        (SCHEMA, HashCheck::Missing) => {
             Err(damaged("the hash of its content is missing".to_owned()))
         }
-        (SCHEMA | OLD_NAMES_SCHEMA | UNHASHED_SCHEMA, _) => {
+        (SCHEMA, _) => {
             let mut manifest: Manifest =
                 serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
             // Names, titles and the command go into reports, and onto terminals.
@@ -550,9 +547,11 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             Ok(manifest)
         }
         (other, _) => {
+            let older = UNSIGNED_SCHEMAS.contains(&other);
+            let because = if older { ", whose tables have signed integers" } else { "" };
             let message = format!(
-                "its schema is `{other}`, and this version reads `{UNHASHED_SCHEMA}` to \
-                 `{SCHEMA}`; the version that wrote it reads it"
+                "its schema is `{other}`, and this version reads `{SCHEMA}`{because}; the version \
+                 that wrote it reads it, and its command with `--afresh` makes the results again"
             );
             Err(RecordError::json(&path, &message))
         }

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use arrow_array::Array as _;
+use arrow_array::{Array as _, RecordBatchReader as _};
 use lowtide_rows::Cell;
 use parquet::arrow::ProjectionMask;
 
 use crate::error::RecordError;
 use crate::parquet::projected;
-use crate::renamed::renamed_column;
 use crate::table::{ColumnReader, UNIT};
 
 /// Columns of equal length.
@@ -42,12 +41,7 @@ pub enum FrameValues {
 pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame, RecordError> {
     let batches = projected((path, file), |schema| {
         let fields = schema.root_schema().get_fields().iter().enumerate();
-        let wanted = fields
-            .filter(|(_, f)| {
-                let name = f.name();
-                names.contains(&renamed_column(name).unwrap_or(name))
-            })
-            .map(|(i, _)| i);
+        let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
         ProjectionMask::roots(schema, wanted.collect::<Vec<_>>())
     })?;
     let schema = batches.schema();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lowtide_rows::HostRange;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -54,11 +55,11 @@ impl fmt::Display for SweepPoint {
 }
 
 impl fmt::Display for RunKey {
-    /// `dctcp, traffic.short.size = 800 kB, seed 3`.
+    /// `dctcp, traffic.short.size = 800 kB, seed 3`; hosts by their number, not by their indices.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, ", self.scheme)?;
-        if !self.point.is_empty() {
-            write!(f, "{}, ", self.point)?;
+        for (key, value) in &self.point.0 {
+            write!(f, "{key} = {}, ", HostRange::value_text(value))?;
         }
         write!(f, "seed {}", self.seed)
     }
@@ -113,6 +114,9 @@ mod tests {
     fn a_run_key_displays_scheme_point_and_seed() {
         let key = RunKey { run: 0, scheme: "dctcp".into(), point: point(), seed: 3 };
         assert_eq!(key.to_string(), "dctcp, b.size = 10 kB, a = x, seed 3");
+        let hosts = SweepPoint(vec![("a.to".into(), "servers[0..10]".into())]);
+        let hosts = RunKey { point: hosts, ..key.clone() };
+        assert_eq!(hosts.to_string(), "dctcp, a.to = 10 servers, seed 3");
         let bare = RunKey { point: SweepPoint::default(), ..key };
         assert_eq!(bare.to_string(), "dctcp, seed 3");
     }

@@ -7,14 +7,12 @@ use crate::files::FileEntry;
 use crate::key::{RunKey, SweepPoint};
 use crate::selection::RunSelection;
 
-/// Value of [`Manifest::schema`].
-pub const SCHEMA: &str = "lowtide.manifest/3";
+/// Value of [`Manifest::schema`]. Version 4: the integers of tables are signed.
+pub const SCHEMA: &str = "lowtide.manifest/4";
 
-/// The schema of the version before, which had other names ([`crate::renamed`]).
-pub(crate) const OLD_NAMES_SCHEMA: &str = "lowtide.manifest/2";
-
-/// The schema of manifests before that one, which have no content hash.
-pub(crate) const UNHASHED_SCHEMA: &str = "lowtide.manifest/1";
+/// Schemas of directories whose tables have unsigned integers.
+pub(crate) const UNSIGNED_SCHEMAS: [&str; 3] =
+    ["lowtide.manifest/1", "lowtide.manifest/2", "lowtide.manifest/3"];
 
 /// Status of a run directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -103,7 +101,6 @@ pub struct TimingReport {
     /// Packets that the bottleneck delivered to hosts.
     pub packets: u64,
     /// Of these, packets delivered later than `tolerance_us`.
-    #[serde(alias = "behind")]
     pub late_packets: u64,
     /// Maximum acceptable lateness, microseconds.
     pub tolerance_us: f64,
@@ -116,7 +113,7 @@ pub struct TimingReport {
     /// Maximum lateness, microseconds.
     pub late_max_us: f64,
     /// CPU steal time of this virtual machine during the run, over all CPUs, milliseconds.
-    #[serde(default, alias = "stolen_ms")]
+    #[serde(default)]
     pub steal_ms: f64,
     /// Packets that an interface rejected.
     pub refused: u64,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use lowtide_rows::Row;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -19,7 +19,6 @@ use parquet::schema::types::SchemaDescriptor;
 use crate::error::RecordError;
 use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
-use crate::renamed::renamed_column;
 use crate::table::{self, SweptKeys, TableOrigin};
 
 /// Rows per row group: the maximum that a reader of one run has to skip.
@@ -115,45 +114,6 @@ impl RunWriter<'_> {
     }
 }
 
-/// The batches of a table, with the present names of its columns.
-pub(crate) struct TableReader {
-    batches: ParquetRecordBatchReader,
-    schema: SchemaRef,
-}
-
-impl TableReader {
-    fn new(batches: ParquetRecordBatchReader) -> Self {
-        let found = batches.schema();
-        let fields = found.fields().iter().map(|field| match renamed_column(field.name()) {
-            Some(new) => field.as_ref().clone().with_name(new).into(),
-            None => field.clone(),
-        });
-        let fields: Vec<FieldRef> = fields.collect();
-        let schema = Schema::new_with_metadata(fields, found.metadata().clone());
-        Self { batches, schema: schema.into() }
-    }
-
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-}
-
-impl RecordBatchReader for TableReader {
-    fn schema(&self) -> SchemaRef {
-        SchemaRef::clone(&self.schema)
-    }
-}
-
-impl Iterator for TableReader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.batches.next()?;
-        let schema = SchemaRef::clone(&self.schema);
-        Some(batch.and_then(|b| RecordBatch::try_new(schema, b.columns().to_vec())))
-    }
-}
-
 /// Opens a table whose schema this version reads.
 fn open((path, file): (&Path, File)) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
     let builder =
@@ -166,14 +126,14 @@ fn open((path, file): (&Path, File)) -> Result<ParquetRecordBatchReaderBuilder<F
 pub(crate) fn batches(
     (path, file): (&Path, File),
     runs: Option<&[u32]>,
-) -> Result<TableReader, RecordError> {
+) -> Result<ParquetRecordBatchReader, RecordError> {
     let mut builder = open((path, file))?;
     if let Some(runs) = runs {
         let groups = builder.metadata().row_groups().iter().enumerate();
         let wanted = groups.filter(|(_, g)| may_hold(g, runs)).map(|(i, _)| i).collect();
         builder = builder.with_row_groups(wanted);
     }
-    builder.build().map(TableReader::new).map_err(|e| RecordError::table(path, &e))
+    builder.build().map_err(|e| RecordError::table(path, &e))
 }
 
 /// Whether two open tables have equal rows: columns of equal names, order and values, except the
@@ -194,14 +154,14 @@ pub(crate) fn have_equal_rows(a: (PathBuf, File), b: (PathBuf, File)) -> Result<
 /// The rows of a table, in pieces of any length.
 struct RowStream {
     path: PathBuf,
-    batches: TableReader,
+    batches: ParquetRecordBatchReader,
     rest: RecordBatch,
 }
 
 impl RowStream {
     fn open((path, file): (PathBuf, File)) -> Result<Self, RecordError> {
         let batches = batches((&path, file), None)?;
-        let rest = RecordBatch::new_empty(SchemaRef::clone(batches.schema()));
+        let rest = RecordBatch::new_empty(batches.schema());
         Ok(Self { path, batches, rest })
     }
 
@@ -224,22 +184,22 @@ impl RowStream {
 }
 
 /// Reads an open table in batches of whole row groups, for readers of all rows.
-pub(crate) fn row_groups((path, file): (&Path, File)) -> Result<TableReader, RecordError> {
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
-    let batches = builder.with_batch_size(ROW_GROUP).build();
-    batches.map(TableReader::new).map_err(|e| RecordError::table(path, &e))
+pub(crate) fn row_groups(
+    (path, file): (&Path, File),
+) -> Result<ParquetRecordBatchReader, RecordError> {
+    let batches = open((path, file))?.with_batch_size(ROW_GROUP).build();
+    batches.map_err(|e| RecordError::table(path, &e))
 }
 
 /// Reads the columns of an open table selected by `mask`.
 pub(crate) fn projected(
     (path, file): (&Path, File),
     mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
-) -> Result<TableReader, RecordError> {
+) -> Result<ParquetRecordBatchReader, RecordError> {
     let builder = open((path, file))?;
     let mask = mask(builder.parquet_schema());
     let batches = builder.with_projection(mask).build();
-    batches.map(TableReader::new).map_err(|e| RecordError::table(path, &e))
+    batches.map_err(|e| RecordError::table(path, &e))
 }
 
 /// Whether the bounds of the column `run` admit one of `runs`.
@@ -274,7 +234,7 @@ fn typed<R: Row>(path: &Path, batch: &RecordBatch) -> Result<Vec<(u32, R)>, Reco
 /// Reads a whole table run by run, in file order, with one run in memory.
 pub(crate) struct ByRun<R> {
     path: PathBuf,
-    batches: TableReader,
+    batches: ParquetRecordBatchReader,
     pending: std::vec::IntoIter<(u32, R)>,
     next: Option<(u32, R)>,
 }

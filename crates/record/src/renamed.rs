@@ -1,13 +1,14 @@
-//! Tables and columns that had another name up to `lowtide.manifest/2`.
+//! Tables and columns that had another name up to `lowtide.manifest/2`, for commands and claims that
+//! name them so.
 //!
-//! Contract: readers give the present names, so that result directories of the version before
-//! still open. No present table or column has an old name, so files need no mark of their version.
+//! Contract: no present table or column has an old name.
 
 /// Old and present names of tables.
 const TABLES: &[(&str, &str)] = &[("memories", "buffer_pools")];
 
 /// Old and present names of columns. The summary has the same names for the same counts.
 const COLUMNS: &[(&str, &str)] = &[
+    ("lost", "random_losses"),
     ("cut", "link_down_drops"),
     ("unrouted", "no_route_drops"),
     ("delack_found", "delack_detected"),
@@ -40,11 +41,6 @@ pub fn renamed_table(name: &str) -> Option<&'static str> {
 /// The present name of a renamed column or metric; `None` if it was not renamed.
 pub fn renamed_column(name: &str) -> Option<&'static str> {
     present(COLUMNS, name)
-}
-
-/// The old name of a table; `None` if it was not renamed.
-pub(crate) fn old_table(name: &str) -> Option<&'static str> {
-    TABLES.iter().find(|(_, new)| *new == name).map(|(old, _)| *old)
 }
 
 #[cfg(test)]

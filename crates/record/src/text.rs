@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, RecordBatchReader as _};
 use arrow_schema::Schema;
 use lowtide_input_files::TABLE;
 use lowtide_rows::Cell;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
 use crate::error::RecordError;
-use crate::parquet::{TableReader, batches};
+use crate::parquet::batches;
 use crate::table::{ColumnReader, DESCRIPTION, UNIT};
 
 /// A column as described in the file.
@@ -29,7 +30,7 @@ pub struct TextColumn {
 pub struct TextTable {
     path: PathBuf,
     columns: Vec<TextColumn>,
-    batches: TableReader,
+    batches: ParquetRecordBatchReader,
     rows: std::vec::IntoIter<Vec<Option<String>>>,
 }
 
@@ -41,7 +42,7 @@ pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
 /// Reads an open table.
 pub(crate) fn open(path: &Path, file: File) -> Result<TextTable, RecordError> {
     let batches = batches((path, file), None)?;
-    let columns = columns(batches.schema());
+    let columns = columns(&batches.schema());
     Ok(TextTable { path: path.to_path_buf(), columns, batches, rows: Vec::new().into_iter() })
 }
 
@@ -99,9 +100,8 @@ fn text_column(column: &dyn Array) -> Vec<Option<String>> {
 fn text(cell: Cell<'_>) -> Option<String> {
     Some(match cell {
         Cell::Null => return None,
-        Cell::U16(value) => value.to_string(),
-        Cell::U32(value) => value.to_string(),
-        Cell::U64(value) => value.to_string(),
+        Cell::Int(value) => value.to_string(),
+        Cell::TooLarge(value) => value.to_string(),
         Cell::F64(value) => value.to_string(),
         Cell::Bool(value) => value.to_string(),
         Cell::Text(value) => value.to_owned(),

@@ -45,11 +45,11 @@ pub const CATALOGUE: [TableDeclaration; 14] = [
 ];
 
 /// Number of the run, the first column of every table.
-pub const RUN: Column = key_column("run", ColumnType::U32, "Number of the run in the plan.");
+pub const RUN: Column = key_column("run", ColumnType::Int, "Number of the run in the plan.");
 /// Scheme of the run, the second column. The swept keys follow it.
 pub const SCHEME: Column = key_column("scheme", ColumnType::Text, "Name of the scheme.");
 /// Seed of the run, after the swept keys and before the columns of the table.
-pub const SEED: Column = key_column("seed", ColumnType::U64, "Seed of the run.");
+pub const SEED: Column = key_column("seed", ColumnType::Int, "Seed of the run.");
 
 const fn key_column(name: &'static str, kind: ColumnType, description: &'static str) -> Column {
     Column { name, unit: "", description, kind, nullable: false }

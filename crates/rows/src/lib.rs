@@ -28,6 +28,6 @@ pub use queue::{
 };
 pub use run::{EndReason, RunCounts, RunRow};
 pub use shared_text::SharedText;
-pub use swept::SweptUnit;
+pub use swept::{HostRange, SweptUnit};
 pub use table::{Cell, Column, ColumnType, Columns, Row, Value};
 pub use trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};

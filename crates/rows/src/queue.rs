@@ -15,8 +15,8 @@ group! {
     packets: u64, "packets", "Packets serialised.";
     bytes: u64, "bytes", "IP bytes serialised.";
     marks: u64, "packets", "Packets marked here.";
-    drops: u64, "packets", "Packets dropped here for lack of buffer.";
-    aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+    overflow_drops: u64, "packets", "Packets dropped here because the buffer was full.";
+    aqm_drops: u64, "packets", "Packets dropped here by the AQM.";
 }
 
 group! {
@@ -24,8 +24,22 @@ group! {
     /// on the line or in flight when it failed are also among the packets served.
     #[derive(Copy, Eq, Default, Serialize, Deserialize)]
     LossCounters:
-    lost: u64, "packets", "Packets lost at random before the queue.";
+    random_losses: u64, "packets", "Packets lost at random before the queue.";
     link_down_drops: u64, "packets", "Packets lost because the link failed: queued, being sent, in flight, or arriving while it was down.";
+}
+
+impl ServedCounters {
+    /// Returns all packets dropped by the queue.
+    pub const fn drops(&self) -> u64 {
+        self.overflow_drops + self.aqm_drops
+    }
+}
+
+impl LossCounters {
+    /// Returns all packets lost at the link.
+    pub const fn drops(&self) -> u64 {
+        self.random_losses + self.link_down_drops
+    }
 }
 
 /// One class of an output queue, after the warm-up.
@@ -66,6 +80,11 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Returns all packets lost here.
+    pub const fn drops(&self) -> u64 {
+        self.served.drops() + self.losses.drops()
+    }
+
     /// Computes the statistics of its length.
     pub fn length(&self) -> LengthStatistics {
         LengthStatistics::new(self.max_bytes, &self.levels)
@@ -104,6 +123,7 @@ table! {
     ..queue;
     at_switch: bool, "", "Whether it is at a switch, otherwise at a host.";
     ..line;
+    drops: u64, "packets", "All packets lost here: overflow_drops, aqm_drops, random_losses and link_down_drops.";
     /// Its packets.
     served: ServedCounters;
     marker: Option<String>, "", "The marker, if it sets CE; null if it drops, if there is none, or if each class has its own.";
@@ -125,6 +145,7 @@ table! {
     number: u32, "", "Place of the class in the list of the switch, from zero.";
     class: String, "", "The class.";
     marker: Option<String>, "", "Its marker, if it sets CE; null if it drops, or if there is none.";
+    drops: u64, "packets", "All packets of the class dropped here: overflow_drops and aqm_drops.";
     /// Its packets.
     served: ServedCounters;
     /// Its length.

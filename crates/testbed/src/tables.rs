@@ -240,7 +240,7 @@ fn digest(flows: &[FlowRow], queues: &[Queue]) -> u64 {
         let arrivals: u64 = q.levels.iter().map(|l| l.arrivals).sum();
         let time =
             q.levels.iter().fold(0_u64, |sum, l| sum.wrapping_mul(31).wrapping_add(l.time_ps));
-        [q.served.packets, q.served.marks, q.served.drops, arrivals, time]
+        [q.served.packets, q.served.marks, q.served.overflow_drops, arrivals, time]
     });
     Digest::combine(flows.chain(queues))
 }

@@ -72,7 +72,7 @@ pub(crate) fn dctcp_keeps_a_short_queue() {
         let port = report.port("switch0->b").unwrap();
         let (mean, max) = (port.length().mean_packets.unwrap(), port.length().max_packets.unwrap());
         eprintln!("queue {mean:.1} packets on average, {max} at most");
-        assert_eq!(port.served.drops, 0, "{port:?}");
+        assert_eq!(port.served.overflow_drops, 0, "{port:?}");
         assert!(port.served.marks > 0 && max > 20, "{port:?}");
         assert!(mean < 40.0 && max < 200, "{mean} packets on average, {max} at most");
         assert!(report.fidelity.lateness.count() > 2_000);

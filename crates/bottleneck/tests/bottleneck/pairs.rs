@@ -107,7 +107,7 @@ fn run(stacks: [HostStack; 2], case: &PairCase, v6: bool) {
     }
     let (report, ours) = world.end();
     // All faults were injected, and corruption was detected.
-    let lost: u64 = report.ports.iter().map(|p| p.losses.lost).sum();
+    let lost: u64 = report.ports.iter().map(|p| p.losses.random_losses).sum();
     let faults = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
         report.hosts.iter().map(|h| f(&h.faults)).sum()
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use lowtide_lab::{RunState, RunStatus, SweepStatus, status as survey};
+use lowtide_lab::{RunState, RunStatus, SweepStatus, point_text, status as survey};
 use lowtide_record::DirectoryStatus;
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ fn table(found: &SweepStatus, out: Output) -> Result<(), CommandError> {
         let mean = if timed > 0 { duration(sum / timed as f64) } else { String::new() };
         Some(vec![
             first.key.scheme.clone(),
-            first.key.point.to_string(),
+            point_text(&first.key.point),
             format!("{}/{}", runs.iter().filter(|r| r.state == RunState::Done).count(), runs.len()),
             count(RunState::Running),
             count(RunState::Failed),

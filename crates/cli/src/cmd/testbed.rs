@@ -112,7 +112,7 @@ fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
         row.extend([
             length.max_packets.unwrap_or_default().to_string(),
             s.marks.to_string(),
-            s.drops.to_string(),
+            p.drops().to_string(),
         ]);
         row
     });

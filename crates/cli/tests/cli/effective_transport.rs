@@ -176,26 +176,6 @@ fn an_override_of_the_congestion_control_is_in_every_name() {
 }
 
 #[test]
-fn an_older_directory_is_labelled_from_its_flows() {
-    let place = TestDir::new("older");
-    let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
-    place.run(&set);
-    // A manifest of the version before settings were recorded.
-    let manifest = place.read("out/manifest.json");
-    let mut value: Value = serde_json::from_str(&manifest).expect("JSON");
-    let fields = value.as_object_mut().expect("an object");
-    fields.remove("replaced").expect("it was recorded");
-    fields.remove("blake3").expect("the hash of the manifest itself");
-    fields["schema"] = "lowtide.manifest/1".into();
-    let text = serde_json::to_string_pretty(&value).expect("JSON");
-    fs::write(place.0.join("out/manifest.json"), text).expect("a file");
-    place.lowtide(&["report", "out"]);
-    let report = place.read("out/report.html");
-    assert!(report.contains("<th>dctcp (ran newreno, ECN off)</th>"));
-    assert!(!report.contains("settings replace"));
-}
-
-#[test]
 fn a_matrix_names_the_cells_that_ran_another_control() {
     let place = TestDir::new("matrix");
     let ask = ["matrix", "-q", "--senders", "dx,dctcp", "--receivers", "dx,sack"];

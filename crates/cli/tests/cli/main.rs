@@ -10,6 +10,7 @@ mod hostile_text;
 mod input_files;
 mod layers;
 mod matrix;
+mod meanings;
 mod messages;
 mod modules;
 mod old_results;

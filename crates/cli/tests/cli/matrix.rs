@@ -39,7 +39,7 @@ fn printed_files_are_accepted_as_input() {
     let output = lowtide(&args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(answer["schema"], "lowtide.matrix/2");
+    assert_eq!(answer["schema"], "lowtide.matrix/3");
     assert_eq!(answer["pairs"].as_array().map(Vec::len), Some(2));
     args.retain(|a| *a != "--json");
     let output = lowtide(&args);

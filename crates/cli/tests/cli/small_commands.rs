@@ -134,7 +134,7 @@ fn the_tcp_of_a_tool_is_compared_with_the_rfcs() {
 #[test]
 fn tables_and_columns_are_explained() {
     let column = stdout(&lowtide(&["explain", "flows.fct_ps"]));
-    assert!(column.contains("fct_ps  (uint64 in ps, may be null)"), "{column}");
+    assert!(column.contains("fct_ps  (int64 in ps, may be null)"), "{column}");
     assert!(!column.contains("transfer_ps  ("), "{column}");
     let list = stdout(&lowtide(&["list", "tables", "--json"]));
     let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");

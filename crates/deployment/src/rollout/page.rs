@@ -196,7 +196,6 @@ fn figure(
 ) -> Option<Figure> {
     let series: Vec<PlotSeries> = lines
         .into_iter()
-        .filter(|(.., points)| !points.is_empty())
         .map(|(name, style, points)| PlotSeries {
             scheme: name.to_owned(),
             part: String::new(),
@@ -231,4 +230,5 @@ fn figure(
             shade: None,
         }],
     })
+    .map(|figure| figure.explain_absent(&|_| "no value at any share".to_owned()))
 }

@@ -65,12 +65,13 @@ const CLASS_VALUES: [(&str, Read<ShareClass>); 9] = [
 ];
 
 /// Values of the bottleneck in the CSV file.
-const QUEUE_VALUES: [(&str, Read<ShareQueue>); 7] = [
+const QUEUE_VALUES: [(&str, Read<ShareQueue>); 8] = [
     ("mean_packets", |q| q.mean_packets),
     ("p50_packets", |q| q.p50_packets),
     ("p99_packets", |q| q.p99_packets),
     ("marks", |q| q.marks),
     ("drops", |q| q.drops),
+    ("overflow_drops", |q| q.overflow_drops),
     ("aqm_drops", |q| q.aqm_drops),
     ("utilisation", |q| q.utilisation),
 ];
@@ -155,8 +156,11 @@ fn figures(result: &ShareResult) -> Vec<Figure> {
     let marks = vec![of_queue(2, "marked", |q| q.marks)];
     let names = ["marks", "Packets marked at the bottleneck in a run", "marks"];
     out.extend(figure(result, names, Over::Seeds, marks));
-    let drops =
-        vec![of_queue(2, "buffer full", |q| q.drops), of_queue(3, "marker", |q| q.aqm_drops)];
+    let drops = vec![
+        of_queue(1, "all", |q| q.drops),
+        of_queue(2, "buffer full", |q| q.overflow_drops),
+        of_queue(3, "AQM", |q| q.aqm_drops),
+    ];
     let names = ["drops", "Packets dropped at the bottleneck in a run", "drops"];
     out.extend(figure(result, names, Over::Seeds, drops));
     out
@@ -227,4 +231,5 @@ fn figure(
             shade: None,
         }],
     })
+    .map(|figure| figure.explain_absent(&|_| "no value at any point".to_owned()))
 }

@@ -12,7 +12,7 @@ use crate::request::{CLASSES, MOVED_KEY, MovedEnds, ShareRequest};
 /// The result by share; `share.json` and the output of `--json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ShareResult {
-    /// `lowtide.share/2`.
+    /// `lowtide.share/3`.
     pub schema: &'static str,
     /// Version of the tool.
     pub version: String,
@@ -92,9 +92,11 @@ pub struct ShareQueue {
     pub p99_packets: Option<Estimate>,
     /// Packets marked in a run.
     pub marks: Option<Estimate>,
-    /// Packets dropped for lack of buffer in a run.
+    /// All packets lost in a run, also at random and with the link.
     pub drops: Option<Estimate>,
-    /// Packets dropped by the marker in a run.
+    /// Packets dropped because the buffer was full in a run.
+    pub overflow_drops: Option<Estimate>,
+    /// Packets dropped by the AQM in a run.
     pub aqm_drops: Option<Estimate>,
     /// Fraction of the time that the link was busy.
     pub utilisation: Option<Estimate>,
@@ -214,6 +216,7 @@ impl ShareQueue {
             p99_packets: mean(|q| q.p99_packets.map(f64::from)),
             marks: mean(|q| Some(q.marks as f64)),
             drops: mean(|q| Some(q.drops as f64)),
+            overflow_drops: mean(|q| Some(q.overflow_drops as f64)),
             aqm_drops: mean(|q| Some(q.aqm_drops as f64)),
             utilisation: mean(|q| q.utilisation),
         }
@@ -239,7 +242,7 @@ pub(crate) fn share_result(
         });
     }
     ShareResult {
-        schema: "lowtide.share/2",
+        schema: "lowtide.share/3",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),
         scenario_hash: manifest.scenario_hash.clone(),

@@ -61,7 +61,7 @@ pub fn tables(result: &ShareResult) -> Vec<TextTable> {
     let signals: [(&str, ReadClass); 3] = [
         ("CE, % of bytes", |c| shown(c.marked_fraction.map(|e| e.scaled(100.0)))),
         ("timeouts", |c| shown(c.rto_count)),
-        ("sent again, kB", |c| shown(c.retx_bytes.map(|e| e.scaled(1e-3)))),
+        ("retransmitted, kB", |c| shown(c.retx_bytes.map(|e| e.scaled(1e-3)))),
     ];
     let mut out = vec![goodput(result)];
     for (i, scheme) in result.schemes().into_iter().enumerate() {
@@ -130,7 +130,8 @@ fn queue(result: &ShareResult) -> TextTable {
 
 fn losses(result: &ShareResult) -> TextTable {
     let title = "Packets marked and dropped at the bottleneck in a run [95 %]".to_owned();
-    table(result, title, &["marked", "dropped: full", "dropped: marker"], |p| {
-        [p.queue.marks, p.queue.drops, p.queue.aqm_drops].map(shown).into()
+    table(result, title, &["marked", "dropped", "buffer full", "AQM"], |p| {
+        let q = &p.queue;
+        [q.marks, q.drops, q.overflow_drops, q.aqm_drops].map(shown).into()
     })
 }

@@ -194,7 +194,7 @@ fn the_answer_has_the_documented_shape() {
     let value = serde_json::to_value(&answer).unwrap();
     let keys =
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
-    assert_eq!(value["schema"], "lowtide.matrix/2");
+    assert_eq!(value["schema"], "lowtide.matrix/3");
     assert_eq!(
         keys(&value),
         [

@@ -152,7 +152,7 @@ fn one_end_can_move_alone_and_the_answer_has_the_documented_shape() {
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
         (&value["schema"], &value["moves"]),
-        (&"lowtide.share/2".into(), &"receivers".into())
+        (&"lowtide.share/3".into(), &"receivers".into())
     );
     assert_eq!(
         keys(&value),

@@ -51,7 +51,7 @@ fn seen(outcome: &Outcome) -> Seen {
         busy: q.busy_ps * 1000 / Duration::from_ms(100).as_ps(),
         mean: area / total as f64,
         p99: p99.map_or(0, |l| l.packets),
-        drops: q.served.drops,
+        drops: q.served.overflow_drops,
         timeouts: outcome.flows.iter().filter_map(|f| f.tcp.rto_count).sum(),
     }
 }

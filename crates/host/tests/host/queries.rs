@@ -93,7 +93,7 @@ fn an_incast_that_fits_takes_its_serialisation_time() {
             assert!(line.contains(&took(query)), "{n}: {}", took(query));
             assert_eq!((query.timeouts, query.bytes_retrans), (0, 0));
         }
-        assert!(result.queues.iter().all(|q| q.served.drops == 0));
+        assert!(result.queues.iter().all(|q| q.served.overflow_drops == 0));
     }
 }
 

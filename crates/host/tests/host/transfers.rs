@@ -44,7 +44,7 @@ fn losses_in_a_shallow_buffer_are_repaired() {
         let mut setup = star_setup(4, &config(scheme), port(30, 1000));
         setup.flows = (0..4).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
         let result = outcome(&setup);
-        let drops: u64 = result.queues.iter().map(|q| q.served.drops).sum();
+        let drops: u64 = result.queues.iter().map(|q| q.served.overflow_drops).sum();
         assert!(drops > 0, "{scheme}: the buffer must overflow");
         for record in &result.flows {
             assert_eq!(record.status, FlowStatus::Complete, "{scheme}");

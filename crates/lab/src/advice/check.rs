@@ -137,7 +137,7 @@ pub fn run_check(
     let runs = &results.runs;
     let rows = rows(sizing, runs);
     let remarks = remarks(input, sizing, &rows);
-    let drops = bottlenecks(runs).flatten().map(|q| q.drops).sum();
+    let drops = runs.iter().map(|run| run.losses.drops).sum();
     let warmup = Duration::as_ps(plan_warmup(plan)) as f64 / 1e9;
     let measured_ms = runs.first().map_or(0.0, |r| r.ended_ms - warmup);
     Ok(SimulationCheck { seeds: runs.len(), measured_ms, rows, drops, remarks })

@@ -178,9 +178,7 @@ fn explain_counters(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
     let all: [(&str, Read); 3] = [
         ("retransmission timeouts", |r| over(r, |g| g.rto_count)),
         ("bytes retransmitted", |r| over(r, |g| g.retx_bytes)),
-        ("packets dropped at switches", |r| {
-            Some(r.queues.iter().map(|q| q.drops).sum::<u64>() as f64)
-        }),
+        ("packets dropped in the network", |r| Some(r.losses.drops as f64)),
     ];
     for (what, read) in all {
         let of = |runs: &[&RunFacts]| mean(runs.iter().filter_map(|r| read(r)));

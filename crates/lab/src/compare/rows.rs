@@ -7,7 +7,8 @@ use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
 use crate::subject::MetricSubject;
 use crate::summary::{
-    BUFFER_POOL, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse, class_names,
+    BUFFER_POOL, DROP_KINDS, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse,
+    class_names,
 };
 
 /// Default metrics of a traffic group.
@@ -23,8 +24,8 @@ const DEFAULT_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utili
 const DEFAULT_QUEUE_CLASS: [&str; 3] = ["mean_packets", "p99_packets", "drops"];
 /// Default metrics of a buffer pool.
 const DEFAULT_MEMORY: [&str; 1] = ["peak_fraction"];
-/// Default metrics of the whole run; both are non-zero only if links fail.
-const DEFAULT_RUN: [&str; 2] = ["link_down_drops", "no_route_drops"];
+/// Default metrics of the whole run.
+const DEFAULT_RUN: [&str; 1] = ["drops"];
 
 /// All rows of one scheme and point.
 pub(super) fn rows_of_point(
@@ -71,7 +72,7 @@ pub(super) fn rows_of_point(
             all.into_iter().map(|row| with_subject(row, |a| a.buffer_pool = Some(name.clone()))),
         );
     }
-    let fails = |run: &RunFacts| run.link_down_drops + run.no_route_drops > 0;
+    let fails = |run: &RunFacts| run.losses.drops > 0;
     if !wanted.metrics.is_empty() || pairs.iter().any(|(a, b)| fails(a) || fails(b)) {
         rows.extend(metric_rows(pairs, RUN, &DEFAULT_RUN, wanted, &|run| Some(run)));
     }
@@ -103,7 +104,7 @@ fn select_metrics<'a, F>(
     usual: &'a [&str],
 ) -> impl Iterator<Item = &'static Metric<F>> + use<'a, F> {
     all.iter().filter(move |m| match names {
-        [] => usual.contains(&m.name),
+        [] => usual.contains(&m.name) || DROP_KINDS.contains(&m.name),
         names => names.iter().any(|n| n == ALL || *n == m.name),
     })
 }
@@ -118,7 +119,9 @@ fn row<F>(
 ) -> Option<ComparedMetric> {
     let (a, b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (value(a), value(b))).unzip();
     let asked = wanted.metrics.iter().any(|n| *n == metric.name);
-    if !asked && a.iter().chain(&b).all(Option::is_none) {
+    let values = || a.iter().chain(&b);
+    let none_dropped = DROP_KINDS.contains(&metric.name) && values().all(|v| *v == Some(0.0));
+    if !asked && (values().all(Option::is_none) || none_dropped) {
         return None;
     }
     let differences: Vec<Option<f64>> =

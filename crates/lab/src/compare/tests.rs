@@ -1,6 +1,7 @@
 use lowtide_record::{RunKey, SweepPoint};
 
 use super::*;
+use crate::facts::NetworkDrops;
 use crate::queues::{ArrivalQueueStats, BufferPoolFacts, QueueClassFacts, QueueFacts};
 
 /// A run with one queue of mean length `packets` on a link of utilisation `used`.
@@ -29,17 +30,17 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
             seen: ArrivalQueueStats::default(),
             marks: 0,
             drops: 0,
+            overflow_drops: 0,
             aqm_drops: 0,
             marker: None,
             never_marked: false,
-            lost: 0,
+            random_losses: 0,
             link_down_drops: 0,
             utilisation: Some(used),
             classes: Vec::new(),
         }],
         buffer_pools: Vec::new(),
-        link_down_drops: 0,
-        no_route_drops: 0,
+        losses: NetworkDrops::default(),
         hops: 0,
     }
 }
@@ -185,6 +186,7 @@ fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
         max_packets: None,
         marks: 0,
         drops,
+        overflow_drops: drops,
         aqm_drops: 0,
         marker: None,
         never_marked: false,
@@ -203,7 +205,8 @@ fn whole(fast: f64, peak: u64, cut: u64) -> Results {
         let mut run = run("dctcp", None, seed, 10.0, 0.5);
         run.queues[0].classes = vec![class("fast", fast, 0), class("rest", 9.0, 3)];
         run.buffer_pools = vec![memory("switch0.0", peak), memory("switch1.0", 100)];
-        (run.link_down_drops, run.no_route_drops) = (cut, 7);
+        (run.losses.link_down_drops, run.losses.no_route_drops) = (cut, 7);
+        run.losses.drops = cut + 7;
         run
     };
     Results::new(vec![of(1), of(2)])

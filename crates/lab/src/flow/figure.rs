@@ -10,15 +10,15 @@ use std::mem::take;
 
 use lowtide_charts::page;
 use lowtide_charts::{
-    Axis, Chart, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit, thinned,
+    Axis, BoundedSeries, Chart, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit,
 };
 use lowtide_record::{RunDir, TraceTables};
 use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
-use super::queue_length::{BottleneckFinder, QueueLength};
+use super::queue_length::{BottleneckFinder, QueueLength, was_enqueued};
 use super::rows_in_order::{TraceRow, rows_in_order};
-use super::series::{Arrivals, Point, Series, Staircase};
+use super::series::{Arrivals, Point, Staircase, series};
 use super::{FlowHead, FlowTrace, TraceConsumer, file_name, threshold};
 use crate::error::LabError;
 use crate::plots::PlotInput;
@@ -48,8 +48,6 @@ pub struct Plot {
     pub complete: bool,
 }
 
-/// Limit on the points of a curve.
-const MAX_POINTS: usize = 2400;
 /// Intervals over which the throughput is averaged.
 const BINS: u64 = 120;
 /// Limit on the flows of one run in a report.
@@ -134,7 +132,7 @@ impl TimeWindow {
         if let Some(last) = out.last().copied() {
             out.push(Dot { x: self.to as f64 / self.scale, ..last });
         }
-        thinned(&out, MAX_POINTS)
+        out
     }
 
     /// Returns the points up to the right edge.
@@ -175,7 +173,7 @@ pub(super) struct FlowFigure {
     least: u64,
     highest_ack: u64,
     ack: Staircase,
-    data: Series,
+    data: BoundedSeries,
     again: Vec<Point>,
     cwr: Vec<Point>,
     ece: Vec<Point>,
@@ -210,7 +208,7 @@ impl FlowFigure {
             least: u64::MAX,
             highest_ack: 0,
             ack: stairs(),
-            data: Series::default(),
+            data: series(),
             again: Vec::new(),
             cwr: Vec::new(),
             ece: Vec::new(),
@@ -263,7 +261,7 @@ impl FlowFigure {
         if row.retransmission {
             self.again.push(point);
         } else {
-            self.data.push(point);
+            self.data.push(point.0, point.1);
         }
         if row.flags.contains('W') {
             self.cwr.push(point);
@@ -307,9 +305,8 @@ impl FlowFigure {
         }
         self.bottleneck.data(hop);
         let Some(packet) = hop.packet else { return };
-        let dropped = hop.verdict.starts_with("dropped");
-        if dropped || hop.verdict == "lost" {
-            let gone = self.in_flight.remove(&packet).filter(|_| dropped);
+        if !was_enqueued(hop) {
+            let gone = self.in_flight.remove(&packet);
             let inside = gone.filter(|_| (from..=to).contains(&hop.time_ps));
             self.drops.extend(inside.map(|gone| (hop.time_ps, gone.end)));
         }
@@ -369,8 +366,8 @@ impl FlowFigure {
                 .precise(),
             lanes: vec![
                 self.sequence(&frame),
-                windows(self.cwnd, self.ssthresh, &frame),
-                round_trips(self.srtt, self.rto, &frame),
+                windows(&self.cwnd, &self.ssthresh, &frame),
+                round_trips(&self.srtt, &self.rto, &frame),
                 throughput(&self.arrivals, width, &frame, queue),
             ],
         })
@@ -391,8 +388,8 @@ impl FlowFigure {
         let scaled = |points: Vec<Point>| points.into_iter().map(|(time, y)| (time, y / per));
         self.ce.sort_by_key(|(row, _)| *row);
         let ce = take(&mut self.ce).into_iter().map(|(_, point)| point).collect();
-        let ack = frame.staircase(scaled(take(&mut self.ack).finish(f64::INFINITY)));
-        let data = frame.points(scaled(take(&mut self.data).finish()));
+        let ack = frame.staircase(scaled(self.ack.points()));
+        let data = frame.points(scaled(self.data.points()));
         let marks = |name, style, points: &mut Vec<Point>| {
             curve(name, style, CurveKind::Marks, frame.points(scaled(take(points))))
         };
@@ -410,7 +407,7 @@ impl FlowFigure {
             right: None,
             curves: vec![
                 curve("ACK", 2, CurveKind::Steps, ack),
-                curve("data", 0, CurveKind::Dots, thinned(&data, MAX_POINTS)),
+                curve("data", 0, CurveKind::Dots, data),
                 marks("CE", 22, &mut { ce }),
                 marks("ECE", 16, &mut self.ece),
                 marks("CWR", 3, &mut self.cwr),
@@ -443,14 +440,16 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
-fn windows(cwnd: Staircase, ssthresh: Staircase, frame: &TimeWindow) -> Lane {
-    let cwnd = frame.staircase(cwnd.finish(f64::INFINITY));
+fn windows(cwnd: &Staircase, ssthresh: &Staircase, frame: &TimeWindow) -> Lane {
+    let cwnd = frame.staircase(cwnd.points());
     let most = cwnd.iter().map(|d| d.y).fold(0.0, f64::max);
-    // A threshold far above the window would flatten the curve of the window.
-    let ssthresh = frame.staircase(ssthresh.finish(most * 1.5));
+    let ssthresh = frame.staircase(ssthresh.points());
+    // A threshold far above the window would flatten the curve of the window: it is drawn at the
+    // upper end of the axis.
+    let seen = ssthresh.iter().filter(|d| d.y <= most * 1.5);
     Lane {
         title: "Window".to_owned(),
-        y: Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().chain(&ssthresh).map(|d| d.y)),
+        y: Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().chain(seen).map(|d| d.y)),
         right: None,
         curves: vec![
             curve("ssthresh", 3, CurveKind::Thin, ssthresh),
@@ -459,9 +458,9 @@ fn windows(cwnd: Staircase, ssthresh: Staircase, frame: &TimeWindow) -> Lane {
     }
 }
 
-fn round_trips(srtt: Staircase, rto: Staircase, frame: &TimeWindow) -> Lane {
-    let srtt = frame.staircase(srtt.finish(f64::INFINITY));
-    let rto = frame.staircase(rto.finish(f64::INFINITY));
+fn round_trips(srtt: &Staircase, rto: &Staircase, frame: &TimeWindow) -> Lane {
+    let srtt = frame.staircase(srtt.points());
+    let rto = frame.staircase(rto.points());
     let values: Vec<f64> = srtt.iter().chain(&rto).map(|d| d.y).collect();
     Lane {
         title: "Round trip".to_owned(),

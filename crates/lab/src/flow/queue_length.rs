@@ -56,7 +56,7 @@ pub(super) struct QueueLength {
     readings: [Reading; 2],
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Reading {
     /// Times at which packets leave.
     leaving: VecDeque<u64>,
@@ -78,7 +78,8 @@ impl Reading {
 impl QueueLength {
     /// Returns an empty queue, drawn from `from` to `to`.
     pub(super) fn new(from: u64, to: u64) -> Self {
-        let reading = Reading { points: Staircase::new(from, to), ..Reading::default() };
+        let points = Staircase::new(from, to);
+        let reading = Reading { leaving: VecDeque::new(), length: 0, points };
         Self {
             present: VecDeque::new(),
             counts_in_service: false,
@@ -112,7 +113,7 @@ impl QueueLength {
         let [without, with] = self.readings;
         let mut reading = if self.counts_in_service { with } else { without };
         reading.drain(u64::MAX);
-        reading.points.finish(f64::INFINITY)
+        reading.points.points()
     }
 }
 

@@ -37,6 +37,11 @@ impl PlottedMetric {
         if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) }
     }
 
+    /// Returns whether it is that of all flows together, not the mean over the flows.
+    fn is_total(&self) -> bool {
+        self.metric == "goodput_mbps"
+    }
+
     fn column(&self) -> String {
         let words = self.title.to_lowercase().replace(' ', "_");
         match self.unit {
@@ -161,25 +166,34 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
         legend,
         panels,
     };
+    let absent = |scheme: &str| {
+        if measure.of_queue {
+            return "the queue was not observed".to_owned();
+        }
+        source.no_time(&measure.group, scheme, &measure.title.to_lowercase())
+    };
     let all = sweeps(points);
-    let schemes_named = source.legend(|_| true);
+    let schemes_named = source.legend();
     let Some(first) = all.first() else {
-        return vec![figure(&id, title, "", schemes_named, vec![scheme_panel(schemes, &rows, y)])];
+        let panels = vec![scheme_panel(schemes, &rows, y)];
+        return vec![figure(&id, title, "", schemes_named, panels).explain_absent(&absent)];
     };
     let mut out = Vec::new();
     // A single scheme per panel shows less than all curves in one panel.
     if all.len() == 1 || schemes.len() > 1 {
         let more = left_out(first.slices.len(), MAX_PANELS);
         let panels = by_slice(first, source, &rows, &y);
-        out.push(figure(&id, title.clone(), &more, schemes_named, panels));
+        let drawn = figure(&id, title.clone(), &more, schemes_named, panels);
+        out.push(drawn.explain_absent_in_panels(&absent));
     }
     if all.len() > 1 {
         out.extend(all.iter().map(|sweep| {
-            let (names, panels) = by_scheme(sweep, source, &rows, &y);
+            let (names, panels) = by_scheme(sweep, source, (&rows, &y), &absent);
             let id = format!("{id}-by-{}", file_name(&sweep.key));
             let more = left_out(sweep.slices.len(), MAX_CURVES);
             let legend = names.into_iter().zip(0..).collect();
             figure(&id, format!("{title} against {}", sweep.short()), &more, legend, panels)
+                .explain_absent(&|_| format!("no {}", measure.title.to_lowercase()))
         }));
     }
     out
@@ -203,8 +217,8 @@ fn by_slice(sweep: &Sweep, source: PlotInput<'_>, rows: &[&SummaryRow], y: &Axis
 fn by_scheme(
     sweep: &Sweep,
     source: PlotInput<'_>,
-    rows: &[&SummaryRow],
-    y: &Axis,
+    (rows, y): (&[&SummaryRow], &Axis),
+    absent: &dyn Fn(&str) -> String,
 ) -> (Vec<String>, Vec<Panel>) {
     let shown = spread(sweep.slices.len(), MAX_CURVES);
     let names: Vec<String> = shown.iter().map(|i| sweep.name(*i)).collect();
@@ -213,10 +227,17 @@ fn by_scheme(
         let curves = shown.iter().zip(&names).enumerate().map(|(style, (i, name))| {
             sweep.curve(style, scheme, name.clone(), &sweep.slices[*i], rows)
         });
-        let title = if schemes.len() > 1 { scheme.clone() } else { String::new() };
-        panel(title, sweep, y, curves.collect())
+        let curves: Vec<PlotSeries> = curves.collect();
+        let title = if curves.iter().all(|curve| curve.points.is_empty()) {
+            format!("{scheme}: {}", absent(scheme))
+        } else if schemes.len() > 1 {
+            scheme.clone()
+        } else {
+            String::new()
+        };
+        panel(title, sweep, y, curves)
     };
-    let panels = spread(schemes.len(), MAX_PANELS).into_iter().map(|i| one(&schemes[i])).collect();
+    let panels = schemes.iter().map(one).collect();
     (names, panels)
 }
 
@@ -240,6 +261,9 @@ fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow])
     let missing = rows.iter().filter(|r| r.mean.is_none()).count();
     let mut text = match (source.manifest.seeds.len(), measure.unit) {
         (1, "") => "One seed was run, so there is no interval.".to_owned(),
+        (1, _) if measure.is_total() => {
+            "All flows of the group together; one seed has no interval.".to_owned()
+        }
         (1, _) => format!(
             "Mean over the {} of the one seed that was run; one seed has no interval.",
             measure.over
@@ -247,6 +271,8 @@ fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow])
         (n, unit) => {
             let first = if unit.is_empty() {
                 "Mean".to_owned()
+            } else if measure.is_total() {
+                "All flows of the group together, then the mean".to_owned()
             } else {
                 format!("Mean over the {}, then", measure.over)
             };

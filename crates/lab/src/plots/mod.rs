@@ -1,7 +1,7 @@
 //! Selection of the figures of a set of results.
 //!
 //! Contract: everything comes from the run directory. Figures over time show the first seed at the
-//! last point of the sweep, and say so. Only schemes and queues with data are drawn.
+//! last point of the sweep, and say so. A scheme without data is in the legend, with the reason.
 
 mod frames;
 mod metric;
@@ -24,7 +24,6 @@ pub(crate) use frames::frames;
 pub(crate) use metric::{line_and_fairness, plotted_metrics};
 pub(crate) use queue::longest_queue;
 pub(crate) use report_section::ReportSection;
-pub(crate) use sweep::spread;
 pub use sweep::{Sweep, axis_position};
 pub(crate) use tails::classed_sets;
 
@@ -102,10 +101,35 @@ impl<'a> PlotInput<'a> {
         self.manifest.schemes.iter().position(|s| s == scheme).unwrap_or(0)
     }
 
-    /// Returns a legend of the schemes that `shown` accepts.
-    pub(crate) fn legend(self, shown: impl Fn(&str) -> bool) -> Vec<(String, usize)> {
-        let schemes = self.manifest.schemes.iter().enumerate();
-        schemes.filter(|(_, s)| shown(s)).map(|(i, s)| (s.clone(), i)).collect()
+    /// Returns a legend of all schemes.
+    pub(crate) fn legend(self) -> Vec<(String, usize)> {
+        self.manifest.schemes.iter().enumerate().map(|(i, s)| (s.clone(), i)).collect()
+    }
+
+    /// Returns why no time of a group is drawn for a scheme: none finished, or the unfinished ones
+    /// leave the value undefined.
+    pub(crate) fn no_time(self, group: &str, scheme: &str, value: &str) -> String {
+        let of = |run: &&RunFacts| run.key.scheme == scheme;
+        let runs = || self.results.runs.iter().filter(of);
+        let (queries, flows) = (
+            runs()
+                .filter_map(|run| run.queries(group))
+                .map(|q| (q.queries, q.unfinished + q.failed)),
+            runs().filter_map(|run| run.group(group)).map(|g| (g.flows, g.unfinished + g.failed)),
+        );
+        let sum = |all: &mut dyn Iterator<Item = (usize, usize)>| {
+            all.fold((0, 0), |(n, m), (all, open)| (n + all, m + open))
+        };
+        let (what, (all, open)) = match sum(&mut { queries }) {
+            (0, _) => ("flows", sum(&mut { flows })),
+            found => ("queries", found),
+        };
+        match all.saturating_sub(open) {
+            _ if all == 0 => format!("no {what}"),
+            0 => format!("no finished {what}"),
+            _ if open > 0 => format!("no {value}, {open} of {all} {what} did not finish"),
+            _ => format!("no {value}"),
+        }
     }
 
     /// Returns the seed and point of a figure over time, for its caption.

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind, thinned};
+use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
 use lowtide_rows::{LevelRow, QueueSampleRow};
 use lowtide_units::parse_packets;
 
 use crate::naming::point_text;
 use crate::plots::{PlotInput, time_axis};
 
-/// Limit on the points of a trace.
-const MAX_POINTS: usize = 800;
-/// Limit on the points of a distribution.
-const MAX_LEVELS: usize = 400;
 /// A scheme whose queue stays below this share of the longest one gets another, larger panel.
 const SMALL: f64 = 0.25;
 
@@ -56,14 +52,14 @@ pub(crate) fn over_time(
         .iter()
         .map(|run| {
             let of = samples.iter().filter(|(r, s)| *r == run.key.run && *s.name == *queue);
-            let points: Vec<Dot> =
-                of.map(|(_, s)| Dot::new(s.time_ps as f64 / scale, f64::from(s.packets))).collect();
+            let dot = |s: &QueueSampleRow| Dot::new(s.time_ps as f64 / scale, f64::from(s.packets));
+            let points = of.map(|(_, s)| dot(s)).collect();
             PlotSeries {
                 scheme: run.key.scheme.clone(),
                 part: String::new(),
                 style: source.style(&run.key.scheme),
                 kind: SeriesKind::Trace,
-                points: thinned(&points, MAX_POINTS),
+                points,
             }
         })
         .collect();
@@ -103,9 +99,10 @@ pub(crate) fn over_time(
             "{} Sampled; the statistics below count every moment and every packet.{shade}",
             source.caption_prefix()
         ),
-        legend: source.legend(|_| true),
+        legend: source.legend(),
         panels,
     })
+    .map(|figure| figure.explain_absent(&|_| "the queue was not sampled".to_owned()))
 }
 
 pub(crate) fn distribution(
@@ -123,22 +120,18 @@ pub(crate) fn distribution(
             *times.entry(level.level.packets).or_default() += u128::from(level.level.time_ps);
         }
         let total: u128 = times.values().sum();
-        let Some(first) = times.keys().next().filter(|_| total > 0) else { continue };
+        if total == 0 {
+            continue;
+        }
         most = most.max(times.keys().next_back().copied().unwrap_or_default());
-        let mut points = vec![Dot::new(f64::from(*first), 0.0)];
+        let mut points = Vec::new();
         let mut below = 0;
         for (packets, time) in &times {
             below += time;
             points.push(Dot::new(f64::from(*packets), below as f64 / total as f64));
         }
         let (scheme, part) = (scheme.clone(), String::new());
-        series.push(PlotSeries {
-            scheme,
-            part,
-            style,
-            kind: SeriesKind::Steps,
-            points: thinned(&points, MAX_LEVELS),
-        });
+        series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Steps, points });
     }
     if series.is_empty() {
         return None;
@@ -162,9 +155,10 @@ pub(crate) fn distribution(
         id: "queue-distribution".into(),
         title: format!("How long the queue at {queue} is"),
         caption: format!("{at}Weighted by time, {seeds} together, after the warm-up."),
-        legend: source.legend(|s| panel.series.iter().any(|x| x.scheme == s)),
+        legend: source.legend(),
         panels: vec![panel],
     })
+    .map(|figure| figure.explain_absent(&|_| "no time after the warm-up".to_owned()))
 }
 
 fn rules_anywhere(source: PlotInput<'_>, axis: &Axis) -> Vec<GuideLine> {

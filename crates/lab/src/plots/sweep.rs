@@ -2,7 +2,7 @@
 
 use lowtide_charts::{Axis, Dot, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
-use lowtide_rows::SweptUnit;
+use lowtide_rows::{HostRange, SweptUnit};
 
 use crate::naming;
 use crate::summary::SummaryRow;
@@ -52,7 +52,7 @@ impl Sweep {
             }
             found.extend(point.get(key).filter(|v| !found.contains(v)));
         }
-        let quantities = quantities(&found);
+        let quantities = quantities(&found).filter(|all| are_distinct(all));
         let ordered = quantities.is_some();
         let places = quantities.unwrap_or_else(|| (0..found.len()).map(|i| i as f64).collect());
         let values = places.into_iter().zip(found.into_iter().map(str::to_owned)).collect();
@@ -63,11 +63,17 @@ impl Sweep {
     pub fn axis(&self) -> Axis {
         let values: Vec<&str> = self.values.iter().map(|(_, v)| v.as_str()).collect();
         let (title, has_unit) = naming::axis_title(&self.key, &values);
-        let tick = |(at, value): &(f64, String)| {
-            let short = value.split_once(' ').filter(|_| has_unit).map(|(number, _)| number);
-            (*at, short.unwrap_or(value).to_owned())
+        let name = |value: &str| match (HostRange::read(value), value.split_once(' ')) {
+            (Some(hosts), _) if has_unit => hosts.count_text(),
+            (None, Some((number, _))) if has_unit => number.to_owned(),
+            _ => HostRange::value_text(value),
         };
-        Axis::named(&title, &self.key, self.values.iter().map(tick).collect())
+        if !self.ordered {
+            let names: Vec<String> = values.iter().map(|value| name(value)).collect();
+            return Axis::categorical(&title, &self.key, &names);
+        }
+        let ticks = self.values.iter().map(|(at, value)| (*at, name(value))).collect();
+        Axis::named(&title, &self.key, ticks)
     }
 
     /// Returns the position of a point on the axis.
@@ -90,11 +96,10 @@ impl Sweep {
     /// if that is unique.
     pub(crate) fn name(&self, i: usize) -> String {
         let Some(slice) = self.slices.get(i) else { return String::new() };
-        let alone = |key: &str| slice.keys().filter(|k| last(k) == last(key)).count() == 1;
-        let name = |(key, value): &(String, String)| {
-            format!("{} = {value}", if alone(key) { last(key) } else { key })
-        };
-        slice.0.iter().map(name).collect::<Vec<_>>().join(", ")
+        naming::pairs_text(slice, &|key, value| match HostRange::read(value) {
+            Some(hosts) => hosts.group.to_owned(),
+            None => last(key).to_owned(),
+        })
     }
 
     /// Returns the curve of a scheme at one combination of the other keys.
@@ -132,6 +137,13 @@ fn without(point: &SweepPoint, key: &str) -> SweepPoint {
 /// Returns the position of a value of a swept key on an axis, if it is a quantity.
 pub fn axis_position(value: &str) -> Option<f64> {
     quantities(&[value])?.first().copied()
+}
+
+/// Returns whether no two values share a position.
+fn are_distinct(positions: &[f64]) -> bool {
+    let mut sorted = positions.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Returns the values as numbers if all are quantities of one unit.

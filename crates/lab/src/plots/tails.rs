@@ -83,8 +83,11 @@ fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
             "{at}Share of the flows of all seeds that take at most as long. Unfinished flows count, so \
              a curve may end below one. The file cdf.csv has every point."
         ),
-        legend: source.legend(|s| panels.iter().flat_map(|p| &p.series).any(|x| x.scheme == s)),
+        legend: source.legend(),
         panels,
+    })
+    .map(|figure| {
+        figure.explain_absent_in_panels(&|s| source.no_time(first.group, s, "value of a size"))
     })
 }
 
@@ -94,7 +97,7 @@ fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
         let runs: Vec<&RunFacts> = source.at_point().filter(|r| r.key.scheme == *scheme).collect();
         let points: Vec<Dot> =
             curve(&runs, set).into_iter().map(|(value, share)| Dot::new(value, share)).collect();
-        if points.len() > 1 {
+        if !points.is_empty() {
             let (scheme, part) = (scheme.clone(), String::new());
             series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Steps, points });
         }
@@ -160,7 +163,7 @@ fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
             "{at}A level curve shares the line by size; a rising one favours short flows, a falling one \
              long flows. Bars are 95 % intervals over seeds."
         ),
-        legend: source.legend(|_| true),
+        legend: source.legend(),
         panels: vec![Panel {
             title: String::new(),
             x: Axis::categorical("Flow size", "flow_size", &names),
@@ -170,6 +173,7 @@ fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
             shade: None,
         }],
     }
+    .explain_absent(&|scheme| source.no_time(sets[0].group, scheme, "median"))
 }
 
 /// Returns the figures of the tail over the swept key, one per group: a panel per size class. The
@@ -203,8 +207,11 @@ fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Fi
             "{at}Percentile of the flows of all seeds together, the highest up to p99 that every scheme \
              has at every point; bars are its 95 % intervals over seeds."
         ),
-        legend: source.legend(|s| panels.iter().flat_map(|p| &p.series).any(|x| x.scheme == s)),
+        legend: source.legend(),
         panels,
+    })
+    .map(|figure| {
+        figure.explain_absent_in_panels(&|s| source.no_time(first.group, s, "percentile"))
     })
 }
 

@@ -1,14 +1,9 @@
 //! Figures of the sender's state: congestion window, ssthresh, and DCTCP's alpha over time.
 
-use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind, thinned};
+use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 use lowtide_rows::ProbeRow;
 
 use crate::plots::{PlotInput, time_axis};
-
-/// Limit on the points of a trace.
-const MAX_POINTS: usize = 800;
-/// Limit on schemes with a panel.
-const MAX_PANELS: usize = 6;
 
 type Probes = [(u32, ProbeRow)];
 
@@ -26,22 +21,19 @@ fn trace(
     value: impl Fn(&ProbeRow) -> Option<f64>,
 ) -> Vec<Dot> {
     let of = probes.iter().filter(|(r, p)| *r == run && p.flow == flow);
-    let points: Vec<Dot> =
-        of.filter_map(|(_, p)| Some(Dot::new(p.time_ps as f64 / scale, value(p)?))).collect();
-    thinned(&points, MAX_POINTS)
+    of.filter_map(|(_, p)| Some(Dot::new(p.time_ps as f64 / scale, value(p)?))).collect()
 }
 
 pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
     let (flow, group) = first_flow(probes)?;
     let (x, scale) = time_axis(probes.iter().map(|(_, p)| p.time_ps).max()?);
     let mut panels = Vec::new();
-    for run in source.first_seeds().iter().take(MAX_PANELS) {
+    for run in source.first_seeds().iter() {
         let (scheme, style) = (&run.key.scheme, source.style(&run.key.scheme));
         let kb = |bytes: u64| bytes as f64 / 1000.0;
         let cwnd = trace(probes, run.key.run, flow, scale, |p| Some(kb(p.cwnd_bytes)));
         let y = Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().map(|d| d.y));
-        let mut ssthresh = trace(probes, run.key.run, flow, scale, |p| p.ssthresh_bytes.map(kb));
-        ssthresh.retain(|d| d.y <= y.high);
+        let ssthresh = trace(probes, run.key.run, flow, scale, |p| p.ssthresh_bytes.map(kb));
         let series = |part: &str, look, points| PlotSeries {
             scheme: scheme.clone(),
             part: part.to_owned(),
@@ -64,9 +56,10 @@ pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
              separate scale.",
             source.caption_prefix()
         ),
-        legend: source.legend(|s| panels.iter().any(|p| p.title == s)),
+        legend: source.legend(),
         panels,
     })
+    .map(|figure| figure.explain_absent(&|_| "the flow was not sampled".to_owned()))
 }
 
 pub(crate) fn alpha(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
@@ -95,7 +88,8 @@ pub(crate) fn alpha(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
             "{} The sender's estimate of the share of bytes that are marked.",
             source.caption_prefix()
         ),
-        legend: source.legend(|s| panel.series.iter().any(|x| x.scheme == s)),
+        legend: source.legend(),
         panels: vec![panel],
     })
+    .map(|figure| figure.explain_absent(&|_| "has no alpha".to_owned()))
 }

@@ -9,6 +9,7 @@ mod tails;
 use lowtide_charts::page::{self, fill};
 use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, ReportedSetting, SharedRuns, SweepPoint};
+use lowtide_rows::HostRange;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
@@ -279,7 +280,8 @@ fn by_point(source: PlotInput<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<
     let points = source.manifest.points.iter();
     points
         .map(|point| {
-            let values: Vec<&str> = point.0.iter().map(|(_, v)| v.as_str()).collect();
+            let values: Vec<String> =
+                point.0.iter().map(|(_, v)| HostRange::value_text(v)).collect();
             let cells = source.manifest.schemes.iter().map(|scheme| of(point, scheme));
             std::iter::once(values.join(", ")).chain(cells).collect()
         })

@@ -1,5 +1,5 @@
 //! Tables about switches: the queue with the longest mean, the longest queues side by side, their
-//! classes, buffer pools, and link-down drops.
+//! classes, buffer pools, and the drops of the whole network.
 //!
 //! Contract: of many queues only some are shown; the title states their number and where all are
 //! listed.
@@ -24,7 +24,7 @@ pub(super) fn grids(source: PlotInput<'_>) -> Vec<HtmlTable> {
     }
     out.extend(longest_queues(source));
     out.extend(buffer_pools(source));
-    out.extend(link_failures(source));
+    out.extend(network_drops(source));
     // The first one answers the question; the others are collapsed.
     out.iter_mut().skip(1).for_each(|table| table.minor = true);
     out
@@ -32,17 +32,18 @@ pub(super) fn grids(source: PlotInput<'_>) -> Vec<HtmlTable> {
 
 /// Returns a table of the queue with the longest mean.
 fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
-    const METRICS: [(&str, &str); 10] = [
+    const METRICS: [(&str, &str); 11] = [
         ("mean_packets", "mean"),
         ("p50_packets", "median"),
         ("p99_packets", "99 %"),
         ("p999_packets", "99.9 %"),
         ("max_packets", "longest"),
         ("marks", "marked packets"),
-        ("drops", "dropped for lack of memory"),
-        ("aqm_drops", "dropped by the marker"),
-        ("lost", "lost at random"),
-        ("link_down_drops", "lost with the link"),
+        ("drops", "dropped packets"),
+        ("overflow_drops", "of these, by a full buffer"),
+        ("aqm_drops", "of these, by the AQM"),
+        ("random_losses", "of these, lost at random"),
+        ("link_down_drops", "of these, lost with the link"),
     ];
     // Counts that are zero for all queues are not in the summary.
     let some = |metric: &str| {
@@ -63,18 +64,26 @@ fn longest(source: PlotInput<'_>, queue: &str) -> HtmlTable {
 
 /// Returns a table of the queue's classes, if it has any.
 fn classes(source: PlotInput<'_>, queue: &str) -> Option<HtmlTable> {
-    const METRICS: [(&str, &str); 5] = [
+    const METRICS: [(&str, &str); 7] = [
         ("packets", "packets"),
         ("mean_packets", "mean queue"),
         ("p99_packets", "99 %"),
         ("marks", "marked"),
-        ("drops", "dropped for lack of memory"),
+        ("drops", "dropped"),
+        ("overflow_drops", "dropped by a full buffer"),
+        ("aqm_drops", "dropped by the AQM"),
     ];
     let first = source.at_point().next()?.queue(queue)?;
+    // Kinds of drops that no class has are not in the summary.
+    let some = |metric: &str| {
+        let of = |r: &SummaryRow| r.subject.class.is_some() && r.subject.metric == metric;
+        source.results.summary.iter().any(|r| r.subject.queue.is_some() && of(r))
+    };
+    let metrics: Vec<_> = METRICS.iter().filter(|(metric, _)| some(metric)).collect();
     let rows: Vec<Vec<String>> = first
         .classes
         .iter()
-        .flat_map(|class| METRICS.iter().map(move |metric| (&class.name, metric)))
+        .flat_map(|class| metrics.iter().map(move |metric| (&class.name, *metric)))
         .map(|(class, (metric, name))| {
             let of = |r: &SummaryRow| {
                 r.subject.queue.as_deref() == Some(queue)
@@ -134,15 +143,13 @@ fn cell(queues: &[&QueueFacts]) -> String {
     };
     let Some(length) = mean(|q| q.mean_packets) else { return dash() };
     let shown = |value: Option<f64>| value.map_or_else(dash, number);
-    let dropped =
-        |q: &QueueFacts| Some((q.drops + q.aqm_drops + q.lost + q.link_down_drops) as f64);
     format!(
         "{}; {}; {} %; {} / {}",
         shown(Some((length * 1000.0).round() / 1000.0)),
         shown(mean(|q| q.max_packets.map(f64::from))),
         shown(mean(|q| q.utilisation).map(|u| (u * 1000.0).round() / 10.0)),
         shown(mean(|q| Some(q.marks as f64))),
-        shown(mean(dropped)),
+        shown(mean(|q| Some(q.drops as f64))),
     )
 }
 
@@ -172,23 +179,28 @@ fn buffer_pools(source: PlotInput<'_>) -> Option<HtmlTable> {
             rows.len()
         )
     } else {
-        "Memories that queues share, most bytes held".to_owned()
+        "Buffer pools that queues share, most bytes held".to_owned()
     };
     (!rows.is_empty()).then(|| grid(source, ReportSection::Queue, &title, rows))
 }
 
-/// Returns a table of packets lost to link failures, if there are any.
-fn link_failures(source: PlotInput<'_>) -> Option<HtmlTable> {
-    const METRICS: [(&str, &str); 2] = [
+/// Returns a table of the packets lost in the whole network, if there are any.
+fn network_drops(source: PlotInput<'_>) -> Option<HtmlTable> {
+    const METRICS: [(&str, &str); 6] = [
+        ("drops", "all"),
+        ("overflow_drops", "by full buffers"),
+        ("aqm_drops", "by AQMs"),
+        ("random_losses", "lost at random"),
         ("link_down_drops", "lost with their link"),
-        ("no_route_drops", "dropped for lack of a path"),
+        ("no_route_drops", "without a route"),
     ];
     let of = |r: &SummaryRow, metric: &str| r.subject.is_run_metric(metric);
-    let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
-    let rows = METRICS.iter().map(|(metric, name)| {
+    // Kinds that no run has are not in the summary.
+    let some = |metric: &str| source.results.summary.iter().any(|r| of(r, metric));
+    let rows = METRICS.iter().filter(|(metric, _)| some(metric)).map(|(metric, name)| {
         at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))
     });
-    some.then(|| {
-        grid(source, ReportSection::Queue, "Packets lost to link failures", rows.collect())
-    })
+    let rows: Vec<Vec<String>> = rows.collect();
+    let title = "Packets dropped in the whole network, hosts included";
+    (!rows.is_empty()).then(|| grid(source, ReportSection::Queue, title, rows))
 }

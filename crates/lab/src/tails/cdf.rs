@@ -8,18 +8,19 @@ use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
 use crate::censored::CensoredSample;
 use crate::facts::RunFacts;
 
-/// Limit on the points of a curve.
-const MAX_POINTS: usize = 100;
-
-/// Returns the distribution of flows of several runs together: values, each with the share of all
+/// Returns the distribution of flows of several runs together: every value, with the share of all
 /// flows that take at most as long. Censored flows count, so the curve may end below one.
 pub(crate) fn curve(runs: &[&RunFacts], set: FlowSet<'_>) -> Vec<(f64, f64)> {
     let none = CensoredSample::default();
     let pool = set.pool(runs, &none);
     let (values, all) = (pool.values(), pool.count(&vec![1; runs.len()]) as f64);
-    let ranks = crate::plots::spread(values.len(), MAX_POINTS);
     let scale = set.metric.scale() as f64;
-    ranks.into_iter().map(|i| (values[i] as f64 / scale, (i + 1) as f64 / all)).collect()
+    let mut until = 0;
+    let step = |equal: &[u64]| {
+        until += equal.len();
+        (equal[0] as f64 / scale, until as f64 / all)
+    };
+    values.chunk_by(|a, b| a == b).map(step).collect()
 }
 
 /// Returns the distributions of every scheme, point and size class as CSV.

@@ -177,13 +177,14 @@ fn a_queue_that_dropped_and_never_marked_is_a_finding() {
     let plan = Scenario::parse(SHARED, "t.toml").and_then(|s| s.expand());
     let done = run(&plan.unwrap_or_else(|e| panic!("{e}")), temp.path());
     let queue = done.results.runs[0].queue("switch0->one.0").expect("the queue");
-    assert!(queue.never_marked && queue.marks == 0 && queue.drops > 0, "{queue:?}");
+    assert!(queue.never_marked && queue.marks == 0 && queue.overflow_drops > 0, "{queue:?}");
     assert_eq!(queue.marker.as_deref(), Some("step"));
     let found: Vec<_> = done.results.findings.iter().filter(|f| f.kind == NEVER_MARKED).collect();
     let one = found.iter().find(|f| f.queue.as_deref() == Some("switch0->one.0"));
     let one = one.expect("a finding");
-    assert_eq!(one.count, queue.drops);
-    let says = format!("queue switch0->one.0 never marked and dropped {} packets", queue.drops);
+    assert_eq!(one.count, queue.overflow_drops);
+    let says =
+        format!("queue switch0->one.0 never marked and dropped {} packets", queue.overflow_drops);
     assert!(one.says.starts_with(&says), "{}", one.says);
     for file in ["report.html", "summary.json"] {
         let text = fs::read_to_string(temp.path().join(file)).unwrap();

@@ -109,16 +109,19 @@ fn classes_and_link_down_drops_are_counted() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, MORE), temp.path());
     let run = &done.results.runs[0];
-    assert!(run.link_down_drops > 0);
+    assert!(run.losses.link_down_drops > 0);
     let of_queues: u64 = run.queues.iter().map(|q| q.link_down_drops).sum();
-    assert!(of_queues > 0 && of_queues <= run.link_down_drops, "hosts' own ports have links too");
+    assert!(
+        of_queues > 0 && of_queues <= run.losses.link_down_drops,
+        "hosts' own ports have links too"
+    );
     let row = |metric: &str| {
         let of_run = |r: &&lowtide_lab::SummaryRow| r.subject.is_run_metric(metric);
         done.results.summary.iter().find(of_run).and_then(|r| r.mean)
     };
     assert_eq!(
         (row("link_down_drops"), row("no_route_drops")),
-        (Some(run.link_down_drops as f64), Some(run.no_route_drops as f64))
+        (Some(run.losses.link_down_drops as f64), Some(run.losses.no_route_drops as f64))
     );
     let (dir, _) = RunDir::open(temp.path()).unwrap();
     let classes = read_table(&dir.table("queue_classes").unwrap()).unwrap().count();

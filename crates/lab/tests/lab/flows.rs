@@ -244,12 +244,11 @@ fn missing_flows_and_runs_are_named() {
     let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::Record(RecordError::Damaged { .. })), "{error}");
     // A manifest that does not list the scenario is rejected too.
-    let path = dir.join("manifest.json");
-    let mut manifest: serde_json::Value =
-        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    manifest["schema"] = "lowtide.manifest/1".into();
-    manifest["files"].as_array_mut().unwrap().retain(|f| f["path"] != "resolved/sack.toml");
-    fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
+    let (open, manifest) = RunDir::open(&dir).unwrap();
+    let listed = manifest.files.iter().map(|f| f.path.clone());
+    let kept = |name: &String| !name.ends_with(".parquet") && name != "resolved/sack.toml";
+    let listed: Vec<String> = listed.filter(kept).collect();
+    open.finish(manifest, &listed).unwrap();
     let error = trace_flows(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::NotReproducible { .. }), "{error}");
     let error = trace_flows(temp.path(), &flow("0", "sack")).unwrap_err();

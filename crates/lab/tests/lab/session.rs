@@ -152,7 +152,7 @@ fn the_envelope_has_the_documented_shape() {
     );
     assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran under its own name");
     assert_eq!(value["labels"]["dctcp"], "dctcp");
-    assert_eq!(value["schema"], "lowtide.run/2");
+    assert_eq!(value["schema"], "lowtide.run/3");
     let run = &value["runs"][0];
     assert_eq!(run["point"]["traffic.short.size"], "10 kB");
     let short = run["groups"].as_array().unwrap().iter().find(|g| g["name"] == "short").unwrap();

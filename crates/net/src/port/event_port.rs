@@ -259,8 +259,8 @@ impl Port {
         self.digest.update(now.as_ps());
         if !queue.buffer.admits(&AdmissionRequest { backlog: found, size: packet.size, held, free })
         {
-            counters.rejections.drops += 1;
-            queue.counters.rejections.drops += 1;
+            counters.rejections.overflow_drops += 1;
+            queue.counters.rejections.overflow_drops += 1;
             self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
             return (found, dropped(DropReason::BufferFull));
         }

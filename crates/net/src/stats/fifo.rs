@@ -218,13 +218,13 @@ impl FifoCounters {
         let Departed { packets, bytes, busy_ps } = self.departed(state, self.since).less(before);
         let longer_ps: u64 = self.bins.iter().map(|bin| bin.ps).sum();
         let longer: u64 = self.bins.iter().map(|bin| bin.arrivals).sum();
-        let Rejections { drops, aqm_drops, .. } = rejections;
+        let Rejections { overflow_drops, aqm_drops, .. } = rejections;
         let admitted = self.admitted.packets + removed - admitted_before;
         let at_busy = self.arrivals_at_one + longer;
         let total_ps = self.since.saturating_since(warmup).as_ps();
         let idle = Bin {
             ps: total_ps.saturating_sub(busy_ps),
-            arrivals: admitted + drops + aqm_drops - at_busy,
+            arrivals: admitted + overflow_drops + aqm_drops - at_busy,
         };
         let one = Bin { ps: busy_ps.saturating_sub(longer_ps), arrivals: self.arrivals_at_one };
         let bins = [idle, one].into_iter().chain(self.bins.iter().copied());

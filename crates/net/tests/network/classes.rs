@@ -121,9 +121,12 @@ fn each_class_has_its_own_buffer_marker_and_statistics() {
     let stats = rig.stats(OUT);
     let [first, second] = &stats.classes[..] else { panic!("two classes") };
     // One on the line and three waiting; the rest found the queue full.
-    assert_eq!((first.served.packets, first.served.drops, first.served.marks), (4, 2, 0));
-    assert_eq!((second.served.packets, second.served.drops, second.served.marks), (6, 0, 3));
-    assert_eq!((stats.served.packets, stats.served.drops, stats.served.marks), (10, 2, 3));
+    assert_eq!((first.served.packets, first.served.overflow_drops, first.served.marks), (4, 2, 0));
+    assert_eq!(
+        (second.served.packets, second.served.overflow_drops, second.served.marks),
+        (6, 0, 3)
+    );
+    assert_eq!((stats.served.packets, stats.served.overflow_drops, stats.served.marks), (10, 2, 3));
     assert_eq!((first.max_bytes, second.max_bytes, stats.max_bytes), (300, 600, 900));
     assert_eq!(rig.marked(), [9, 10, 11]);
     // The times of each class add up to those of the port, and the second class is served after the

@@ -325,7 +325,7 @@ proptest! {
         };
         let rig = run();
         let entered = sends.iter().filter(|s| s.0 < ns(stop)).count() as u64;
-        let gone: u64 = rig.net.ports().map(|p| p.losses.link_down_drops + p.served.drops + p.served.aqm_drops).sum();
+        let gone: u64 = rig.net.ports().map(|p| p.losses.link_down_drops + p.served.overflow_drops + p.served.aqm_drops).sum();
         let left = rig.net.in_flight() as u64;
         prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.no_route_drops() + left);
         prop_assert!(failures.is_empty() || rig.net.digest() == run().net.digest());

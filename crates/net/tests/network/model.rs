@@ -59,7 +59,7 @@ fn serve(
             BufferSpec::Static(most) => above(most, (found.0 + 1, found.1 + size)),
         };
         if full {
-            stats.served.drops += counts;
+            stats.served.overflow_drops += counts;
             continue;
         }
         if let Some(k) = spec.mark.values().find_length("k")

@@ -49,7 +49,7 @@ fn room(size: QueueLength, count_in_service: bool) -> (usize, u64) {
     let plan = funnel(PortSpec { buffer, mark: MarkSpec::NONE, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let stats = rig.stats(OUT);
-    assert_eq!(stats.served.drops + stats.served.packets, 20);
+    assert_eq!(stats.served.overflow_drops + stats.served.packets, 20);
     assert_eq!(stats.served.packets, rig.delivered.len() as u64);
     assert_eq!((stats.served.marks, stats.served.aqm_drops), (0, 0));
     // Tail drop: the first packets are admitted.
@@ -83,7 +83,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
         let rig = Rig::quiet(&plan, &sends);
         let stats = rig.stats(OUT);
         assert_eq!(rig.marked(), [6, 8, 10, 12, 14, 16, 18]);
-        assert_eq!((stats.served.marks, stats.served.drops), (7, 0));
+        assert_eq!((stats.served.marks, stats.served.overflow_drops), (7, 0));
         let dropped = if not_ect == "drop" { 7 } else { 0 };
         assert_eq!(stats.served.aqm_drops, dropped);
         assert_eq!(rig.delivered.len() as u64, 20 - dropped);
@@ -114,7 +114,12 @@ fn admission_precedes_the_marker() {
         let rig = Rig::quiet(&plan, &burst(|_| ecn));
         let stats = rig.stats(OUT);
         assert_eq!(
-            (stats.served.packets, stats.served.marks, stats.served.aqm_drops, stats.served.drops),
+            (
+                stats.served.packets,
+                stats.served.marks,
+                stats.served.aqm_drops,
+                stats.served.overflow_drops
+            ),
             (6, 0, 0, 14)
         );
         assert!(rig.left.iter().all(Option::is_some), "the host's own port drops nothing");
@@ -128,5 +133,5 @@ fn send_reports_a_drop_at_the_host_port() {
     let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(rig.left, [Some(ps(100)), Some(ps(200)), None]);
-    assert_eq!(rig.stats(0).served.drops, 1);
+    assert_eq!(rig.stats(0).served.overflow_drops, 1);
 }

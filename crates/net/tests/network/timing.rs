@@ -126,7 +126,7 @@ fn at_equal_times_a_departure_precedes_an_arrival() {
         let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(second), packet(0, 1, 100, 1))];
         let rig = Rig::quiet(&plan, &sends);
         assert_eq!(rig.delivered.len(), delivered, "second packet at {second}");
-        assert_eq!(rig.stats(OUT).served.drops, 2 - delivered as u64);
+        assert_eq!(rig.stats(OUT).served.overflow_drops, 2 - delivered as u64);
         // Their memory does not overlap either: the queue was never longer than one packet.
         assert_eq!(rig.stats(OUT).max_bytes, 100);
     }

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_charts::{Dot, thinned};
+use lowtide_charts::Dot;
 use lowtide_lab::{OverSeeds, axis_position};
 use lowtide_record::SweepPoint;
 
 use crate::measure::{ClaimMeasure, RowsMeasure, TIME};
 use crate::source::RunData;
 use crate::windows::WindowsMeasure;
-
-/// Maximum number of points of a trace, a distribution or a scatter plot.
-const MAX_POINTS: usize = 1200;
 
 /// A measure over a swept key, whose values are divided by `per`; an omitted point is skipped.
 pub(super) fn over_sweep(
@@ -70,19 +67,18 @@ fn empirical_cdf(mut values: Vec<f64>) -> Vec<Dot> {
     let all = values.len() as f64;
     values.retain(|value| value.is_finite());
     values.sort_by(f64::total_cmp);
-    let n = values.len();
-    let step = n.div_ceil(MAX_POINTS).max(1);
-    let ranks = (0..n).filter(|i| i % step == 0 || i + 1 == n);
-    let mut dots: Vec<Dot> = values.first().map(|v| Dot::new(*v, 0.0)).into_iter().collect();
-    dots.extend(ranks.map(|i| Dot::new(values[i], (i + 1) as f64 / all)));
-    dots
+    let mut until = 0;
+    let step = |equal: &[f64]| {
+        until += equal.len();
+        Dot::new(equal[0], until as f64 / all)
+    };
+    values.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(step).collect()
 }
 
 /// Values over time in seconds, of the first seed.
 pub(super) fn trace(rows: &RowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     let pairs = rows.values_with(first_seed(of), Some(TIME))?;
-    let dots: Vec<Dot> = pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect();
-    Ok(thinned(&dots, MAX_POINTS))
+    Ok(pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect())
 }
 
 /// The values of `rows` over those of `across`, at times where both have one.
@@ -97,19 +93,13 @@ pub(super) fn plane(
     };
     let (across, rows) = (of_times(across)?, of_times(rows)?);
     let both = rows.iter().filter_map(|(ps, y)| Some(Dot::new(*across.get(ps)?, *y)));
-    Ok(subsample(both.collect()))
+    Ok(both.collect())
 }
 
 /// The observed signal of each window over the true one.
 pub(super) fn scatter(windows: &WindowsMeasure, of: RunData<'_>) -> Result<Vec<Dot>, String> {
     let pairs = windows.all(first_seed(of))?.into_iter().next().unwrap_or_default();
-    Ok(subsample(pairs.into_iter().map(|(observed, actual)| Dot::new(actual, observed)).collect()))
-}
-
-/// Evenly picks at most [`MAX_POINTS`] points.
-fn subsample(dots: Vec<Dot>) -> Vec<Dot> {
-    let step = dots.len().div_ceil(MAX_POINTS).max(1);
-    dots.into_iter().step_by(step).collect()
+    Ok(pairs.into_iter().map(|(observed, actual)| Dot::new(actual, observed)).collect())
 }
 
 /// The first seed alone.
@@ -126,11 +116,9 @@ mod tests {
         let at = |values: &[f64]| {
             empirical_cdf(values.to_vec()).iter().map(|d| (d.x, d.y)).collect::<Vec<_>>()
         };
-        assert_eq!(
-            at(&[2.0, f64::INFINITY, 1.0, f64::INFINITY]),
-            [(1.0, 0.0), (1.0, 0.25), (2.0, 0.5)]
-        );
-        assert_eq!(at(&[3.0]), [(3.0, 0.0), (3.0, 1.0)]);
+        assert_eq!(at(&[2.0, f64::INFINITY, 1.0, f64::INFINITY]), [(1.0, 0.25), (2.0, 0.5)]);
+        assert_eq!(at(&[3.0]), [(3.0, 1.0)]);
+        assert_eq!(at(&[3.0, 1.0, 3.0, 3.0]), [(1.0, 0.25), (3.0, 1.0)]);
         assert_eq!(at(&[f64::INFINITY]), []);
     }
 }

@@ -22,7 +22,6 @@ use crate::files::{sync_directory, temp_path};
 use crate::key::RunKey;
 use crate::manifest::{ManifestRun, check_entries};
 use crate::parquet::{self, RunWriter, TableWriter};
-use crate::renamed::old_table;
 use crate::table::{self, SweptKeys};
 
 /// Directory of finished runs while others are missing.
@@ -195,10 +194,7 @@ impl RunDir {
         let name = format!("{}.parquet", R::TABLE);
         let place = self.root.join(&name);
         let with: Vec<_> =
-            parts.iter().filter(|(_, part)| part.exists(&part.file_of(R::TABLE))).collect();
-        if let Some(old) = old_table(R::TABLE) {
-            files::remove(&self.root.join(format!("{old}.parquet")))?;
-        }
+            parts.iter().filter(|(_, part)| part.exists(&Self::file_of(R::TABLE))).collect();
         if with.is_empty() && !TABLES.contains(&R::TABLE) {
             return files::remove(&place);
         }

@@ -70,7 +70,7 @@ impl RunDir {
     /// Splits one table, whose rows are grouped by run, into those of the runs.
     fn split<R: Row>(&self, parts: &mut [SplitRun<'_>]) -> Result<(), RecordError> {
         let name = format!("{}.parquet", R::TABLE);
-        if self.exists(&self.file_of(R::TABLE)) {
+        if self.exists(&Self::file_of(R::TABLE)) {
             let (path, file) = self.open_table::<R>()?;
             split_file::<R>((&path, file), &self.origin, parts)?;
         }

@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BooleanBuilder, Float64Builder, StringBuilder, UInt16Builder, UInt32Builder, UInt64Builder,
-};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, StringArray, UInt16Array, UInt32Array, UInt64Array,
-};
-use arrow_schema::DataType;
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow_schema::{ArrowError, DataType};
 use lowtide_rows::{Cell, ColumnType};
 
 /// Returns the Arrow type of a column.
 pub(crate) const fn data_type(kind: ColumnType) -> DataType {
     match kind {
-        ColumnType::U16 => DataType::UInt16,
-        ColumnType::U32 => DataType::UInt32,
-        ColumnType::U64 => DataType::UInt64,
+        ColumnType::Int => DataType::Int64,
         ColumnType::F64 => DataType::Float64,
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Text => DataType::Utf8,
@@ -40,11 +34,16 @@ macro_rules! columns {
 
             /// Appends a cell. One of another type would be a bug of a declaration and is a null,
             /// which a column without nulls refuses.
-            pub(crate) fn push(&mut self, cell: Cell<'_>) {
+            ///
+            /// # Errors
+            /// No column holds the count.
+            pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), ArrowError> {
                 match (self, cell) {
+                    (_, Cell::TooLarge(count)) => return Err(too_large(count)),
                     $((Self::$kind(column), Cell::$kind(value)) => column.append_value(value),)*
                     $((Self::$kind(column), _) => column.append_null(),)*
                 }
+                Ok(())
             }
 
             pub(crate) fn finish(self) -> ArrayRef {
@@ -90,9 +89,7 @@ macro_rules! columns {
 }
 
 columns! {
-    U16, UInt16Builder, UInt16Array, UInt16Builder::with_capacity;
-    U32, UInt32Builder, UInt32Array, UInt32Builder::with_capacity;
-    U64, UInt64Builder, UInt64Array, UInt64Builder::with_capacity;
+    Int, Int64Builder, Int64Array, Int64Builder::with_capacity;
     F64, Float64Builder, Float64Array, Float64Builder::with_capacity;
     Bool, BooleanBuilder, BooleanArray, BooleanBuilder::with_capacity;
     Text, StringBuilder, StringArray, |rows| StringBuilder::with_capacity(rows, 0);
@@ -102,8 +99,15 @@ columns! {
 pub(crate) fn build<'a>(
     kind: ColumnType,
     cells: impl ExactSizeIterator<Item = Cell<'a>>,
-) -> ArrayRef {
+) -> Result<ArrayRef, ArrowError> {
     let mut column = ColumnBuilder::new(kind, cells.len());
-    cells.for_each(|cell| column.push(cell));
-    column.finish()
+    for cell in cells {
+        column.push(cell)?;
+    }
+    Ok(column.finish())
+}
+
+fn too_large(count: u64) -> ArrowError {
+    let most = i64::MAX;
+    ArrowError::InvalidArgumentError(format!("{count} is more than tables hold, {most}"))
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::manifest::Manifest;
 
 /// Version of the tables. A change of a name, type or meaning raises the number; a new column that
-/// may be null does not. Tables of earlier versions have no version.
-pub const TABLES_SCHEMA: &str = "lowtide.tables/1";
+/// may be null does not. Version 2: integers are signed.
+pub const TABLES_SCHEMA: &str = "lowtide.tables/2";
 
 const SCHEMA: &str = "lowtide.schema";
 const TABLE: &str = "lowtide.table";
@@ -103,13 +103,14 @@ pub(crate) fn key_values(
 /// # Errors
 /// The sentence that says why not.
 pub(crate) fn check(metadata: &Metadata) -> Result<(), String> {
-    match metadata.get(SCHEMA) {
-        Some(schema) if schema != TABLES_SCHEMA => Err(format!(
-            "its schema is `{schema}`, and this version reads `{TABLES_SCHEMA}`; the version that \
-             wrote it reads it"
-        )),
-        _ => Ok(()),
-    }
+    let found = match metadata.get(SCHEMA) {
+        Some(schema) if schema == TABLES_SCHEMA => return Ok(()),
+        Some(schema) => format!("its schema is `{schema}`"),
+        None => "it names no schema".to_owned(),
+    };
+    Err(format!(
+        "{found}, and this version reads `{TABLES_SCHEMA}`; the version that wrote it reads it"
+    ))
 }
 
 #[cfg(test)]
@@ -129,11 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_another_version_are_refused_and_earlier_ones_are_read() {
+    fn tables_of_another_version_are_refused() {
         let with = |schema: &str| Metadata::from([(SCHEMA.to_owned(), schema.to_owned())]);
-        assert_eq!(check(&Metadata::default()), Ok(()));
         assert_eq!(check(&with(TABLES_SCHEMA)), Ok(()));
-        let refused = check(&with("lowtide.tables/99")).unwrap_err();
-        assert!(refused.contains("`lowtide.tables/99`") && refused.contains(TABLES_SCHEMA));
+        for other in ["lowtide.tables/1", "lowtide.tables/99"] {
+            let refused = check(&with(other)).unwrap_err();
+            assert!(refused.contains(&format!("`{other}`")) && refused.contains(TABLES_SCHEMA));
+        }
+        let refused = check(&Metadata::default()).unwrap_err();
+        assert!(refused.starts_with("it names no schema") && refused.contains(TABLES_SCHEMA));
     }
 }

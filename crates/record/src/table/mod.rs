@@ -54,16 +54,18 @@ pub(crate) fn batch<R: Row>(
 ) -> Result<RecordBatch, ArrowError> {
     let repeat = |kind, cell| build(kind, repeat_n(cell, rows.len()));
     let text = |text| repeat(ColumnType::Text, Cell::Text(text));
-    let mut columns = vec![repeat(ColumnType::U32, Cell::U32(key.run)), text(&key.scheme)];
-    columns.extend(key.point.0.iter().map(|(_, value)| text(value)));
-    columns.push(repeat(ColumnType::U64, Cell::U64(key.seed)));
+    let mut columns = vec![repeat(ColumnType::Int, key.run.cell())?, text(&key.scheme)?];
+    for (_, value) in &key.point.0 {
+        columns.push(text(value)?);
+    }
+    columns.push(repeat(ColumnType::Int, key.seed.cell())?);
     let mut own: Vec<_> =
         R::COLUMNS.iter().map(|c| ColumnBuilder::new(c.kind, rows.len())).collect();
     let mut cells = Vec::with_capacity(own.len());
     for row in rows {
         row.cells(&mut cells);
         for (column, cell) in own.iter_mut().zip(cells.drain(..)) {
-            column.push(cell);
+            column.push(cell)?;
         }
     }
     columns.extend(own.into_iter().map(ColumnBuilder::finish));
@@ -81,12 +83,12 @@ pub(crate) fn merged(
     let repeat = |kind, cell| build(kind, repeat_n(cell, batch.num_rows()));
     let column = |field: &Arc<Field>| {
         if field.name() == RUN.name {
-            return Ok(repeat(ColumnType::U32, Cell::U32(key.run)));
+            return repeat(ColumnType::Int, key.run.cell());
         }
         match swept.number(field) {
             Some((of, unit)) => {
                 let value = key.point.get(of).map_or(Cell::Null, |value| unit.read(value));
-                Ok(repeat(unit.kind(), value))
+                repeat(unit.kind(), value)
             }
             None => Ok(Arc::clone(batch.column(batch.schema().index_of(field.name())?))),
         }
@@ -124,7 +126,7 @@ pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>
 }
 
 /// The rows of a batch, each with the number of its run; an error names the invalid column. A
-/// missing nullable column, as in tables of earlier versions, reads as nulls.
+/// missing nullable column, as in tables before it was added, reads as nulls.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
     let runs = read::<u32>(batch, RUN.name)?;
     let mut columns = Vec::with_capacity(R::COLUMNS.len());

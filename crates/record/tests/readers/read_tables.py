@@ -46,11 +46,11 @@ SWEEPS = [
 ]
 
 POLARS = {
-    "uint16": polars.UInt16, "uint32": polars.UInt32, "uint64": polars.UInt64,
+    "int64": polars.Int64,
     "double": polars.Float64, "bool": polars.Boolean, "string": polars.String,
 }
 DUCKDB = {
-    "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT",
+    "int64": "BIGINT",
     "double": "DOUBLE", "bool": "BOOLEAN", "string": "VARCHAR",
 }
 
@@ -83,7 +83,7 @@ def expected_columns(declared, sweep):
             for key, (_, suffix, unit, _) in sweep.items():
                 columns.append({"name": key, "type": "string", "unit": "", "nullable": False})
                 if suffix:
-                    kind = "double" if suffix in ("share", "number") else "uint64"
+                    kind = "double" if suffix in ("share", "number") else "int64"
                     name = f"{key}_{suffix}"
                     columns.append(
                         {"name": name, "type": kind, "unit": unit, "nullable": True, "key": key}
@@ -109,7 +109,7 @@ def check_schema(path, table, columns, manifest):
     pairs = duckdb.sql(f"select decode(key), decode(value) from parquet_kv_metadata('{path}')")
     by_duckdb = dict(pairs.fetchall())
     for metadata in (by_polars, by_duckdb):
-        equal(metadata["lowtide.schema"], "lowtide.tables/1", path)
+        equal(metadata["lowtide.schema"], "lowtide.tables/2", path)
         equal(metadata["lowtide.table"], table, path)
         equal(metadata["lowtide.version"], manifest["version"], path)
         equal(metadata["lowtide.scenario"], manifest["scenario"], path)

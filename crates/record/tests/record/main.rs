@@ -3,6 +3,5 @@
 mod common;
 mod damage;
 mod directory;
-mod old_names;
 mod queries;
 mod swept;

@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn an_optional_group_is_known_as_a_whole() {
-        let some = [Cell::U64(1), Cell::Null];
+        let some = [Cell::Int(1), Cell::Null];
         assert_eq!(Option::<Counters>::from_cells(&mut some.iter()), Err("lost"));
     }
 }

@@ -7,12 +7,8 @@ use crate::shared_text::SharedText;
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColumnType {
-    /// `u16`.
-    U16,
-    /// `u32`.
-    U32,
-    /// `u64`.
-    U64,
+    /// `i64`: differences of columns are signed, as in every tool that reads them.
+    Int,
     /// `f64`.
     F64,
     /// Truth value.
@@ -26,12 +22,10 @@ pub enum ColumnType {
 pub enum Cell<'a> {
     /// An absent value of any type.
     Null,
-    /// `u16`.
-    U16(u16),
-    /// `u32`.
-    U32(u32),
-    /// `u64`.
-    U64(u64),
+    /// An integer.
+    Int(i64),
+    /// A count beyond 2^63 - 1, which no column holds: writing a table with it is refused.
+    TooLarge(u64),
     /// `f64`.
     F64(f64),
     /// Truth value.
@@ -46,9 +40,8 @@ impl Cell<'_> {
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Null | Self::Text(_) => None,
-            Self::U16(value) => Some(f64::from(value)),
-            Self::U32(value) => Some(f64::from(value)),
-            Self::U64(value) => Some(value as f64),
+            Self::Int(value) => Some(value as f64),
+            Self::TooLarge(value) => Some(value as f64),
             Self::F64(value) => Some(value),
             Self::Bool(value) => Some(f64::from(u8::from(value))),
         }
@@ -70,7 +63,36 @@ pub trait Value: Sized {
     fn from_cell(cell: Cell<'_>) -> Option<Self>;
 }
 
-macro_rules! numbers {
+impl Cell<'_> {
+    /// Returns the cell of a count.
+    pub fn of_count(count: u64) -> Self {
+        i64::try_from(count).map_or(Self::TooLarge(count), Self::Int)
+    }
+}
+
+macro_rules! counts {
+    ($($rust:ty;)*) => {$(
+        impl Value for $rust {
+            const KIND: ColumnType = ColumnType::Int;
+
+            fn cell(&self) -> Cell<'_> {
+                Cell::of_count(u64::from(*self))
+            }
+
+            fn from_cell(cell: Cell<'_>) -> Option<Self> {
+                if let Cell::Int(value) = cell { Self::try_from(value).ok() } else { None }
+            }
+        }
+    )*};
+}
+
+counts! {
+    u16;
+    u32;
+    u64;
+}
+
+macro_rules! plain {
     ($($rust:ty, $kind:ident;)*) => {$(
         impl Value for $rust {
             const KIND: ColumnType = ColumnType::$kind;
@@ -86,10 +108,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers! {
-    u16, U16;
-    u32, U32;
-    u64, U64;
+plain! {
     f64, F64;
     bool, Bool;
 }
@@ -167,3 +186,24 @@ macro_rules! names {
     };
 }
 pub(crate) use names;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_signed_and_none_wraps() {
+        for (value, cell) in [
+            (0, Cell::Int(0)),
+            (i64::MAX as u64, Cell::Int(i64::MAX)),
+            (i64::MAX as u64 + 1, Cell::TooLarge(1 << 63)),
+            (u64::MAX, Cell::TooLarge(u64::MAX)),
+        ] {
+            assert_eq!(value.cell(), cell);
+        }
+        assert_eq!(u64::from_cell(Cell::Int(i64::MAX)), Some(i64::MAX as u64));
+        assert_eq!(u64::from_cell(Cell::Int(-1)), None);
+        assert_eq!(u16::from_cell(Cell::Int(65_536)), None);
+        assert_eq!(u32::from_cell(Cell::Int(4_294_967_295)), Some(u32::MAX));
+    }
+}

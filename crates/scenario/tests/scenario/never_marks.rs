@@ -76,7 +76,11 @@ fn only_thresholds_up_to_the_reported_maximum_mark() {
                     raise(&mut link.from_b.port.mark, key);
                 }
                 let queue = bottleneck(&setup);
-                assert!(queue.served.marks == 0 && queue.served.drops > 0, "{}", with(next));
+                assert!(
+                    queue.served.marks == 0 && queue.served.overflow_drops > 0,
+                    "{}",
+                    with(next)
+                );
                 let message = error_text(&with(next));
                 for part in [
                     &format!("= {next} is never exceeded in the buffer of {buffer}"),

@@ -34,7 +34,7 @@ fn windows(outcome: &Outcome, from: f64) -> impl Iterator<Item = u64> + '_ {
 }
 
 fn drops(outcome: &Outcome) -> u64 {
-    outcome.queues.iter().map(|q| q.served.drops).sum()
+    outcome.queues.iter().map(|q| q.served.overflow_drops).sum()
 }
 
 /// Returns the samples of the queue at the pipe from `from` seconds on, in packets.

@@ -119,11 +119,11 @@ fn since(now: &Queue, before: &Queue) -> Queue {
             packets: now.served.packets.saturating_sub(served.packets),
             bytes: now.served.bytes.saturating_sub(served.bytes),
             marks: now.served.marks.saturating_sub(served.marks),
-            drops: now.served.drops.saturating_sub(served.drops),
+            overflow_drops: now.served.overflow_drops.saturating_sub(served.overflow_drops),
             aqm_drops: now.served.aqm_drops.saturating_sub(served.aqm_drops),
         },
         losses: LossCounters {
-            lost: now.losses.lost.saturating_sub(losses.lost),
+            random_losses: now.losses.random_losses.saturating_sub(losses.random_losses),
             link_down_drops: now.losses.link_down_drops.saturating_sub(losses.link_down_drops),
         },
         busy_ps: now.busy_ps.saturating_sub(before.busy_ps),

@@ -21,7 +21,9 @@ pub(crate) fn kernel_stacks_run_the_scenario_and_report_counters() {
     }
     let queue = tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").unwrap();
     assert!(
-        queue.served.marks > 0 && queue.served.drops == 0 && queue.length.max_packets.unwrap() > 10,
+        queue.served.marks > 0
+            && queue.served.overflow_drops == 0
+            && queue.length.max_packets.unwrap() > 10,
         "{queue:?}"
     );
     assert!(tables.probes.iter().any(|p| p.cwnd_bytes > 0 && p.srtt_ns.is_some()));

@@ -18,7 +18,9 @@ pub(crate) fn flows_arrive_and_known_values_are_reported() {
     }
     let queue = tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").unwrap();
     assert!(
-        queue.served.marks > 0 && queue.served.drops == 0 && queue.length.max_packets.unwrap() > 10,
+        queue.served.marks > 0
+            && queue.served.overflow_drops == 0
+            && queue.length.max_packets.unwrap() > 10,
         "{queue:?}"
     );
     let marked: u64 = tables.flows.iter().map(|f| f.received_ce_bytes.unwrap()).sum();

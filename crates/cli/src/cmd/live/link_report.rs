@@ -14,6 +14,8 @@ struct QueueReport {
     at_switch: bool,
     rate_bps: u64,
     observed_ps: u64,
+    /// All packets lost here, of the kinds below.
+    drops: u64,
     #[serde(flatten)]
     served: ServedCounters,
     #[serde(flatten)]
@@ -125,6 +127,7 @@ fn queue(q: &Queue) -> QueueReport {
         at_switch: q.at_switch,
         rate_bps: q.rate_bps,
         observed_ps,
+        drops: q.drops(),
         served: q.served,
         losses: q.losses,
         utilisation: q.busy_ps as f64 / observed_ps.max(1) as f64,
@@ -202,9 +205,7 @@ pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), Command
 
 /// Prints the report as text.
 pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError> {
-    let used = |q: &&QueueReport| {
-        q.at_switch && q.served.packets + q.served.drops + q.losses.link_down_drops > 0
-    };
+    let used = |q: &&QueueReport| q.at_switch && q.served.packets + q.drops > 0;
     let busy = rows.queues.iter().filter(used);
     let line = |q: &QueueReport| {
         vec![
@@ -212,7 +213,7 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
             format!("{:.1}", q.served.bytes as f64 * 8.0 / rows.seconds.max(1e-9) / 1e6),
             q.served.packets.to_string(),
             q.served.marks.to_string(),
-            (q.served.drops + q.served.aqm_drops).to_string(),
+            q.drops.to_string(),
             format!("{:.1}", q.mean_packets),
             q.max_packets.to_string(),
         ]
@@ -224,7 +225,7 @@ pub(super) fn text(rows: &NetworkReport, out: Output) -> Result<(), CommandError
     }
     for h in &rows.hosts {
         let own = rows.queues.iter().filter(|q| q.queue.starts_with(&format!("{}->", h.host)));
-        let lost: u64 = own.map(|q| q.losses.lost).sum();
+        let lost: u64 = own.map(|q| q.losses.random_losses).sum();
         let faults = [
             (lost, "lost"),
             (h.reordered, "reordered"),

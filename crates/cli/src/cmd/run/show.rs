@@ -3,7 +3,9 @@
 //! Contract: tables fit 80 columns. The numbers are those of the report, `summary.json` and
 //! `tails.csv`.
 
+use lowtide_lab::summary::DROP_KINDS;
 use lowtide_lab::{CompletedExperiment, SummaryRow};
+use lowtide_rows::HostRange;
 use lowtide_scenario::RunPlan;
 
 use super::{MAX_REMARKS, tails};
@@ -126,23 +128,50 @@ fn queues(
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
     let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
+    let metrics = ["mean_packets", "p99_packets", "drops"].into_iter().chain(DROP_KINDS);
+    let at_queue = |row: &SummaryRow, metric: &str| row.subject.is_queue_metric(queue, metric);
+    let cells = metric_lines(plan, rows, metrics, &at_queue);
+    out.text(&format!("queue at {queue}"))?;
+    table(labels, &["point", "metric"], &cells, out)?;
+    let total = |of: &dyn Fn(&SummaryRow, &str) -> bool| {
+        rows.iter().filter(|r| of(r, "drops")).filter_map(|r| r.mean).sum::<f64>()
+    };
+    let in_network = |row: &SummaryRow, metric: &str| row.subject.is_run_metric(metric);
+    if total(&in_network) <= total(&at_queue) {
+        return Ok(());
+    }
+    let metrics = ["drops"].into_iter().chain(DROP_KINDS);
+    out.text("the whole network")?;
+    table(labels, &["point", "metric"], &metric_lines(plan, rows, metrics, &in_network), out)
+}
+
+/// Returns a line per point and metric, a column per scheme. A kind of drops of which a point has
+/// none has no line.
+fn metric_lines<'m>(
+    plan: &RunPlan,
+    rows: &[SummaryRow],
+    metrics: impl Iterator<Item = &'m str> + Clone,
+    of: &dyn Fn(&SummaryRow, &str) -> bool,
+) -> Vec<Vec<String>> {
     let mut cells = Vec::new();
     for point in &plan.points {
-        for metric in ["mean_packets", "p99_packets", "drops"] {
-            let mut line = vec![values(point), name(metric).to_string()];
-            for scheme in &plan.schemes {
-                let row = rows.iter().find(|r| {
-                    r.subject.is_queue_metric(queue, metric)
-                        && r.subject.scheme == *scheme
-                        && r.subject.point.0 == *point
-                });
-                line.push(row.map_or_else(|| "–".to_string(), value));
+        for metric in metrics.clone() {
+            let find = |scheme: &String| {
+                rows.iter().find(|r| {
+                    of(r, metric) && r.subject.scheme == *scheme && r.subject.point.0 == *point
+                })
+            };
+            let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(find).collect();
+            let none = |row: &Option<&SummaryRow>| row.is_none_or(|r| r.mean == Some(0.0));
+            if DROP_KINDS.contains(&metric) && found.iter().all(none) {
+                continue;
             }
+            let mut line = vec![values(point), name(metric).to_string()];
+            line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
             cells.push(line);
         }
     }
-    out.text(&format!("queue at {queue}"))?;
-    table(labels, &["point", "metric"], &cells, out)
+    cells
 }
 
 fn table(
@@ -163,8 +192,12 @@ fn table(
 pub(super) fn values(point: &[(String, String)]) -> String {
     match point {
         [] => "–".to_string(),
-        [(_, value)] => value.clone(),
-        many => many.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
+        [(_, value)] => HostRange::value_text(value),
+        many => many
+            .iter()
+            .map(|(k, v)| format!("{k}={}", HostRange::value_text(v)))
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -183,6 +216,12 @@ fn name(metric: &str) -> &str {
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",
         "p99_packets" => "p99, packets",
+        "drops" => "drops",
+        "overflow_drops" => "- by a full buffer",
+        "aqm_drops" => "- by the AQM",
+        "random_losses" => "- lost at random",
+        "link_down_drops" => "- link down",
+        "no_route_drops" => "- no route",
         other => other,
     }
 }

@@ -402,7 +402,7 @@ impl<'a> Contest<'a> {
             self.runs.iter().filter(|run| run.key.scheme == self.ladder[i].0).collect();
         let per_run = |sum: u64| sum as f64 / runs.len().max(1) as f64;
         let timeouts = runs.iter().flat_map(|r| &r.groups).filter_map(|g| g.rto_count).sum();
-        let drops = runs.iter().flat_map(|r| &r.queues).map(|q| q.drops + q.aqm_drops).sum();
+        let drops = runs.iter().map(|r| r.losses.drops).sum();
         let queries = || runs.iter().flat_map(|r| &r.queries);
         let asked: usize = queries().map(|q| q.queries).sum();
         let late: usize = queries().map(|q| q.with_timeout).sum();

@@ -111,7 +111,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
                 packets: 100,
                 bytes: 150_000,
                 marks: 7,
-                drops: 1,
+                overflow_drops: 1,
                 aqm_drops: 0,
             },
             busy_ps: 25_000_000_000,

@@ -1,0 +1,4 @@
+//! Tests of drawn figures from outside.
+
+mod drawn;
+mod raster;
