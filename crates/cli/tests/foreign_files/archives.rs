@@ -1,5 +1,6 @@
 //! Changed archives: members, their names and types, the lists of hashes, the bytes.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -91,10 +92,12 @@ fn fit_hashes(members: &mut [Member]) {
     let mut list = String::new();
     for member in members.iter().filter(|m| !m.path.ends_with(b"/SHA256SUMS")) {
         let hash = Sha256::digest(&member.content);
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let path = String::from_utf8_lossy(&member.path);
         let path = path.split_once('/').map_or(&*path, |(_, path)| path);
-        list += &format!("{hash}  {path}\n");
+        for byte in hash {
+            write!(list, "{byte:02x}").unwrap();
+        }
+        writeln!(list, "  {path}").unwrap();
     }
     if let Some(member) = find(members, "/SHA256SUMS") {
         member.content = list.into_bytes();
@@ -113,7 +116,8 @@ fn change_file(members: &mut [Member], end: &str, rng: &mut Rng) {
         && !rng.one_in(4)
     {
         if rng.one_in(2) {
-            let words: Vec<String> = shlex::split(*rng.pick(&TEXTS)).unwrap_or_default();
+            let text: &&str = rng.pick(&TEXTS);
+            let words = shlex::split(text).unwrap_or_default();
             value["repeat"] = words.into_iter().skip(1).collect();
         } else {
             change_json(&mut value, rng);

@@ -1,5 +1,6 @@
 //! Changed scenarios, and the files that they name.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -36,8 +37,8 @@ fn change_value(text: &str, rng: &mut Rng) -> String {
     let mut out = String::new();
     for (i, line) in lines.iter().enumerate() {
         match line.split_once('=') {
-            Some((key, _)) if i == chosen => out += &format!("{key}= {value}\n"),
-            _ => out += &format!("{line}\n"),
+            Some((key, _)) if i == chosen => writeln!(out, "{key}= {value}").unwrap(),
+            _ => writeln!(out, "{line}").unwrap(),
         }
     }
     out

@@ -57,7 +57,9 @@ fn contents(dir: &Path, out: &mut BTreeMap<PathBuf, String>) {
 
 fn all_contents(dirs: &[&Path]) -> BTreeMap<PathBuf, String> {
     let mut out = BTreeMap::new();
-    dirs.iter().for_each(|dir| contents(dir, &mut out));
+    for dir in dirs {
+        contents(dir, &mut out);
+    }
     out
 }
 
