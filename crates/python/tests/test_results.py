@@ -96,7 +96,7 @@ def test_rows_are_one_type_for_every_library(first_light) -> None:
 def test_rows_were_data_frames_in_earlier_versions(first_light) -> None:
     summary = first_light.summary()
     with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)"):
-        assert list(summary["mean"]) == list(summary.pandas()["mean"])
+        assert list(summary["metric"]) == list(summary.pandas()["metric"])
     with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)\.query"):
         assert len(summary.query("metric == 'drops'")) > 0
     with pytest.raises(AttributeError, match="pandas"):
