@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
+import warnings
 
 import lowtide as lt
 import pytest
@@ -119,6 +121,31 @@ def test_what_the_user_sets_between_runs_is_kept() -> None:
     assert Counts.acks > -5
     lt.register(Counts)
     assert Counts.acks == -5
+
+
+def test_executions_at_once_keep_each_other() -> None:
+    """Data of a control is taken back although another control was running before it."""
+    controls = (OfClass, OfList, Draws)
+    names = {control: dict(vars(control)) for control in controls}
+    for control in controls:
+        lt.register(control)
+
+    def work(control) -> None:
+        results[control] = lt.scenario("first-light").run(2, schemes=[control.name], progress=False)
+
+    results: dict[type, lt.Result] = {}
+    threads = [threading.Thread(target=work, args=(control,)) for control in controls]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lt.ControlWarning)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    lt.register(Draws)
+    assert OfClass.acks == 0 and OfList.seen == []
+    assert {control: dict(vars(control)) for control in controls} == names
+    assert any("OfClass.acks" in text for text in results[OfClass].findings)
+    assert not any("OfClass" in text for text in results[Draws].findings)
 
 
 def draws(self, ack):

@@ -16,7 +16,7 @@ from ._code import Code, code_of
 from ._control import CongestionControl
 from ._definition import check_assigned, check_definition
 from ._param import Param
-from ._shared import take_back, watching
+from ._shared import is_watched, take_back, watching
 from .errors import ControlWarning, RequestError
 
 REPEATABLE = "repeatable"
@@ -70,10 +70,14 @@ def named_in(text: str) -> list[tuple[type[CongestionControl], Code]]:
 
 
 def refresh() -> None:
-    """Registers classes again whose code has changed, as by a global constant that they use."""
+    """Registers classes again whose code has changed, as by a global constant that they use.
+
+    A run that is going on may change the data of its control, which then is no new version.
+    """
     take_back()
     for control in list(_registered.values()):
-        _register(control)
+        if not is_watched(control):
+            _register(control)
 
 
 def registered() -> list[type[CongestionControl]]:

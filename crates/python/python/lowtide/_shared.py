@@ -36,9 +36,12 @@ class _Change:
 
 
 _lock = threading.Lock()
-# Executions with a control in Python, and the places before the first of them.
+# Executions with a control in Python.
 _running = 0
-_saved: list[_Saved] = []
+# Places before the first execution that uses them, by owner and name.
+_saved: dict[tuple[int, str], _Saved] = {}
+# Classes with the names of their attributes then.
+_classes: dict[int, tuple[type, set[str]]] = {}
 # Changes of earlier executions that are not taken back yet.
 _changes: list[_Change] = []
 
@@ -56,50 +59,60 @@ def take_back() -> None:
         _changes.clear()
 
 
+def is_watched(owner: type) -> bool:
+    """Returns whether a run that uses the class is going on."""
+    with _lock:
+        return id(owner) in _classes
+
+
 @contextmanager
 def watching(codes: Sequence[Code]) -> Iterator[list[str]]:
     """Yields a list that has, after the block, the names of shared data that the hooks changed."""
     global _running
     found: list[str] = []
     with _lock:
-        if not _running:
-            _saved[:] = [_save(place) for code in codes for place in code.places]
+        _save(codes)
         _running += 1
     try:
         yield found
     finally:
         with _lock:
+            changed = {key: change for key, change in _changed() if key not in _noted()}
+            own = {id(place.owner) for code in codes for place in code.places}
+            found += sorted({c.saved.place.label for key, c in changed.items() if key[0] in own})
             _running -= 1
             if not _running:
-                _changes.extend(_changed(codes))
-                found += sorted({change.saved.place.label for change in _changes})
+                _changes.extend(changed.values())
                 _saved.clear()
+                _classes.clear()
 
 
-def _save(place: Place) -> _Saved:
-    value = place.value()
-    return _Saved(place, _digest(value), *copied(value))
+def _noted() -> set[tuple[int, str]]:
+    """Places whose changes wait to be taken back."""
+    return {(id(c.saved.place.owner), c.saved.place.name) for c in _changes}
 
 
-def _changed(codes: Sequence[Code]) -> Iterator[_Change]:
-    known = set()
-    for saved in _saved:
-        known.add((id(saved.place.owner), saved.place.name))
+def _save(codes: Sequence[Code]) -> None:
+    for place in (place for code in codes for place in code.places):
+        key = (id(place.owner), place.name)
+        if key not in _saved:
+            value = place.value()
+            _saved[key] = _Saved(place, _digest(value), *copied(value))
+        if isinstance(place.owner, type) and id(place.owner) not in _classes:
+            _classes[id(place.owner)] = (place.owner, set(vars(place.owner)))
+
+
+def _changed() -> Iterator[tuple[tuple[int, str], _Change]]:
+    for key, saved in _saved.items():
         digest = _digest(saved.place.value())
         if digest != saved.digest:
-            yield _Change(saved, digest)
+            yield key, _Change(saved, digest)
     # Attributes that a class did not have before.
-    for owner in {id(p.owner): p.owner for code in codes for p in code.places}.values():
-        if isinstance(owner, type):
-            yield from _new_attributes(owner, known)
-
-
-def _new_attributes(owner: type, known: set[tuple[int, str]]) -> Iterator[_Change]:
-    for name, value in list(vars(owner).items()):
-        is_special = name.startswith("__") or hasattr(type(value), "__get__")
-        if not is_special and name != "_abc_impl" and (id(owner), name) not in known:
-            place = Place(owner, name, f"{owner.__qualname__}.{name}")
-            yield _Change(_Saved(place, "", True, ABSENT), _digest(value))
+    for owner, names in _classes.values():
+        for name, value in list(vars(owner).items()):
+            if name not in names and not hasattr(type(value), "__get__"):
+                place = Place(owner, name, f"{owner.__qualname__}.{name}")
+                yield (id(owner), name), _Change(_Saved(place, "", True, ABSENT), _digest(value))
 
 
 def _digest(value: Any) -> str:
