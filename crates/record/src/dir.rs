@@ -26,6 +26,7 @@ use arrow_array::RecordBatchReader as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath, place_beneath};
+use lowtide_output::control::find_unprintable;
 use lowtide_output::{json, shell};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
@@ -541,6 +542,11 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             // Names, titles and the command go into reports, and onto terminals.
             if let Some(found) = json::find_unprintable(&String::from_utf8_lossy(&content)) {
                 return Err(damaged(format!("a text of it has {found}")));
+            }
+            // A setting may be a file of several lines; these are lines of files and reports.
+            let names = manifest.schemes.iter().chain([&manifest.scenario, &manifest.command]);
+            if let Some(found) = names.chain([&manifest.title]).find_map(|t| find_unprintable(t)) {
+                return Err(damaged(format!("a name of it has {found}")));
             }
             manifest.command = shell::requoted(&manifest.command);
             manifest.check_paths().map_err(RecordError::io("use", &path))?;

@@ -47,7 +47,8 @@ impl From<BundleError> for CommandError {
     fn from(error: BundleError) -> Self {
         match error {
             BundleError::Lab(error) => error.into(),
-            BundleError::Io { .. } | BundleError::Damaged(_) => Self::Run(error.to_string()),
+            BundleError::Io { .. } => Self::Unwritable(error.to_string()),
+            BundleError::Damaged(_) => Self::Run(error.to_string()),
             BundleError::Record(_) | BundleError::NotBundle { .. } => {
                 Self::Usage(error.to_string(), None)
             }

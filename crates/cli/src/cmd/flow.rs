@@ -52,6 +52,7 @@ pub(crate) fn failure(error: LabError) -> CommandError {
         LabError::Scenario(errors) => errors.into(),
         LabError::NotFound { message, help } => CommandError::Usage(message, help),
         LabError::Record(e) => CommandError::Usage(e.to_string(), None),
+        LabError::Capture(_) => CommandError::Unwritable(error.to_string()),
         LabError::TooLarge(found) => CommandError::TooLarge(found),
         other => CommandError::Run(other.to_string()),
     }

@@ -34,8 +34,7 @@ fn control_characters_are_refused_in_every_argument() {
 fn names_of_ports_are_no_statements() {
     let drop = ["-s", "switch.mark.k=97500 B", "-s", "switch.mark.not-ect=drop"];
     for switch in ["sonic", "cumulus", "nxos", "junos"] {
-        for port in ["swp1; reboot", "$(id)", "`id`", "a|b", "a*/ system{} /*", "x y z", "-x", "é"]
-        {
+        for port in ["swp1; reboot", "$(id)", "`id`", "a|b", "a*/ system{} /*", "x y z", "é"] {
             let args = ["export", switch, "leaf-spine", "--ports", port];
             let memory = if switch == "junos" { &["--queue-memory", "400 kB"][..] } else { &[] };
             let output = lowtide(&[&args[..], &drop, memory].concat());
