@@ -1,5 +1,7 @@
 //! Tables of tails: percentiles by size class at every point, and the ratios between schemes.
 
+use lowtide_rows::HostRange;
+
 use super::{HtmlTable, dash, grid};
 use crate::facts::RunFacts;
 use crate::naming::{point_text, title};
@@ -64,7 +66,8 @@ fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRo
     head.extend(["Flow size", "Scheme", "Flows", "Unfinished", "Failed"].map(str::to_owned));
     head.extend(Percentile::ALL.map(|p| p.name().to_owned()));
     let cells = ordered(source, rows).into_iter().map(|row| {
-        let mut cells: Vec<String> = row.point.0.iter().map(|(_, v)| v.clone()).collect();
+        let mut cells: Vec<String> =
+            row.point.0.iter().map(|(_, v)| HostRange::value_text(v)).collect();
         cells.extend([row.sizes(), row.scheme.clone(), row.flows.to_string(), cut_off(row)]);
         cells.push(row.failed.to_string());
         cells.extend(Percentile::ALL.map(|which| cell(row.quantile(which))));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lowtide_output::csv;
+use lowtide_rows::HostRange;
 
 use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
 use crate::censored::CensoredSample;
@@ -34,11 +35,13 @@ pub(crate) fn to_csv(runs: &[RunFacts]) -> String {
     let mut text = csv::line(head);
     for seeds in &cells {
         let key = &seeds[0].key;
+        let value = |k: &&str| HostRange::value_text(key.point.get(k).unwrap_or_default());
+        let values: Vec<String> = keys.iter().map(value).collect();
         for set in flow_sets(seeds, &classes) {
             for (value, share) in curve(seeds, set) {
                 let (value, share) = (value.to_string(), share.to_string());
                 let mut line = vec![key.scheme.as_str()];
-                line.extend(keys.iter().map(|k| key.point.get(k).unwrap_or_default()));
+                line.extend(values.iter().map(String::as_str));
                 line.extend([set.group, set.class.unwrap_or_default(), set.metric.key()]);
                 line.extend([value.as_str(), share.as_str()]);
                 text.push_str(&csv::line(line));

@@ -1,6 +1,7 @@
 //! Tails as text: digits of values, and the CSV file.
 
 use lowtide_output::csv;
+use lowtide_rows::HostRange;
 
 use super::{Percentile, TailRow};
 
@@ -71,7 +72,8 @@ fn line(row: &TailRow, which: Percentile, keys: &[&str]) -> String {
     let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
     let reasons: Vec<String> = row.blocked_on.iter().map(|(r, n)| format!("{r}: {n}")).collect();
     let mut cells = vec![row.scheme.clone()];
-    cells.extend(keys.iter().map(|key| row.point.get(key).unwrap_or_default().to_owned()));
+    let value = |key: &&str| HostRange::value_text(row.point.get(key).unwrap_or_default());
+    cells.extend(keys.iter().map(value));
     cells.extend([
         row.group.clone(),
         row.class.clone().unwrap_or_default(),
