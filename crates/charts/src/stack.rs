@@ -251,7 +251,7 @@ impl StackedPlot {
                     .try_for_each(|x| stroke_at(root, canvas, curve, (x * unit, y)))?;
                 strips += 1;
             } else {
-                draw_curve(root, canvas, curve, points)?;
+                draw_curve(root, canvas, curve, &points)?;
             }
         }
         let start = if fitted {
@@ -377,17 +377,17 @@ fn draw_curve(
     root: &Area<'_>,
     canvas: Canvas<'_>,
     curve: &Curve,
-    points: Vec<Pixel>,
+    points: &[Pixel],
 ) -> Result<(), DrawError> {
     let look = canvas.style(curve.style);
     let color: RGBAColor = look.color.into();
     let r = canvas.px(1.5);
     match curve.kind {
-        CurveKind::Steps => stroke(root, canvas, steps(&canvas.reduced(&points)), color, 1.5, None),
+        CurveKind::Steps => stroke(root, canvas, steps(&canvas.reduced(points)), color, 1.5, None),
         CurveKind::Thin => {
-            stroke(root, canvas, steps(&canvas.reduced(&points)), color, 1.2, Some((5, 3)))
+            stroke(root, canvas, steps(&canvas.reduced(points)), color, 1.2, Some((5, 3)))
         }
-        CurveKind::Dots => canvas.one_per_cell(&points).into_iter().try_for_each(|(x, y)| {
+        CurveKind::Dots => canvas.one_per_cell(points).into_iter().try_for_each(|(x, y)| {
             root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
         }),
         CurveKind::Ranges => {
@@ -403,7 +403,7 @@ fn draw_curve(
         // Dense curves are drawn by the caller (`is_dense`).
         CurveKind::Strokes => Ok(()),
         CurveKind::Marks => canvas
-            .one_per_cell(&points)
+            .one_per_cell(points)
             .into_iter()
             .try_for_each(|at| draw_marker_sized(root, at, look, SIGN.map(|r| canvas.px(r)))),
     }
@@ -464,7 +464,7 @@ fn legend(
                 }
             }
             CurveKind::Dots | CurveKind::Ranges | CurveKind::Marks | CurveKind::Strokes => {
-                draw_curve(root, canvas, curve, vec![(middle, y)])?;
+                draw_curve(root, canvas, curve, &[(middle, y)])?;
             }
         }
         write(root, curve.name, at(28.0), &canvas.font(12.0, INK, false))?;
