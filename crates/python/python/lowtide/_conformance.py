@@ -7,10 +7,10 @@ from typing import Any
 from . import _lowtide
 from ._code import Code
 from ._control import CongestionControl
-from ._registry import REPEATABLE, declaration_of, place
+from ._registry import REPEATABLE, declaration_of
 from ._shared import take_back, watching
 from ._trace import Trace, tracing
-from .errors import ControlError, RequestError
+from .errors import ControlError
 
 
 def check_control(control: type[CongestionControl], **params: object) -> None:
@@ -26,11 +26,6 @@ def check_control(control: type[CongestionControl], **params: object) -> None:
     """
     take_back()
     declaration, code = declaration_of(control)
-    own = {param["name"].replace("-", "_") for param in declaration["params"]}
-    for name in params:
-        if name not in own:
-            listed = f"its parameters are {', '.join(sorted(own))}" if own else "it has none"
-            raise RequestError(f"{place(control)} has no parameter `{name}`", listed)
     given = [(name.replace("_", "-"), _text(value)) for name, value in params.items()]
     with watching([code]) as changed:
         first = Trace()
