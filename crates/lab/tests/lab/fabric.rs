@@ -61,7 +61,7 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
         "share with a timeout",
         "The 12 longest of 64 queues at switches",
         "52 are left out",
-        "Memories that queues share",
+        "Buffer pools that queues share",
         "Tail of the slowdown of group background",
         "<td class=\"name\">100 kB-</td>",
     ] {
@@ -132,7 +132,7 @@ fn classes_and_link_down_drops_are_counted() {
         assert_eq!(names, ["fast", "bulk"]);
         assert_eq!(queue.class("fast").unwrap().packets, 0, "all hosts are in the last class");
         let drops: u64 = queue.classes.iter().map(|c| c.drops).sum();
-        assert_eq!(drops, queue.drops, "{}", queue.name);
+        assert_eq!(drops, queue.overflow_drops + queue.aqm_drops, "{}", queue.name);
     }
     let report = fs::read_to_string(temp.path().join("report.html")).unwrap();
     for said in ["Classes of the queue at", "bulk, packets", "lost with their link"] {
