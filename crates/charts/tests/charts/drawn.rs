@@ -153,7 +153,7 @@ fn distribution(mut values: Vec<f64>, copies: usize) -> Vec<Dot> {
 fn check(kind: SeriesKind, log: bool, points: &[Dot]) {
     let [x, y] = axes(log, points);
     let axes = [&x, &y];
-    let drawn = FigureFiles::of(&figure(axes, kind, points)).unwrap();
+    let drawn = FigureFiles::of(&figure(axes, kind, points)).expect("a figure");
     let corners = full(kind, points);
     // Rounding moves a corner by half a drawn pixel, a raster by one: together less than a pixel.
     assert_eq!(deviation(&drawn.svg, axes, &corners, SUBPIXELS - 1), None, "SVG");
@@ -164,7 +164,10 @@ fn check(kind: SeriesKind, log: bool, points: &[Dot]) {
         .skip(1)
         .map(|line| line.split(',').collect::<Vec<_>>())
         .filter(|fields| fields[1] == "0")
-        .map(|fields| Dot::new(fields[3].parse().unwrap(), fields[4].parse().unwrap()))
+        .map(|fields| {
+            let value = |i: usize| fields[i].parse().expect("a number");
+            Dot::new(value(3), value(4))
+        })
         .collect();
     assert_eq!(rows, points, "the file has every point");
 }

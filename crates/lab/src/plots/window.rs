@@ -28,7 +28,7 @@ pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
     let (flow, group) = first_flow(probes)?;
     let (x, scale) = time_axis(probes.iter().map(|(_, p)| p.time_ps).max()?);
     let mut panels = Vec::new();
-    for run in source.first_seeds().iter() {
+    for run in &source.first_seeds() {
         let (scheme, style) = (&run.key.scheme, source.style(&run.key.scheme));
         let kb = |bytes: u64| bytes as f64 / 1000.0;
         let cwnd = trace(probes, run.key.run, flow, scale, |p| Some(kb(p.cwnd_bytes)));
