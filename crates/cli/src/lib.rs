@@ -116,7 +116,7 @@ fn run() -> u8 {
 fn show(error: &clap::Error) -> u8 {
     let printed = error.print();
     match printed {
-        Err(e) if !error.use_stderr() => output::unwritable(e).report(),
+        Err(e) if !error.use_stderr() => output::unwritable(&e).report(),
         _ => u8::try_from(error.exit_code()).unwrap_or(2),
     }
 }

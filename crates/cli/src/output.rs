@@ -80,12 +80,12 @@ impl Output {
     /// head`) ends the command without an error.
     #[expect(clippy::unused_self, reason = "a method like `json` and `table`")]
     pub(crate) fn text(self, text: &str) -> Result<(), CommandError> {
-        streams::data(&format!("{}\n", printable(text.trim_end()))).map_err(unwritable)
+        streams::data(&format!("{}\n", printable(text.trim_end()))).map_err(|e| unwritable(&e))
     }
 
     /// Prints a file of some format as it is, or without control characters on a terminal.
     pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
-        streams::data_or_printable(text).map_err(unwritable)
+        streams::data_or_printable(text).map_err(|e| unwritable(&e))
     }
 
     /// Prints `value` as JSON while it is serialised.
@@ -95,7 +95,7 @@ impl Output {
             json::write(out, value)?;
             io::Write::write_all(out, b"\n")
         })
-        .map_err(unwritable)
+        .map_err(|e| unwritable(&e))
     }
 
     /// Prints a table; the columns `right` are aligned to the right.
@@ -151,7 +151,7 @@ impl Output {
 }
 
 /// The error of a write to stdout.
-pub(crate) fn unwritable(error: io::Error) -> CommandError {
+pub(crate) fn unwritable(error: &io::Error) -> CommandError {
     match error.kind() {
         io::ErrorKind::BrokenPipe => CommandError::ClosedPipe,
         _ => CommandError::Unwritable(format!(

@@ -13,7 +13,7 @@ use crate::output::{Output, unwritable};
 
 fn failed(error: UmlError) -> CommandError {
     match error {
-        UmlError::Stdout(error) => unwritable(error),
+        UmlError::Stdout(error) => unwritable(&error),
         UmlError::InvalidArg(_) => CommandError::Usage(error.to_string(), None),
         _ => CommandError::Run(error.to_string()),
     }
@@ -68,7 +68,7 @@ struct MachineRequest<'a> {
 }
 
 fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(), CommandError> {
-    let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(e))?;
+    let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(failed)?;
     let program = invocation::program()
         .map_err(|e| CommandError::Run(format!("cannot find this program: {e}")))?;
     let here = here()?;
@@ -89,7 +89,7 @@ fn boot(wanted: &MachineRequest<'_>, args: &[String], out: Output) -> Result<(),
     let ended = machine.run(args, &STOP, &mut |MachineEvent::Booted(after)| {
         out.note(&format!("Linux {version} is up after {:.1} s", after.as_secs_f64()));
     });
-    match ended.map_err(|e| failed(e))?.status {
+    match ended.map_err(failed)?.status {
         0 => Ok(()),
         status => Err(CommandError::ChildStatus(status)),
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 38] = [
+const ORDER: [&str; 39] = [
     "lowtide-units",
     "lowtide-input-files",
     "lowtide-schema",

@@ -5,6 +5,7 @@
 //! `LOWTIDE_FOREIGN_FILES` is the number of changed inputs, `LOWTIDE_FOREIGN_SEED` the first seed.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, reason = "tests print what they measured")]
 
 mod archives;
 mod directories;

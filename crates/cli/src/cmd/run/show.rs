@@ -128,9 +128,9 @@ fn queues(
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
     let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
-    let metrics = ["mean_packets", "p99_packets", "drops"].into_iter().chain(DROP_KINDS);
+    let shown = [&["mean_packets", "p99_packets", "drops"], &DROP_KINDS[..]].concat();
     let at_queue = |row: &SummaryRow, metric: &str| row.subject.is_queue_metric(queue, metric);
-    let cells = metric_lines(plan, rows, metrics, &at_queue);
+    let cells = metric_lines(plan, rows, &shown, &at_queue);
     out.text(&format!("queue at {queue}"))?;
     table(labels, &["point", "metric"], &cells, out)?;
     let total = |of: &dyn Fn(&SummaryRow, &str) -> bool| {
@@ -140,30 +140,30 @@ fn queues(
     if total(&in_network) <= total(&at_queue) {
         return Ok(());
     }
-    let metrics = ["drops"].into_iter().chain(DROP_KINDS);
+    let shown = [&["drops"], &DROP_KINDS[..]].concat();
     out.text("the whole network")?;
-    table(labels, &["point", "metric"], &metric_lines(plan, rows, metrics, &in_network), out)
+    table(labels, &["point", "metric"], &metric_lines(plan, rows, &shown, &in_network), out)
 }
 
 /// Returns a line per point and metric, a column per scheme. A kind of drops of which a point has
 /// none has no line.
-fn metric_lines<'m>(
+fn metric_lines(
     plan: &RunPlan,
     rows: &[SummaryRow],
-    metrics: impl Iterator<Item = &'m str> + Clone,
+    metrics: &[&str],
     of: &dyn Fn(&SummaryRow, &str) -> bool,
 ) -> Vec<Vec<String>> {
     let mut cells = Vec::new();
     for point in &plan.points {
-        for metric in metrics.clone() {
+        for &metric in metrics {
             let find = |scheme: &String| {
                 rows.iter().find(|r| {
                     of(r, metric) && r.subject.scheme == *scheme && r.subject.point.0 == *point
                 })
             };
             let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(find).collect();
-            let none = |row: &Option<&SummaryRow>| row.is_none_or(|r| r.mean == Some(0.0));
-            if DROP_KINDS.contains(&metric) && found.iter().all(none) {
+            let none = found.iter().flatten().all(|r| r.mean == Some(0.0));
+            if DROP_KINDS.contains(&metric) && none {
                 continue;
             }
             let mut line = vec![values(point), name(metric).to_string()];
