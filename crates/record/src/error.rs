@@ -177,7 +177,7 @@ pub enum RecordError {
 }
 
 /// Values of `action` in [`RecordError::Io`] that change the file system.
-const WRITING: [&str; 4] = ["create", "write", "rename to", "remove"];
+const WRITING: [&str; 5] = ["create", "write", "write to", "rename to", "remove"];
 
 impl RecordError {
     /// Wraps an error of the file system.

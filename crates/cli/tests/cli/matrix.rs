@@ -63,8 +63,9 @@ fn by_share_prints_tables_of_80_columns_with_intervals() {
     for wanted in ["0 of 2", "1 of 2", "2 of 2", "2 seeds", "Goodput per host", "needs 100"] {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
     }
-    let goodput = shown.lines().find(|l| l.contains("0 of 2")).expect("a row");
-    assert!(goodput.contains('[') && goodput.contains(']'), "{goodput}");
+    // A value that is equal for all seeds has no interval.
+    let mut rows = shown.lines().filter(|l| l.contains("0 of 2"));
+    assert!(rows.any(|l| l.contains('[') && l.contains(']')), "{shown}");
     for line in shown.lines().filter(|line| !line.starts_with("report ")) {
         assert!(line.chars().count() <= 80, "{line}");
     }

@@ -171,7 +171,8 @@ fn points_are_named_by_the_number_of_hosts_and_not_by_a_range() {
         let content = fs::read_to_string(entry.path()).expect("text");
         assert!(!content.contains("[0.."), "{}", entry.path().display());
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".csv") && content.starts_with("panel,scheme,series,traffic.queries.to,")
+        if Path::new(&name).extension().is_some_and(|e| e == "csv")
+            && content.starts_with("panel,scheme,series,traffic.queries.to,")
         {
             let column = content.lines().skip(1).filter_map(|line| line.split(',').nth(3));
             let found: Vec<&str> = column.take(3).collect();

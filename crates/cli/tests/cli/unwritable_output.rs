@@ -13,7 +13,7 @@ fn shell(script: &str, folder: &Path) -> Output {
         .current_dir(folder)
         .env("L", env!("CARGO_BIN_EXE_lowtide"))
         .output()
-        .unwrap()
+        .expect("bash runs")
 }
 
 #[test]

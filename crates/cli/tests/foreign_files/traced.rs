@@ -112,6 +112,8 @@ fn trace(work: &Path, log: &Path, kind: Kind, cases: Range<u64>) -> Vec<String> 
         .env(CASES, format!("{}:{first}..{last}", kind.name()))
         .env("TMPDIR", work.join("tmp"))
         .env("RUST_BACKTRACE", "0")
+        // The directories of the build, which the loader would search.
+        .env_remove("LD_LIBRARY_PATH")
         .current_dir(work)
         .stdout(printed("out"))
         .stderr(printed("err"))

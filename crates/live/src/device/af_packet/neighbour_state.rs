@@ -6,9 +6,9 @@
 //! [`NeighbourState::on_forward_progress`] when TCP shows that packets reach it.
 //! [`NeighbourState::handle_timeout`] is due at [`NeighbourState::deadline`].
 //!
-//! Deviations, all stricter than the RFC:
+//! Deviations, stricter than the RFC:
 //! - The Solicited flag counts only while a solicitation is unanswered (INCOMPLETE, PROBE). A
-//!   forged advertisement thus never makes another address REACHABLE.
+//!   forged advertisement makes another address REACHABLE only in these states.
 //! - After an unsolicited change of the address, forward progress does not confirm the new one
 //!   until a solicitation was answered: the ACK may be for data that the old address delivered.
 //!   DELAY, which waits for such progress, is skipped: the first packet starts PROBE.

@@ -1,29 +1,30 @@
 //! Eifel detection of a spurious recovery by timestamps (RFC 3522), as a pure state machine.
 //!
-//! Does not know windows. Decides whether the ACKs of new data after the first retransmission of an
+//! Knows neither cwnd nor ssthresh. Decides whether the ACKs of new data after the first retransmission of an
 //! episode acknowledge original transmissions. Within one tick of the timestamp clock the answer is
 //! no; in a data centre the tick must be shorter than an RTT.
 
-/// Bound on the segments in flight, summed over the reactions undone within one window of data:
-/// eight times the full segments in a send buffer of 4 MiB. Each undo may visit all of them, and a
-/// peer that echoes old timestamps could have every other ACK undo a reaction.
+/// Bound on the segments visited by undos in one window of data: 8 x 8,192, where 8,192 is a send
+/// buffer of 4 MiB in segments of 512 B. An undo may visit all segments in flight, and a peer that
+/// echoes old timestamps could otherwise cause an undo by every other ACK.
 ///
 /// Deviation from RFC 4015, which has no bound.
 pub(crate) const MAX_VISITED: u32 = 65_536;
 
 /// The Eifel detector of one connection.
 ///
-/// RetransmitTS outlives the episode: while a retransmission of an earlier episode is outstanding,
-/// its ACK echoes a timestamp that is older than the first retransmission of the present one. It
-/// must not be taken for the ACK of an original (RFC 3522 §3.2 step 2).
+/// RetransmitTS outlives the episode while a retransmission of an earlier one is outstanding: its
+/// ACK echoes a timestamp older than the first retransmission of the present episode, and must not
+/// count as the ACK of an original. RFC 3522 §3.2 step 2 keeps RetransmitTS within one loss
+/// recovery; Linux does as here (`tcp_retrans_stamp_cleanup`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Eifel {
     /// Segments at or above this offset were sent once.
     retransmitted_upto: u64,
-    /// RetransmitTS: TSval of the first retransmission since none was outstanding; `None` before
-    /// it.
+    /// RetransmitTS: TSval of the first of the retransmissions that may still be outstanding; `None`
+    /// before the episode retransmits.
     retransmit_ts: Option<u32>,
-    /// The present episode is known to be spurious or not.
+    /// No further ACK changes the verdict about the present episode.
     decided: bool,
     /// The peer has sent a DSACK before (RFC 2883).
     dsack_seen: bool,
@@ -46,15 +47,15 @@ pub(crate) struct EifelAck {
     pub(crate) retransmission_in_flight: bool,
 }
 
-/// Findings about an episode from one ACK.
+/// Verdict of one ACK about the episode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EifelVerdict {
     /// All its retransmissions were unnecessary.
     Spurious,
     /// Originals arrived late, and a retransmission is still in flight.
     Undecided,
-    /// A loss was repaired, or the episode was decided before.
-    Genuine,
+    /// No undo: a loss was repaired, the ACK is ambiguous, or the episode was decided before.
+    NoUndo,
 }
 
 impl Eifel {
@@ -119,7 +120,7 @@ impl Eifel {
     /// retransmission after all earlier ACKs were lost. It then echoes the old timestamp too.
     pub(crate) fn on_ack(&mut self, ack: EifelAck) -> EifelVerdict {
         if self.decided {
-            return EifelVerdict::Genuine;
+            return EifelVerdict::NoUndo;
         }
         let original = self.retransmit_ts.is_none_or(|first| is_older(ack.echo, first));
         let late = original && !ack.dsack && (self.dsack_seen || !ack.acks_all);
@@ -127,7 +128,7 @@ impl Eifel {
             return EifelVerdict::Undecided;
         }
         self.decided = true;
-        if late { EifelVerdict::Spurious } else { EifelVerdict::Genuine }
+        if late { EifelVerdict::Spurious } else { EifelVerdict::NoUndo }
     }
 }
 

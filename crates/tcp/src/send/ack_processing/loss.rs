@@ -134,8 +134,8 @@ impl Connection {
 
     /// Undoes a spurious loss reaction (RFC 3522, RFC 4015; switch `undo`).
     ///
-    /// Segments marked lost are in flight again, so new data is sent next (RFC 4015 step 7).
-    /// While originals arrive late and a retransmission is in flight, nothing more is retransmitted.
+    /// Segments marked lost count as in flight again, so new data is sent next (RFC 4015 step 7).
+    /// While originals arrive late and a retransmission is in flight, nothing is retransmitted.
     /// Deviations: if the decoder reports congestion (`marked`), nothing is undone, while step 8
     /// keeps the congestion state only; cwnd is restored to its old value, as in Linux, not to the
     /// data in flight; the round-trip estimate uses the late sample as any other.
@@ -153,7 +153,7 @@ impl Connection {
         if dsack {
             self.snd.eifel.on_dsack();
         }
-        // A copy that was SACKed within the minimum RTT of its retransmission is the original.
+        // A SACK within the minimum RTT of a retransmission is for the original (RFC 8985 §6.2).
         let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
         if acked.resent_at.is_some_and(|at| at + min_rtt <= now) {
             self.snd.eifel.on_repair();
@@ -175,7 +175,7 @@ impl Connection {
         match verdict {
             EifelVerdict::Spurious if !marked => self.undo_reaction(now),
             EifelVerdict::Undecided => self.snd.episode.hold_retransmissions(true),
-            EifelVerdict::Spurious | EifelVerdict::Genuine => {}
+            EifelVerdict::Spurious | EifelVerdict::NoUndo => {}
         }
     }
 
@@ -186,7 +186,7 @@ impl Connection {
         if !self.snd.eifel.may_undo(self.snd.una, self.snd.nxt, in_flight) {
             return;
         }
-        // Losses beyond the end of the episode were found within it, and are of the next one.
+        // Beyond the recovery point the marks belong to the next episode.
         if !self.snd.episode.is_over(self.snd.una) {
             self.snd.board.undo_losses();
         }
