@@ -179,9 +179,9 @@ pub(crate) fn the_network_of_a_scenario_drops_the_requested_share() {
     let (code, result) = ended(child, "-INT");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(code, Some(0), "{result}");
-    let lost = result["queues"][0]["lost"].as_u64().unwrap();
+    let lost = result["queues"][0]["random_losses"].as_u64().unwrap();
     assert!((2..80).contains(&lost), "{}", result["queues"][0]);
-    assert_eq!(result["queues"][2]["lost"], 0, "no loss in the other direction");
+    assert_eq!(result["queues"][2]["random_losses"], 0, "no loss in the other direction");
 }
 
 pub(crate) fn it_ends_after_the_given_time() {
