@@ -129,7 +129,7 @@ fn changed_archive(dir: &Path, name: &str, change: &str) {
     let script = format!(
         "rm -rf x; mkdir x; tar xzf a.tar.gz -C x; cd x/*; {change}; \
          find . -type f ! -name SHA256SUMS -printf '%P\\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS; \
-         cd ..; find . -type f -printf '%P\\n' | tar czf ../{name} -T -"
+         cd ..; find . -type f -printf '%P\\n' | LC_ALL=C sort | tar czf ../{name} -T -"
     );
     shell(dir, &script);
 }
