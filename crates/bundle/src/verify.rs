@@ -32,7 +32,7 @@ pub struct UnpackedBundle {
     pub files: usize,
 }
 
-/// What an archive contains: each file has its hash in the list.
+/// The content of an archive: each file has its hash in the list.
 #[derive(Debug)]
 pub(crate) struct SurveyedArchive {
     /// The folder of all members.

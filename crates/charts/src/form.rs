@@ -1,9 +1,9 @@
 //! The serialised form of figures (JSON), from the same values as SVG and CSV: the script of our
 //! pages draws it.
 //!
-//! Contract: a curve of more points than [`Detail`] permits is reduced to columns, at least three per
-//! pixel of the visible part: the script zooms no further. Numbers are rounded to a millionth of
-//! their axis, less than a pixel of the smallest visible part.
+//! Contract: a curve of more points than [`Detail`] permits is reduced to columns, at least three
+//! per pixel of the visible part: the script zooms no further. Numbers are rounded to a millionth
+//! of their axis, less than a pixel of the smallest visible part.
 
 use std::collections::BTreeMap;
 

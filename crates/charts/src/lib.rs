@@ -1,7 +1,8 @@
 //! Figures as data, before they are drawn: panels with axes and series; and the shell of pages.
 //!
-//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. The CSV file has
-//! all of them; SVG and JSON have those that can be seen (`reduce`). Every axis carries its unit.
+//! Contract: the SVG, the CSV file and the JSON of a page come from the same values. The CSV file
+//! has all of them; SVG and JSON have those that can be seen (`reduce`). Every axis carries its
+//! unit.
 
 mod axis;
 mod chart;
@@ -42,8 +43,8 @@ pub struct Figure {
     /// Reading instructions: meaning of the marks, source of the data.
     #[serde(skip)]
     pub caption: String,
-    /// Legend: names with the numbers of their styles. An entry without any point in the panels says
-    /// why it has none.
+    /// Legend: names with the numbers of their styles. An entry without any point in the panels
+    /// says why it has none.
     pub legend: Vec<(String, usize)>,
     /// The panels, from top to bottom.
     pub panels: Vec<Panel>,
@@ -195,8 +196,8 @@ impl Figure {
         self
     }
 
-    /// Adds the reason to each entry of the legend that some panel does not draw, with the titles of
-    /// these panels. For panels that all show the same series.
+    /// Adds the reason to each entry of the legend that some panel does not draw, with the titles
+    /// of these panels. For panels that all show the same series.
     pub fn explain_absent_in_panels(mut self, reason: &dyn Fn(&str) -> String) -> Self {
         let draws = |panel: &Panel, style| {
             panel.series.iter().any(|s| s.style == style && !s.points.is_empty())

@@ -100,8 +100,8 @@ impl<'a> Canvas<'a> {
         (self.px(x), self.px(y))
     }
 
-    /// Returns the width of the columns to which curves are reduced, drawn pixels: half a pixel of a
-    /// page; one on a sheet, where positions are drawn pixels.
+    /// Returns the width of the columns to which curves are reduced, drawn pixels: half a pixel
+    /// of a page; one on a sheet, where positions are drawn pixels.
     fn column(&self) -> i32 {
         if self.is_fitted() { 1 } else { self.px(0.5).max(1) }
     }

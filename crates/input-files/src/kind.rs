@@ -7,7 +7,7 @@ pub struct FileKind {
     pub name: &'static str,
     /// Most bytes of such a file.
     pub max_bytes: u64,
-    /// What a user can do about a file that is larger, as an imperative clause.
+    /// Advice for a file that is larger, as an imperative clause.
     pub remedy: &'static str,
 }
 
@@ -19,7 +19,7 @@ const TB: u64 = 1_000 * GB;
 pub const SCENARIO: FileKind = FileKind {
     name: "a scenario",
     max_bytes: 32 * MB,
-    remedy: "put lists of flows into files of their own",
+    remedy: "put lists of flows into separate files",
 };
 
 /// A file that a scenario names; the limit is above any list of flows that may be run.
@@ -82,7 +82,7 @@ pub const TABLE: FileKind = FileKind {
     remedy: "divide the sweep",
 };
 
-/// An archive of `lowtide bundle`; the content has limits of its own.
+/// An archive of `lowtide bundle`; the content has its own limits.
 pub const ARCHIVE: FileKind = FileKind {
     name: "an archive of `lowtide bundle`",
     max_bytes: 64 * GB,

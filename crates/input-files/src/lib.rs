@@ -2,7 +2,7 @@
 //!
 //! Contract: only a regular file is opened, and at most the limit of its kind is read, even if the
 //! file grows meanwhile. A device, pipe, socket or directory is refused by its type; nothing is
-//! read from it and nobody waits for it. A path from a manifest or an archive stays inside its
+//! read from it and no reader waits for it. A path from a manifest or an archive stays inside its
 //! folder: it has plain components only, and none of them is a symbolic link.
 
 mod beneath;

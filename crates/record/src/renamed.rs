@@ -1,5 +1,5 @@
-//! Tables and columns that had another name up to `lowtide.manifest/2`, for commands and claims that
-//! name them so.
+//! Tables and columns that had another name up to `lowtide.manifest/2`, for commands and claims
+//! that name them so.
 //!
 //! Contract: no present table or column has an old name.
 

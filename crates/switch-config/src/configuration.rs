@@ -42,8 +42,8 @@ impl Placement {
         if self.ports.is_empty() { vec![example.to_owned()] } else { self.ports.clone() }
     }
 
-    /// Checks that the switch has the queue, that its thresholds are in bytes if `in_bytes`, and that
-    /// the ports can be names of ports.
+    /// Checks that the switch has the queue, that its thresholds are in bytes if `in_bytes`, and
+    /// that the ports can be names of ports.
     pub(crate) fn check(
         &self,
         vendor: Vendor,

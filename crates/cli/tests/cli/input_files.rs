@@ -22,7 +22,7 @@ const OTHERS: [(&str, &str); 11] = [
     ("record/src/files.rs", "directories, to make renames durable"),
     ("test-needs/", "devices; no product code"),
     ("testbed/", "its own state and what the kernel tells"),
-    ("uml/", "the folder of its own job and what the kernel tells"),
+    ("uml/", "the folder of its job and what the kernel tells"),
 ];
 
 /// The part of a file before its tests, without comments.

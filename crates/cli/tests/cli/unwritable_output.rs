@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `script` in a shell, in a folder of its own. `$L` is the command.
+/// Runs `script` in a shell, in its own folder. `$L` is the command.
 fn shell(script: &str, folder: &Path) -> Output {
     Command::new("bash")
         .args(["-c", script])

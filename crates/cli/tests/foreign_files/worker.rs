@@ -17,16 +17,16 @@ use crate::{archives, directories, scenarios};
 
 /// Set in the worker: its cases, as `KIND:FIRST..LAST`. Its working directory is that of the cases.
 pub(crate) const CASES: &str = "LOWTIDE_FOREIGN_CASES";
-/// What it found: one line each.
+/// Its findings, one line each.
 pub(crate) const FINDINGS: &str = "findings";
-/// How often each exit status occurred.
+/// Counts of exit statuses.
 pub(crate) const STATUSES: &str = "statuses";
 /// The case that is running.
 pub(crate) const CURRENT: &str = "current";
 /// A command that takes more CPU time is a finding; one that waits keeps its worker from ending.
 const SLOW: Duration = Duration::from_secs(20);
 
-/// What a case changes.
+/// The file that a case changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Scenario,
@@ -64,7 +64,7 @@ impl Task {
         Some(Self { kind, cases, dir: std::env::current_dir().ok()? })
     }
 
-    /// Runs all cases. What fails is in [`FINDINGS`].
+    /// Runs all cases. Failures are in [`FINDINGS`].
     pub(crate) fn run(self) -> ExitCode {
         let bases = self.dir.join("base");
         let texts: Vec<String> = fs::read_dir(bases.join("scenarios"))

@@ -130,8 +130,8 @@ pub(crate) fn off_link_packets_go_via_the_gateway() {
 }
 
 /// The kernel announces another address of its interface, by gratuitous ARP and an unsolicited
-/// neighbour advertisement, and returns to its own without a word. Three probes take 3 s, then we ask
-/// all hosts again.
+/// neighbour advertisement, and returns to its own without a word. Three probes take 3 s, then we
+/// ask all hosts again.
 pub(crate) fn a_forged_address_is_replaced_within_seconds() {
     in_namespace(|| {
         let world = World::veth(false, false);

@@ -71,9 +71,9 @@ impl Prr {
     }
 
     /// Returns the state for another reduction that begins before this one has ended: a reduction
-    /// per marked ACK, or a loss after a mark. A new round begins. Unused budget is discarded because it belonged
-    /// to a larger target. Bytes sent ahead by rounding become a debt; otherwise each reduction
-    /// would release a segment.
+    /// per marked ACK, or a loss after a mark. A new round begins. Unused budget is discarded
+    /// because it belonged to a larger target. Bytes sent ahead by rounding become a debt;
+    /// otherwise each reduction would release a segment.
     pub(crate) fn restart(&self, recover_fs: u64, until: Option<u64>, mss: u64) -> Self {
         Self {
             rounding_debt: (self.rounding_debt + self.out).saturating_sub(self.share).min(mss),

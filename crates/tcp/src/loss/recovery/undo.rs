@@ -1,8 +1,8 @@
 //! Eifel detection of a spurious recovery by timestamps (RFC 3522), as a pure state machine.
 //!
-//! Knows neither cwnd nor ssthresh. Decides whether the ACKs of new data after the first retransmission of an
-//! episode acknowledge original transmissions. Within one tick of the timestamp clock the answer is
-//! no; in a data centre the tick must be shorter than an RTT.
+//! Knows neither cwnd nor ssthresh. Decides whether the ACKs of new data after the first
+//! retransmission of an episode acknowledge original transmissions. Within one tick of the
+//! timestamp clock the answer is no; in a data centre the tick must be shorter than an RTT.
 
 /// Bound on the segments visited by undos in one window of data: 8 x 8,192, where 8,192 is a send
 /// buffer of 4 MiB in segments of 512 B. An undo may visit all segments in flight, and a peer that
@@ -21,8 +21,8 @@ pub(crate) const MAX_VISITED: u32 = 65_536;
 pub(crate) struct Eifel {
     /// Segments at or above this offset were sent once.
     retransmitted_upto: u64,
-    /// RetransmitTS: TSval of the first of the retransmissions that may still be outstanding; `None`
-    /// before the episode retransmits.
+    /// RetransmitTS: TSval of the first of the retransmissions that may still be outstanding;
+    /// `None` before the episode retransmits.
     retransmit_ts: Option<u32>,
     /// No further ACK changes the verdict about the present episode.
     decided: bool,
