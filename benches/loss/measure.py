@@ -163,8 +163,8 @@ class Lowtide:
 
         return {
             "aqm_drops": total(data, "aqm_drops"),
-            "buffer_drops": total(data, "drops"),
-            "lost": total(data, "lost", "link_down_drops"),
+            "buffer_drops": total(data, "overflow_drops"),
+            "lost": total(data, "random_losses", "link_down_drops"),
             "queue": float(longest["mean_packets"]),
             "goodput": (total(flows, "delivered_after_warmup_bytes") or 0) * 8 / seconds / 1e6,
             "fast": total(flows, "fast_retransmits"),

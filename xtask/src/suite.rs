@@ -46,21 +46,38 @@ const SUITES: &[Suite] = &[
     },
     Suite {
         name: "crowd",
-        about: "10,000 open connections with the kernel; needs root",
-        minutes: 5,
-        steps: &[Step {
-            env: &[("LOWTIDE_CROWD", "10000"), ROOT],
-            command: &[
-                "cargo",
-                "test",
-                "--release",
-                "-p",
-                "lowtide-live",
-                "--test",
-                "live",
-                "crowd",
-            ],
-        }],
+        about: "10,000 open connections with the kernel, 200 transfers beside hostile crowds; needs root",
+        minutes: 12,
+        steps: &[
+            Step {
+                env: &[("LOWTIDE_CROWD", "10000"), ROOT],
+                command: &[
+                    "cargo",
+                    "test",
+                    "--release",
+                    "-p",
+                    "lowtide-live",
+                    "--test",
+                    "live",
+                    "crowd",
+                ],
+            },
+            Step {
+                env: &[("LOWTIDE_ADMISSION_TRANSFERS", "200"), ROOT],
+                command: &[
+                    "cargo",
+                    "test",
+                    "--release",
+                    "-p",
+                    "lowtide-live",
+                    "--test",
+                    "live",
+                    "admission",
+                    "--",
+                    "--nocapture",
+                ],
+            },
+        ],
     },
     Suite {
         name: "damage",

@@ -125,14 +125,15 @@ impl From<LabError> for CommandError {
     fn from(error: LabError) -> Self {
         match error {
             LabError::Scenario(errors) => errors.into(),
-            LabError::InvalidRequest { message, help } => Self::Usage(message, help),
-            LabError::TooLarge(found) => Self::TooLarge(found),
-            // Somebody else wrote the directory.
-            LabError::Record(refused) if refused.is_refusal() => {
-                Self::Usage(refused.to_string(), None)
+            LabError::InvalidRequest { message, help } | LabError::NotFound { message, help } => {
+                Self::Usage(message, help)
             }
+            LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             LabError::Record(error) => error.into(),
+            LabError::MissingRuns { .. } | LabError::NoRuns(_) => {
+                Self::Usage(error.to_string(), None)
+            }
             LabError::Capture(_) => Self::Unwritable(error.to_string()),
             other => Self::Run(other.to_string()),
         }
@@ -140,12 +141,9 @@ impl From<LabError> for CommandError {
 }
 
 impl From<RecordError> for CommandError {
+    /// Files that are missing, damaged or of another version are input, as a bad scenario is.
     fn from(error: RecordError) -> Self {
-        if error.is_write_error() {
-            Self::Unwritable(error.to_string())
-        } else {
-            Self::Run(error.to_string())
-        }
+        Self::Usage(error.to_string(), None)
     }
 }
 

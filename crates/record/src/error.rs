@@ -176,9 +176,6 @@ pub enum RecordError {
     },
 }
 
-/// Values of `action` in [`RecordError::Io`] that change the file system.
-const WRITING: [&str; 5] = ["create", "write", "write to", "rename to", "remove"];
-
 impl RecordError {
     /// Wraps an error of the file system.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -194,15 +191,6 @@ impl RecordError {
     /// Wraps an error of the encoder.
     pub(crate) fn encode(path: &Path, message: &dyn ToString) -> Self {
         Self::Encode { path: path.to_path_buf(), message: message.to_string() }
-    }
-
-    /// Whether a result file could not be written, for want of space or permission.
-    pub fn is_write_error(&self) -> bool {
-        match self {
-            Self::Io { action, .. } => WRITING.contains(action),
-            Self::Encode { .. } => true,
-            _ => false,
-        }
     }
 
     /// Whether a partial run is missing or damaged, so repeating the run may help. Another process

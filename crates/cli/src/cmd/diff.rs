@@ -9,7 +9,7 @@ use lowtide_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::DiffArgs;
-use crate::cmd::flow::{failure, flow_selector};
+use crate::cmd::flow::flow_selector;
 use crate::cmd::set;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -51,7 +51,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
     let (a, b) = ((&a, &of_a), (&b, &of_b));
     let version = env!("CARGO_PKG_VERSION");
     let same = if args.first_divergence {
-        let runs = first_divergence(a, b, &args.memory.limits()).map_err(failure)?;
+        let runs = first_divergence(a, b, &args.memory.limits())?;
         let same = runs.iter().all(|r| r.first.is_none());
         if out.json {
             let (schema, found) = ("lowtide.divergence/1", FirstDivergences { same, runs });
@@ -61,7 +61,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
         }
         same
     } else {
-        let found = overview(a, b).map_err(failure)?;
+        let found = overview(a, b)?;
         let same = found.same && found.tables.is_empty();
         if out.json {
             let schema = "lowtide.diff/1";
@@ -84,7 +84,7 @@ fn side(name: &str, keys: &[String]) -> Result<DiffSide, CommandError> {
         let help = format!("its scenario is `{name}/scenario.toml`");
         return Err(CommandError::Usage(message, Some(help)));
     }
-    DiffSide::directory(Path::new(name)).map_err(failure)
+    Ok(DiffSide::directory(Path::new(name))?)
 }
 
 fn print(found: &DiffOverview, out: Output) -> Result<(), CommandError> {

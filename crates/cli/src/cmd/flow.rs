@@ -47,17 +47,6 @@ pub(crate) fn flow_selector(
     })
 }
 
-pub(crate) fn failure(error: LabError) -> CommandError {
-    match error {
-        LabError::Scenario(errors) => errors.into(),
-        LabError::NotFound { message, help } => CommandError::Usage(message, help),
-        LabError::Record(e) => CommandError::Usage(e.to_string(), None),
-        LabError::Capture(_) => CommandError::Unwritable(error.to_string()),
-        LabError::TooLarge(found) => CommandError::TooLarge(found),
-        other => CommandError::Run(other.to_string()),
-    }
-}
-
 pub(crate) fn explain(
     names: &[String],
     selected: &OptionalFlowArgs,
@@ -142,7 +131,7 @@ fn select(
     (dir, memory): (&Path, MemoryArg),
     selector: &FlowSelector,
 ) -> Result<Vec<FlowSource>, CommandError> {
-    let flows = flow::select_flows(dir, selector).map_err(failure)?;
+    let flows = flow::select_flows(dir, selector)?;
     Ok(flows.into_iter().map(|flow| flow.within(memory.limits())).collect())
 }
 
@@ -163,7 +152,7 @@ fn each<T>(
 ) -> Result<Vec<T>, CommandError> {
     let bar = ProgressReporter::new(out, flows.len() as u64, "replay");
     let shown = flows.iter().map(|flow| show(flow, &mut |progress| bar.update(progress)));
-    let shown = shown.collect::<Result<_, _>>().map_err(failure);
+    let shown = shown.collect::<Result<_, LabError>>().map_err(CommandError::from);
     bar.clear();
     shown
 }

@@ -6,7 +6,6 @@ use crate::error::CommandError;
 use crate::output::Output;
 
 pub(crate) fn report(dir: &Path, out: Output) -> Result<(), CommandError> {
-    let finished = lowtide_deployment::rerender_report(dir)
-        .map_err(|e| CommandError::Usage(e.to_string(), None))?;
+    let finished = lowtide_deployment::rerender_report(dir)?;
     out.text(&finished.dir.join("report.html").display().to_string())
 }

@@ -70,8 +70,7 @@ impl Selection {
 }
 
 pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
-    let failed = |e: lowtide_record::RecordError| CommandError::Usage(e.to_string(), None);
-    let (dir, _) = RunDir::open(&args.dir).map_err(failed)?;
+    let (dir, _) = RunDir::open(&args.dir)?;
     let name = args.table.as_str();
     let name = match renamed_table(name) {
         Some(new) => {
@@ -80,7 +79,7 @@ pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
         }
         None => name,
     };
-    let table = dir.text_table(name).map_err(failed)?;
+    let table = dir.text_table(name)?;
     let selection = Selection::of(args, table.columns())?;
     let columns: Vec<TextColumn> =
         selection.columns.iter().map(|i| table.columns()[*i].clone()).collect();
@@ -88,12 +87,12 @@ pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
     if args.csv {
         Output::raw(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
         for row in rows {
-            let row = row.map_err(failed)?;
+            let row = row?;
             Output::raw(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
         }
         return Ok(());
     }
-    let rows = rows.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
     if out.json {
         let object = |row: TextRow| {
             let cells = columns.iter().zip(row).map(|(column, cell)| {

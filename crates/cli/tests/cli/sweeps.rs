@@ -62,7 +62,7 @@ fn parts_of_three_processes_merge_to_the_result_of_one() {
     // A part is no run directory, and two parts are not the whole plan.
     let message = fails(&dir, &["table", "part0", "flows"], 2);
     assert!(message.contains("`lowtide merge OUT part0 ...`"), "{message}");
-    let message = fails(&dir, &["merge", "out", "part0", "part2"], 1);
+    let message = fails(&dir, &["merge", "out", "part0", "part2"], 2);
     assert!(message.contains("4 of 12 runs are in none of these parts"), "{message}");
     let remedy = "`lowtide run small.toml --over 'switch.mark.k=10 pkt,20 pkt' -q \
                   --index 1 --of 3 --part DIR` makes them";
@@ -129,7 +129,7 @@ fn a_killed_worker_leaves_a_part_that_is_refused_and_can_be_finished() {
     assert_eq!(state["stopped"], 1, "{state}");
     let shown = text(&succeeds(&dir, &["status", "part"]).stdout);
     assert!(shown.contains("stopped run") && shown.contains("of one process are left"), "{shown}");
-    let message = fails(&dir, &["merge", "out", "part"], 1);
+    let message = fails(&dir, &["merge", "out", "part"], 2);
     assert!(message.contains("part is a half-written part"), "{message}");
     assert!(message.contains("--runs 0-7 --part part` makes the others"), "{message}");
     assert!(!dir.join("out").exists());
@@ -154,7 +154,7 @@ fn a_damaged_part_is_refused_by_name_and_repaired_by_its_command() {
     let middle = content.len() / 2;
     content[middle] ^= 1;
     fs::write(&table, content).expect("written");
-    let message = fails(&dir, &["merge", "out", "part"], 1);
+    let message = fails(&dir, &["merge", "out", "part"], 2);
     let remedy = "--runs 0-3 --part part` repairs the part";
     assert!(message.contains("flows.parquet is damaged") && message.contains(remedy), "{message}");
     assert!(!dir.join("out").exists());
@@ -163,25 +163,25 @@ fn a_damaged_part_is_refused_by_name_and_repaired_by_its_command() {
 
     // Parts of two commands, and directories that are no parts.
     succeeds(&dir, &with(&["--seeds", "2", "--runs", "0", "--part", "more"]));
-    let message = fails(&dir, &["merge", "both", "part", "more"], 1);
+    let message = fails(&dir, &["merge", "both", "part", "more"], 2);
     assert!(message.contains("merge parts of one command"), "{message}");
     let other = ["run", "small.toml", "-s", "run.duration=40 ms", "-q"];
     succeeds(&dir, &[&other[..], &["--runs", "0", "--part", "other"]].concat());
-    let message = fails(&dir, &["merge", "both", "part", "other"], 1);
+    let message = fails(&dir, &["merge", "both", "part", "other"], 2);
     assert!(message.contains("merge parts of one scenario"), "{message}");
-    let message = fails(&dir, &["merge", "both", "out"], 1);
+    let message = fails(&dir, &["merge", "both", "out"], 2);
     assert!(message.contains("out holds complete results, not a part"), "{message}");
-    let message = fails(&dir, &["merge", "both", "nowhere"], 1);
+    let message = fails(&dir, &["merge", "both", "nowhere"], 2);
     assert!(message.contains("nowhere holds no part"), "{message}");
 
     // Another selection does not go into the same directory.
-    let message = fails(&dir, &with(&["--seeds", "1", "--runs", "0", "--part", "part"]), 1);
+    let message = fails(&dir, &with(&["--seeds", "1", "--runs", "0", "--part", "part"]), 2);
     assert!(message.contains("is for `--runs 0-3` of this plan"), "{message}");
     let message = fails(&dir, &with(&["--seeds", "1", "--runs", "7", "--part", "new"]), 2);
     assert!(message.contains("there is no run 7") && message.contains("--runs 0-3"), "{message}");
     let message = fails(&dir, &with(&["--part", "new"]), 2);
     assert!(message.contains("--part needs the runs"), "{message}");
-    let message = fails(&dir, &["status", "nowhere"], 1);
+    let message = fails(&dir, &["status", "nowhere"], 2);
     assert!(message.contains("holds no lowtide results"), "{message}");
     assert!(!dir.join("both").exists() && !dir.join("new").exists());
 }

@@ -13,7 +13,7 @@ use lowtide_charts::{
     Axis, BoundedSeries, Chart, Curve, CurveKind, Dot, FigureFiles, Lane, StackedPlot, bytes_unit,
 };
 use lowtide_record::{RunDir, TraceTables};
-use lowtide_rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use lowtide_rows::{FlowRow, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
 
 use super::queue_length::{BottleneckFinder, QueueLength, was_enqueued};
@@ -77,11 +77,22 @@ pub(crate) fn recorded_plots(
         let tables = dir.traces(run.key.run)?;
         let flows: BTreeSet<u32> = tables.segments.iter().map(|r| r.flow).collect();
         let rows = if flows.is_empty() { Vec::new() } else { dir.flows(run.key.run)? };
-        for flow in rows.into_iter().filter(|f| flows.contains(&f.flow)).take(MAX_FLOWS) {
+        let traced: Vec<FlowRow> = rows.into_iter().filter(|f| flows.contains(&f.flow)).collect();
+        let rest = traced.len().saturating_sub(MAX_FLOWS);
+        for flow in traced.into_iter().take(MAX_FLOWS) {
             let tables = tables.clone().of_flow(flow.flow);
             let threshold = threshold(source.manifest);
             let traced = FlowTrace { key: run.key.clone(), flow, tables, threshold };
             out.push(figure_of(&traced, PlotWindow::default())?.stack()?);
+        }
+        if rest > 0
+            && let Some(last) = out.last_mut()
+        {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                last.caption,
+                " {rest} more traced flows of this run have no plot here; `lowtide plot` draws one."
+            );
         }
     }
     Ok(out)

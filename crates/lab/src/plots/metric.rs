@@ -101,11 +101,29 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
 /// Returns the figures of each traffic group: the schemes over the key with the most values. With
 /// several swept keys there is one more figure per key, with a curve per value of the others.
 pub(crate) fn figures(source: PlotInput<'_>) -> Vec<(ReportSection, Figure)> {
-    let mut measures = plotted_metrics(source);
-    measures.truncate(MAX_METRICS);
-    measures.extend(line_and_fairness(source));
-    let all = measures.iter();
-    all.flat_map(|m| of_group(source, m).into_iter().map(|f| (m.question, f))).collect()
+    let drawn = |measures: Vec<PlottedMetric>| {
+        let (shown, rest) = measures.split_at(measures.len().min(MAX_METRICS));
+        let all =
+            shown.iter().flat_map(|m| of_group(source, m).into_iter().map(|f| (m.question, f)));
+        let mut figures: Vec<(ReportSection, Figure)> = all.collect();
+        if let Some((_, last)) = figures.last_mut() {
+            last.caption.push_str(&without_figure(rest));
+        }
+        figures
+    };
+    let mut out = drawn(plotted_metrics(source));
+    out.extend(drawn(line_and_fairness(source)));
+    out
+}
+
+/// Returns the sentence about metrics beyond [`MAX_METRICS`], which have no figure.
+fn without_figure(rest: &[PlottedMetric]) -> String {
+    if rest.is_empty() {
+        return String::new();
+    }
+    let name = |m: &PlottedMetric| format!("{} of {}", m.title.to_lowercase(), m.group);
+    let names: Vec<String> = rest.iter().map(name).collect();
+    format!(" No figure: {}; summary.json has all.", names.join(", "))
 }
 
 /// Returns the utilisation of the line with the longest queue, and Jain's index of each group of
@@ -125,7 +143,7 @@ pub(crate) fn line_and_fairness(source: PlotInput<'_>) -> Vec<PlottedMetric> {
     // Rates of flows of different sizes are not meant to be equal.
     let several = groups.iter().filter(|g| g.jain.is_some() && g.classes.is_empty());
     let fairness = several.map(|g| measure(&g.name, false, "jain", "Jain index"));
-    queue.into_iter().chain(fairness.take(MAX_METRICS)).collect()
+    queue.into_iter().chain(fairness).collect()
 }
 
 fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {

@@ -35,14 +35,22 @@ fn shown_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>
             continue;
         }
         match groups.last_mut().filter(|g| g[0].group == set.group && g[0].metric == set.metric) {
-            Some(group) if group.len() < MAX_PANELS => group.push(*set),
-            Some(_) => {}
+            Some(group) => group.push(*set),
             None => groups.push(vec![*set]),
         }
     }
     let first = shortest(rows).map(|(group, ..)| group);
     groups.sort_by_key(|group| Some(group[0].group) != first);
     groups
+}
+
+/// Returns the sentence about the sets beyond [`MAX_PANELS`], which have no panel.
+fn without_panel(sets: &[FlowSet<'_>]) -> String {
+    let names: Vec<&str> = sets.iter().skip(MAX_PANELS).filter_map(|set| set.class).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(" No panel: {}; the tails in summary.json have all.", names.join(", "))
 }
 
 fn axis_label(metric: TailMetric) -> (&'static str, &'static str) {
@@ -66,7 +74,8 @@ pub(crate) fn distributions(source: PlotInput<'_>) -> Vec<Figure> {
 
 fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
     let first = sets.first()?;
-    let panels: Vec<Panel> = sets.iter().filter_map(|set| cdf_panel(source, *set)).collect();
+    let drawn = sets.iter().take(MAX_PANELS);
+    let panels: Vec<Panel> = drawn.filter_map(|set| cdf_panel(source, *set)).collect();
     if panels.is_empty() {
         return None;
     }
@@ -81,7 +90,8 @@ fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
         },
         caption: format!(
             "{at}Share of the flows of all seeds that take at most as long. Unfinished flows count, so \
-             a curve may end below one. The file cdf.csv has every point."
+             a curve may end below one. The file cdf.csv has every point.{}",
+            without_panel(sets)
         ),
         legend: source.legend(),
         panels,
@@ -192,8 +202,8 @@ pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
 
 fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Figure> {
     let first = sets.first()?;
-    let panels: Vec<Panel> =
-        sets.iter().filter_map(|set| knee_panel(source, sweep, *set)).collect();
+    let drawn = sets.iter().take(MAX_PANELS);
+    let panels: Vec<Panel> = drawn.filter_map(|set| knee_panel(source, sweep, *set)).collect();
     if panels.is_empty() {
         return None;
     }
@@ -205,7 +215,8 @@ fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Fi
         title: format!("Tail of the {} of group {}", label.to_lowercase(), first.group),
         caption: format!(
             "{at}Percentile of the flows of all seeds together, the highest up to p99 that every scheme \
-             has at every point; bars are its 95 % intervals over seeds."
+             has at every point; bars are its 95 % intervals over seeds.{}",
+            without_panel(sets)
         ),
         legend: source.legend(),
         panels,

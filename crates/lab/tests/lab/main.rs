@@ -7,6 +7,7 @@ mod compare_multi;
 mod concurrent_sessions;
 mod diff;
 mod fabric;
+mod figure_limits;
 mod flows;
 mod parts;
 mod session;

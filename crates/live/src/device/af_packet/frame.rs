@@ -55,8 +55,8 @@ fn write_header(out: &mut [u8], to: Mac, from: Mac, ethertype: EthernetProtocol)
 /// An address resolution message: ARP or neighbour discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NeighbourMessage {
-    /// Asks for the MAC address of `target`. `asker` is the sender's address, if given.
-    Solicitation { target: IpAddr, asker: Option<(IpAddr, Mac)> },
+    /// Asks for the MAC address of `target`. `sender` has the addresses of who asks, if given.
+    Solicitation { target: IpAddr, sender: Option<(IpAddr, Mac)> },
     /// Announces that `address` is at `mac`; `None` if the message has no link-layer address.
     /// `solicited`: it says that it answers a solicitation. `overrides`: the Override flag; ARP has
     /// none, but gratuitous ARP (sender and target are equal) is sent to replace addresses.
@@ -102,23 +102,23 @@ fn parse_arp(bytes: &[u8], to_us: bool) -> Option<NeighbourMessage> {
     let ArpRepr::EthernetIpv4 {
         operation,
         source_hardware_addr: EthernetAddress(mac),
-        source_protocol_addr: sender,
+        source_protocol_addr: address,
         target_protocol_addr: target,
         ..
     } = ArpRepr::parse(&packet).ok()?
     else {
         return None;
     };
-    let asker = (!sender.is_unspecified()).then_some((sender.into(), mac));
+    let sender = (!address.is_unspecified()).then_some((address.into(), mac));
     match operation {
         ArpOperation::Request => {
-            Some(NeighbourMessage::Solicitation { target: target.into(), asker })
+            Some(NeighbourMessage::Solicitation { target: target.into(), sender })
         }
-        ArpOperation::Reply => asker.map(|(address, mac)| NeighbourMessage::Advertisement {
-            address,
+        ArpOperation::Reply => sender.map(|(from, mac)| NeighbourMessage::Advertisement {
+            address: from,
             mac: Some(mac),
             solicited: to_us,
-            overrides: (sender == target).then_some(true),
+            overrides: (address == target).then_some(true),
         }),
         ArpOperation::Unknown(_) => None,
     }
@@ -139,8 +139,8 @@ fn parse_neighbour_discovery(bytes: &[u8]) -> Option<NeighbourMessage> {
         Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr, lladdr }) => {
             let mac = lladdr.filter(|_| !source.is_unspecified());
             let mac = mac.and_then(|mac| mac.as_bytes().first_chunk().copied());
-            let asker = mac.map(|mac| (source.into(), mac));
-            Some(NeighbourMessage::Solicitation { target: target_addr.into(), asker })
+            let sender = mac.map(|mac| (source.into(), mac));
+            Some(NeighbourMessage::Solicitation { target: target_addr.into(), sender })
         }
         Icmpv6Repr::Ndisc(NdiscRepr::NeighborAdvert { flags, target_addr, lladdr }) => {
             let solicited = flags.contains(NdiscNeighborFlags::SOLICITED);
@@ -186,21 +186,21 @@ pub(super) fn solicitation(
     }
 }
 
-/// Builds a reply that `ours` is at `mac`, to the asker; broadcast if the asker is unknown.
+/// Builds a reply that `ours` is at `mac`, to the sender of the question; broadcast if it is unknown.
 pub(super) fn advertisement(
     ours: IpAddr,
     mac: Mac,
-    asker: Option<(IpAddr, Mac)>,
+    sender: Option<(IpAddr, Mac)>,
 ) -> Option<Vec<u8>> {
-    match (ours, asker) {
-        (IpAddr::V4(ours), Some((IpAddr::V4(asker), at))) => {
-            Some(arp(ArpOperation::Reply, (ours, mac), (asker, at)))
+    match (ours, sender) {
+        (IpAddr::V4(ours), Some((IpAddr::V4(sender), at))) => {
+            Some(arp(ArpOperation::Reply, (ours, mac), (sender, at)))
         }
         (IpAddr::V4(ours), None) => {
             Some(arp(ArpOperation::Reply, (ours, mac), (Ipv4Addr::UNSPECIFIED, BROADCAST)))
         }
-        (IpAddr::V6(ours), Some((IpAddr::V6(asker), at))) => {
-            Some(neighbour_advertisement(ours, mac, (asker, at), NdiscNeighborFlags::SOLICITED))
+        (IpAddr::V6(ours), Some((IpAddr::V6(sender), at))) => {
+            Some(neighbour_advertisement(ours, mac, (sender, at), NdiscNeighborFlags::SOLICITED))
         }
         (IpAddr::V6(ours), None) => {
             let all = Ipv6Addr::from_segments([0xff02, 0, 0, 0, 0, 0, 0, 1]);
@@ -295,7 +295,7 @@ mod tests {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd77::1", "fd77::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
             let request = solicitation(b, a, A, None).unwrap();
-            let expected = NeighbourMessage::Solicitation { target: b, asker: Some((a, A)) };
+            let expected = NeighbourMessage::Solicitation { target: b, sender: Some((a, A)) };
             assert_eq!(parse(&request, B), FrameKind::Neighbour(expected));
             let unicast = solicitation(b, a, A, Some(B)).unwrap();
             assert_eq!(parse(&unicast, B), FrameKind::Neighbour(expected));

@@ -74,9 +74,9 @@ pub(super) enum TimeoutAction {
     /// No timer is due.
     Nothing,
     /// Send a solicitation to all hosts.
-    SolicitAll,
+    SolicitMulticast,
     /// Send a solicitation to this address only.
-    SolicitOne(Mac),
+    SolicitUnicast(Mac),
     /// The neighbour does not answer: forget it.
     Forget,
 }
@@ -207,15 +207,15 @@ impl NeighbourState {
         match (self.reachability, self.mac) {
             (Reachability::Incomplete { sent }, _) if sent < MAX_MULTICAST_SOLICIT => {
                 self.enter(Reachability::Incomplete { sent: sent + 1 }, next);
-                TimeoutAction::SolicitAll
+                TimeoutAction::SolicitMulticast
             }
             (Reachability::Delay, Some(mac)) => {
                 self.enter(Reachability::Probe { sent: 1 }, next);
-                TimeoutAction::SolicitOne(mac)
+                TimeoutAction::SolicitUnicast(mac)
             }
             (Reachability::Probe { sent }, Some(mac)) if sent < MAX_UNICAST_SOLICIT => {
                 self.enter(Reachability::Probe { sent: sent + 1 }, next);
-                TimeoutAction::SolicitOne(mac)
+                TimeoutAction::SolicitUnicast(mac)
             }
             _ => TimeoutAction::Forget,
         }
@@ -267,7 +267,7 @@ mod tests {
     /// A neighbour at `OLD` in that state at 100 s, which it has had for at least [`LOCKTIME`].
     fn neighbour(wanted: Name) -> NeighbourState {
         let mut n = NeighbourState::incomplete(at(60_000));
-        assert_eq!(n.handle_timeout(at(60_000)), TimeoutAction::SolicitAll);
+        assert_eq!(n.handle_timeout(at(60_000)), TimeoutAction::SolicitMulticast);
         if wanted != Incomplete {
             n.on_claim(at(60_000), claim(Some(OLD), true, Override::Always), VALID);
         }
@@ -282,7 +282,7 @@ mod tests {
             Delay => n.on_send(at(99_000)),
             Probe => {
                 n.on_send(at(94_500));
-                assert_eq!(n.handle_timeout(at(99_500)), TimeoutAction::SolicitOne(OLD));
+                assert_eq!(n.handle_timeout(at(99_500)), TimeoutAction::SolicitUnicast(OLD));
             }
             _ => {}
         }
@@ -379,7 +379,7 @@ mod tests {
                 break;
             }
         }
-        let probe = TimeoutAction::SolicitOne(NEW);
+        let probe = TimeoutAction::SolicitUnicast(NEW);
         let expected = [
             (100_000, probe),
             (101_000, probe),
@@ -395,7 +395,7 @@ mod tests {
         let mut n = neighbour(Reachable);
         n.on_claim(at(100_000), claim(Some(NEW), false, Override::Always), VALID);
         n.on_send(at(100_000));
-        assert_eq!(n.handle_timeout(at(100_000)), TimeoutAction::SolicitOne(NEW));
+        assert_eq!(n.handle_timeout(at(100_000)), TimeoutAction::SolicitUnicast(NEW));
         n.on_claim(at(100_001), claim(Some(NEW), true, Override::Always), VALID);
         assert_eq!(n.reachability(), Reachability::Reachable { until: at(130_001) });
         n.on_forward_progress(at(120_000), VALID);

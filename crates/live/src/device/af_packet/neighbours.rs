@@ -95,18 +95,18 @@ impl NeighbourTable {
             FrameKind::Neighbour(message) => message,
         };
         match message {
-            NeighbourMessage::Solicitation { target, asker } => {
+            NeighbourMessage::Solicitation { target, sender } => {
                 let for_us = self.networks.iter().any(|s| s.local == target);
                 if for_us {
-                    self.out.extend(frame::advertisement(target, self.mac, asker));
+                    self.out.extend(frame::advertisement(target, self.mac, sender));
                 }
                 // RFC 826: requests for other hosts update known addresses, too. Neighbour
                 // discovery discards them (RFC 4861 §7.2.3).
-                if let Some((address, mac)) = asker.filter(|_| for_us || target.is_ipv4()) {
+                if let Some((address, mac)) = sender.filter(|_| for_us || target.is_ipv4()) {
                     let always = for_us || target == address;
                     let overrides = if always { Override::Always } else { Override::AfterLocktime };
                     let claim = Claim { mac: Some(mac), solicited: false, overrides };
-                    // The asker will be sent a reply next, so its address is needed.
+                    // The sender will be sent a reply next, so its address is needed.
                     self.learn(now, address, claim, for_us);
                 }
             }
@@ -244,8 +244,8 @@ impl NeighbourTable {
         let Some(entry) = self.hosts.get_mut(&address) else { return };
         let known = match entry.state.handle_timeout(now) {
             TimeoutAction::Nothing => return,
-            TimeoutAction::SolicitAll => None,
-            TimeoutAction::SolicitOne(mac) => Some(mac),
+            TimeoutAction::SolicitMulticast => None,
+            TimeoutAction::SolicitUnicast(mac) => Some(mac),
             // A later packet to it starts over.
             TimeoutAction::Forget => return self.forget(address),
         };
@@ -506,10 +506,10 @@ mod tests {
 
     #[test]
     fn only_solicitations_for_our_addresses_are_answered() {
-        for (ours, asker) in [("10.77.0.2", "10.77.0.7"), ("fd77::2", "fd77::7")] {
+        for (ours, sender) in [("10.77.0.2", "10.77.0.7"), ("fd77::2", "fd77::7")] {
             let mut n = neighbours();
-            let (asker, us) = (asker.parse().unwrap(), ours.parse().unwrap());
-            n.receive(at(0), &frame::solicitation(us, asker, THEIRS, None).unwrap());
+            let (sender, us) = (sender.parse().unwrap(), ours.parse().unwrap());
+            n.receive(at(0), &frame::solicitation(us, sender, THEIRS, None).unwrap());
             let expected = FrameKind::Neighbour(NeighbourMessage::Advertisement {
                 address: us,
                 mac: Some(OURS),
@@ -517,11 +517,11 @@ mod tests {
                 overrides: us.is_ipv6().then_some(true),
             });
             assert_eq!(frame::parse(&n.take_frames()[0], THEIRS), expected);
-            assert!(n.hosts.contains_key(&asker), "the asker is resolved");
+            assert!(n.hosts.contains_key(&sender), "the sender is resolved");
             let other = if us.is_ipv4() { "10.77.0.3" } else { "fd77::3" };
             n.receive(
                 at(0),
-                &frame::solicitation(other.parse().unwrap(), asker, THEIRS, None).unwrap(),
+                &frame::solicitation(other.parse().unwrap(), sender, THEIRS, None).unwrap(),
             );
             assert!(n.nothing_to_send());
         }
