@@ -2,9 +2,7 @@
 //!
 //! Contract: only `recorded` is changed, and only for claims in the output. A recorded claim keeps
 //! its record unless `--again` is given. A claim that was not reproduced is recorded only if its
-//! file states the reason. Output of `--inferred` becomes `inferred-full.toml` of its paper.
-
-mod inferred;
+//! file states the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +27,6 @@ pub(crate) struct RecordTask {
 struct ReproduceOutput {
     schema: String,
     quick: bool,
-    #[serde(default)]
-    inferred: bool,
     claims: Vec<Claim>,
     varied: Vec<Varied>,
 }
@@ -98,15 +94,12 @@ impl RecordTask {
         let text = read(Path::new(&self.file))?;
         let answer: ReproduceOutput = serde_json::from_str(&text)
             .ok()
-            .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/2")
+            .filter(|a: &ReproduceOutput| a.schema == "lowtide.reproduce/3")
             .ok_or_else(|| {
                 format!("{} is not output of `lowtide papers reproduce --json`", self.file)
             })?;
         if answer.quick && answer.varied.is_empty() {
             return Err("results of a quick run are not recorded: run it in full".to_owned());
-        }
-        if answer.inferred {
-            return inferred::write(papers, &answer.claims);
         }
         let mut files: BTreeMap<PathBuf, (Vec<&Claim>, Vec<&Varied>)> = BTreeMap::new();
         // Variations are identical in both forms.
@@ -314,7 +307,7 @@ key = \"a.b\"
 
     fn answer(quick: bool) -> String {
         format!(
-            r#"{{"schema":"lowtide.reproduce/2","quick":{quick},"claims":[
+            r#"{{"schema":"lowtide.reproduce/3","quick":{quick},"claims":[
             {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5],"seeds":5,"level":0.95}},
             {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":[2.0,4.0],"seeds":20,"level":0.975}},
             {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null,"seeds":5,"level":0.95}}],

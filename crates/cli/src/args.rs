@@ -71,7 +71,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
-pub(crate) use reproduce::{InferArgs, PapersCommand, ReproduceArgs};
+pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use sweep::{MergeArgs, StatusArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;

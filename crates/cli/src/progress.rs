@@ -59,12 +59,6 @@ impl ProgressReporter {
         self.show(planned);
     }
 
-    /// Shows that `done` of `total` parts of a phase are finished.
-    pub(crate) fn phase(&self, name: &str, done: usize, total: usize) {
-        self.meter.phase(name, done, total);
-        self.show(false);
-    }
-
     /// Shows the state of the meter; `planned` restarts the estimate of the time left.
     fn show(&self, planned: bool) {
         match &self.display {

@@ -31,7 +31,7 @@ pub const NAMED_BY_SCENARIO: FileKind = FileKind {
 
 /// A TOML file other than a scenario.
 pub const SETTINGS: FileKind = FileKind {
-    name: "a TOML file of claims, open settings or thresholds",
+    name: "a TOML file of claims or thresholds",
     max_bytes: 16 * MB,
     remedy: "shorten it",
 };

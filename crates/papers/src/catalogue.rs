@@ -14,6 +14,9 @@ static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
 const CLAIMS_SUFFIX: &str = ".expected.toml";
 
+/// The settings that a paper leaves open, beside its experiments.
+pub(super) const OPEN_SETTINGS: &str = "open.toml";
+
 /// One experiment of a paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Experiment {
@@ -70,12 +73,6 @@ fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Experiment> {
     })
 }
 
-/// Folders of the papers with a list of open settings.
-pub fn papers_with_open_settings() -> Vec<&'static str> {
-    let papers = PAPERS.dirs().filter_map(|dir| dir.path().to_str());
-    papers.filter(|paper| paper_file(paper, "open.toml").is_some()).collect()
-}
-
 /// The text of a file beside the experiments of a paper, if it exists.
 pub(super) fn paper_file(paper: &str, name: &str) -> Option<&'static str> {
     PAPERS.get_file(format!("{paper}/{name}"))?.contents_utf8()
@@ -107,25 +104,6 @@ pub fn load_experiment(path: &Path) -> Result<Experiment, ClaimError> {
         expected: text(&claims_path_of(path), SETTINGS)?,
         path: Some(Path::new(leak(path.to_string_lossy().into_owned()))),
     })
-}
-
-/// Loads all experiments of a folder of the user's, by name.
-pub(super) fn load_experiments(folder: &Path) -> Result<Vec<Experiment>, ClaimError> {
-    let fail = |message: String| ClaimError { file: folder.display().to_string(), message };
-    let files = std::fs::read_dir(folder).map_err(|e| fail(format!("cannot read it: {e}")))?;
-    let mut out = Vec::new();
-    for file in files {
-        let file = file.map_err(|e| fail(format!("cannot read it: {e}")))?;
-        let name = file.file_name().to_string_lossy().into_owned();
-        if let Some(row) = name.strip_suffix(CLAIMS_SUFFIX) {
-            out.push(load_experiment(&folder.join(format!("{row}.toml")))?);
-        }
-    }
-    if out.is_empty() {
-        return Err(fail(format!("it has no experiment, `ROW.toml` with `ROW{CLAIMS_SUFFIX}`")));
-    }
-    out.sort_by_key(|row| sort_key(row.name));
-    Ok(out)
 }
 
 /// Leaks the text: experiments live as long as the process, which reads few of them.
@@ -173,9 +151,7 @@ mod tests {
         for paper in std::fs::read_dir(&root).unwrap().flatten().filter(|e| e.path().is_dir()) {
             for file in std::fs::read_dir(paper.path()).unwrap().flatten() {
                 let name = file.file_name().into_string().unwrap();
-                if ["open.toml", "split.toml", "inferred.toml", "inferred-full.toml"]
-                    .contains(&name.as_str())
-                {
+                if name == OPEN_SETTINGS {
                     continue;
                 }
                 let stem = name.strip_suffix(CLAIMS_SUFFIX).or_else(|| name.strip_suffix(".toml"));

@@ -14,13 +14,6 @@ const ERROR: f64 = 0.05;
 
 /// The further looks after one in the full form with `seeds` seeds, with at most `budget` seeds.
 pub fn further_looks(first: ReproduceMode, seeds: u64, budget: u64) -> Vec<ReproduceMode> {
-    let (counts, level) = look_sizes(seeds, budget);
-    let look = |seeds| ReproduceMode { seeds: Some(seeds), further_look: Some(level), ..first };
-    counts.into_iter().map(look).collect()
-}
-
-/// Numbers of seeds of the further looks, and the confidence level of each.
-pub(crate) fn look_sizes(seeds: u64, budget: u64) -> (Vec<u64>, f64) {
     let mut counts = Vec::new();
     let mut next = seeds;
     while next < budget && next > 0 {
@@ -28,11 +21,12 @@ pub(crate) fn look_sizes(seeds: u64, budget: u64) -> (Vec<u64>, f64) {
         counts.push(next);
     }
     let level = 1.0 - ERROR / counts.len().max(1) as f64;
-    (counts, level)
+    let look = |seeds| ReproduceMode { seeds: Some(seeds), further_look: Some(level), ..first };
+    counts.into_iter().map(look).collect()
 }
 
 /// Whether more seeds could decide the claim: its interval is on an edge of its band.
-pub(crate) fn needs_seeds(claim: &ClaimResult) -> bool {
+fn needs_seeds(claim: &ClaimResult) -> bool {
     claim.verdict == ClaimVerdict::Undecided && claim.ci95.is_some()
 }
 

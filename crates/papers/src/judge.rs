@@ -51,17 +51,12 @@ pub struct ClaimResult {
 impl ClaimResult {
     /// The band, as text.
     pub fn band_text(&self) -> String {
-        band_text(self.band)
-    }
-}
-
-/// A band, as text.
-pub(crate) fn band_text(band: [Option<f64>; 2]) -> String {
-    match band {
-        [Some(low), Some(high)] => format!("from {} to {}", number(low), number(high)),
-        [Some(low), None] => format!("from {} on", number(low)),
-        [None, Some(high)] => format!("up to {}", number(high)),
-        [None, None] => "everywhere".to_owned(),
+        match self.band {
+            [Some(low), Some(high)] => format!("from {} to {}", number(low), number(high)),
+            [Some(low), None] => format!("from {} on", number(low)),
+            [None, Some(high)] => format!("up to {}", number(high)),
+            [None, None] => "everywhere".to_owned(),
+        }
     }
 }
 

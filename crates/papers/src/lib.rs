@@ -13,13 +13,11 @@ mod effect;
 mod error;
 mod expected;
 mod figure;
-mod full_form_section;
 mod further_looks;
-pub mod infer;
-mod inferred_section;
 mod judge;
 mod markdown;
 mod measure;
+mod open_settings;
 mod page;
 mod paper_page;
 mod quick;
@@ -36,9 +34,7 @@ mod vary;
 mod verdict;
 mod windows;
 
-pub use catalogue::{
-    Experiment, experiments, find_experiments, load_experiment, papers_with_open_settings,
-};
+pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
 pub use citation::{
     Reference, ReferenceKind, Tool, bibtex, cff, plain_text, reference_of_paper, references,
     references_named_in,

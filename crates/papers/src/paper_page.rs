@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use lowtide_charts::number;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
-use super::inferred_section::inferred_section;
 use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
+use super::open_settings::open_settings_table;
 use super::unstated::{UnstatedSetting, unstated_settings};
 use super::verdict::ClaimVerdict;
 use super::{Claim, ClaimError, Experiment, ExperimentClaims, VarySpec, experiments};
@@ -156,7 +156,7 @@ impl PaperPage {
         out.push_str(&unstated_table(&experiments));
         if PAGES.iter().find(|page| page.folder == self.folder).is_some_and(|p| p.file == self.file)
         {
-            out.push_str(&inferred_section(self.folder)?);
+            out.push_str(&open_settings_table(self.folder)?);
         }
         for row in &experiments {
             out.push_str(&section(row));

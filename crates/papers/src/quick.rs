@@ -33,11 +33,6 @@ impl QuickConfig {
         Ok(quick)
     }
 
-    /// Whether it sets this key.
-    pub(super) fn sets(&self, key: &str) -> bool {
-        self.set.iter().any(|(k, _)| k == key) || self.sweep.iter().any(|(k, _)| k == key)
-    }
-
     /// Returns the reduced scenario. A key of `swept` stays swept, with one value, so claims can
     /// name the point.
     pub(super) fn apply(

@@ -6,7 +6,6 @@ use lowtide_lab::load_open;
 use lowtide_scenario::RunPlan;
 
 use super::check::ExperimentSchema;
-use super::infer;
 use super::judge::{self, ClaimResult};
 use super::measure::ClaimMeasure;
 use super::source::RunData;
@@ -20,8 +19,6 @@ pub struct ReproduceMode {
     pub quick: bool,
     /// Number of seeds that overrides the file's.
     pub seeds: Option<u64>,
-    /// Run at the inferred setting of the paper, and count only the claims held back.
-    pub inferred: bool,
     /// Confidence level of the verdicts, if `seeds` are a further look at undecided claims.
     pub further_look: Option<f64>,
 }
@@ -59,14 +56,11 @@ pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, PaperError
     for figure in &expected.figures {
         figure.check(&names).map_err(|e| refuse(format!("figure `{}`: {e}", figure.id)))?;
     }
-    if !mode.quick && mode.seeds.is_none() && !mode.inferred {
+    if !mode.quick && mode.seeds.is_none() {
         return Ok(full);
     }
     let swept = full.points.first().map_or(&[][..], Vec::as_slice);
     let mut form = if mode.quick { expected.quick.apply(whole, swept)? } else { whole };
-    if mode.inferred {
-        form = infer::at_inferred_setting(row, form)?;
-    }
     if let Some(seeds) = mode.seeds {
         form = form.seeds(seeds)?;
     }
@@ -88,8 +82,6 @@ pub fn judge(
     let reduced = mode.quick || (mode.seeds.is_some() && mode.further_look.is_none());
     let level = mode.further_look.unwrap_or(super::verdict::LEVEL);
     let verdict = |claim: &super::Claim| {
-        let at_inferred = mode.inferred.then(|| infer::at_inferred(row, claim)).transpose()?;
-        let claim = at_inferred.as_ref().unwrap_or(claim);
         if let Some(why) = claim.full_only.as_ref().filter(|_| mode.quick) {
             return Ok(judge::undecided(&id, claim, seeds, why));
         }

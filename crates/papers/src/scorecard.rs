@@ -5,7 +5,6 @@
 
 use std::fmt::Write as _;
 
-use super::inferred_section::inferred_scores;
 use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
@@ -30,7 +29,8 @@ Exit status 3: a claim that is recorded here as reproduced no longer is.
 paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
 `not-reproduced`: neither. `open`: no full run is recorded yet. A verdict with more seeds than the
 experiment has (`--decide N`) has an interval at a higher level, which its page states. `--vary`
-varies parameters that a paper leaves open; the pages of the papers have the results.
+varies parameters that a paper leaves open; the pages of the papers have the results. A search over
+all of them found no better values ([inferred settings](../evidence/inferred-settings.md)).
 
 The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
 an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's
@@ -84,7 +84,6 @@ pub fn scorecard() -> Result<String, ClaimError> {
     let mut out = HEAD.to_owned();
     out.push_str(&cost()?);
     let _ = write!(out, "\n## By paper\n| paper | {VERDICTS}|{}\n{papers}", "---|".repeat(7));
-    out.push_str(&inferred_scores()?);
     let _ = write!(
         out,
         "\n## By kind of claim\n| paper | kind | {VERDICTS}|{}\n{kinds}",

@@ -30,9 +30,7 @@ pub(crate) struct ReproduceArgs {
     /// Number of seeds; default: that of each experiment
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N.
-    /// With `--infer` (default: 20) only of claims held back, at the defaults and the inferred
-    /// setting
+    /// Double the seeds of an experiment while a claim is undecided for want of seeds, up to N
     #[arg(long, value_name = "N", conflicts_with_all = ["quick", "seeds"])]
     pub(crate) decide: Option<u64>,
     /// Parallel runs; default: one per CPU
@@ -40,37 +38,10 @@ pub(crate) struct ReproduceArgs {
     pub(crate) jobs: Option<u32>,
     #[command(flatten)]
     pub(crate) memory: MemoryArg,
-    /// Output directory; default: `runs/papers`, with `--infer` `runs/inference`, with `--inferred`
-    /// `runs/papers-inferred`
+    /// Output directory; default: `runs/papers`
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Discard finished runs instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
-    #[command(flatten)]
-    pub(crate) infer: InferArgs,
-}
-
-/// Options of `--infer`.
-#[derive(Debug, Args)]
-pub(crate) struct InferArgs {
-    /// Infer the settings that a paper leaves open (`papers/PAPER/open.toml`) from its fitted
-    /// claims, and test them on the claims held back; takes papers or folders of own experiments
-    #[arg(long = "infer", conflicts_with_all = ["quick", "vary", "seeds", "afresh", "inferred"])]
-    pub(crate) enabled: bool,
-    /// Run at the setting that `--infer` found for the paper (`papers/PAPER/inferred.toml`), and
-    /// count only the claims held back
-    #[arg(long, conflicts_with = "vary")]
-    pub(crate) inferred: bool,
-    /// Settings drawn from the prior; as many are proposed in four rounds
-    #[arg(long, value_name = "N", requires = "enabled")]
-    #[arg(value_parser = clap::value_parser!(u32).range(8..=4096))]
-    pub(crate) draws: Option<u32>,
-    /// Number of this process, from 0, of several that share the output directory
-    #[arg(long, value_name = "I", requires = "enabled", requires = "of")]
-    pub(crate) index: Option<u32>,
-    /// Number of processes that share the output directory; each finds the same result
-    #[arg(long, value_name = "N", requires = "enabled", requires = "index")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) of: Option<u32>,
 }

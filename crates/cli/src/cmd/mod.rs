@@ -13,7 +13,6 @@ pub(crate) mod explain;
 #[cfg(feature = "figures")]
 pub(crate) mod figure;
 pub(crate) mod flow;
-pub(crate) mod infer;
 #[cfg(real_packets)]
 pub(crate) mod kernel;
 pub(crate) mod list;

@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::args::{ReproduceArgs, ThreadCount};
 use crate::catalogue::nearest_names;
-use crate::cmd::infer;
 use crate::cmd::run::{PlanRunner, command, processors};
 use crate::error::CommandError;
 use crate::output::Output;
@@ -23,8 +22,6 @@ struct ReproduceOutput<'a> {
     schema: &'static str,
     version: &'static str,
     quick: bool,
-    /// Whether the runs are those of the inferred setting.
-    inferred: bool,
     claims: &'a [&'a ClaimResult],
     varied: &'a [&'a VariedClaim],
 }
@@ -41,13 +38,8 @@ struct Job {
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), CommandError> {
-    if args.infer.enabled {
-        return infer::run(args, out);
-    }
-    let (quick, seeds, inferred) = (args.quick, args.seeds, args.infer.inferred);
-    let mode = ReproduceMode { quick, seeds, inferred, further_look: None };
-    let folder = if inferred { "papers-inferred" } else { "papers" };
-    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join(folder));
+    let mode = ReproduceMode { quick: args.quick, seeds: args.seeds, further_look: None };
+    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
     let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
     let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
@@ -95,14 +87,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     ran?;
     let all: Vec<&ClaimResult> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
-        let (schema, version) = ("lowtide.reproduce/2", env!("CARGO_PKG_VERSION"));
+        let (schema, version) = ("lowtide.reproduce/3", env!("CARGO_PKG_VERSION"));
         let variations = done.iter().flat_map(|(_, _, o)| &o.variations);
         let varied: Vec<&VariedClaim> = variations.flat_map(|v| &v.varied).collect();
         out.json(&ReproduceOutput {
             schema,
             version,
             quick: args.quick,
-            inferred,
             claims: &all,
             varied: &varied,
         })?;

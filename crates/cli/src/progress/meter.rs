@@ -45,14 +45,6 @@ impl ProgressMeter {
         }
     }
 
-    /// Replaces the state by that of a phase of which `done` of `total` parts are finished.
-    pub fn phase(&self, name: &str, done: usize, total: usize) {
-        let Ok(mut state) = self.0.lock() else { return };
-        state.runs = total;
-        state.finished = done;
-        state.message = format!("{name}: {done} of {total}");
-    }
-
     /// Returns the share of all runs, 0 to 1, and what was last done.
     pub fn read(&self) -> (f64, String) {
         let Ok(state) = self.0.lock() else { return (0.0, String::new()) };

@@ -5,6 +5,5 @@ mod claims;
 #[expect(dead_code, reason = "the tests of `lab` use all of it")]
 mod common;
 mod coverage;
-mod infer;
+mod open_settings;
 mod scorecard;
-mod split;
