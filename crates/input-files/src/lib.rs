@@ -15,5 +15,5 @@ pub use kind::{
     ALL, ARCHIVE, CAPTURE, FileKind, JSON, MANIFEST, NAMED_BY_SCENARIO, RECORDING, RESULT_TEXT,
     SCENARIO, SCRIPT, SETTINGS, TABLE, TYPEFACE,
 };
-pub use open::{open, read, read_open, read_text};
+pub use open::{open, open_directory, read, read_open, read_text};
 pub use refusal::is_refusal;

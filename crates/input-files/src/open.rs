@@ -24,6 +24,14 @@ pub(crate) fn open_no_follow(path: &Path, kind: &FileKind) -> io::Result<File> {
     finish(options(NO_FOLLOW).open(path)?, kind)
 }
 
+/// Opens the directory at `path`, to sync or lock it.
+///
+/// # Errors
+/// It is no directory, or cannot be opened.
+pub fn open_directory(path: &Path) -> io::Result<File> {
+    options(DIRECTORY).open(path)
+}
+
 /// The path may have got another file since it was checked; the open file cannot.
 fn finish(file: File, kind: &FileKind) -> io::Result<File> {
     check(&file.metadata()?, kind)?;
@@ -34,6 +42,10 @@ fn finish(file: File, kind: &FileKind) -> io::Result<File> {
 const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 #[cfg(not(unix))]
 const NO_FOLLOW: i32 = 0;
+#[cfg(unix)]
+const DIRECTORY: i32 = libc::O_DIRECTORY;
+#[cfg(not(unix))]
+const DIRECTORY: i32 = 0;
 
 /// Options that open a pipe without waiting for a writer, and a terminal without becoming its
 /// process. They have no effect on regular files.

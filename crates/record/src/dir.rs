@@ -443,7 +443,7 @@ impl RunDir {
     /// dropped. `None` if the file system has no locks: concurrent processes then write the same
     /// bytes.
     pub fn lock_exclusive(&self) -> Option<File> {
-        let directory = File::open(&self.root).ok()?;
+        let directory = input::open_directory(&self.root).ok()?;
         directory.lock().ok()?;
         Some(directory)
     }

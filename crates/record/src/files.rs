@@ -195,7 +195,7 @@ fn sync_parent(path: &Path) -> Result<(), RecordError> {
 pub(crate) fn sync_directory(path: &Path) -> Result<(), RecordError> {
     journal::note(journal::FsOp::SyncDirectory, path);
     if cfg!(unix) {
-        let synced = File::open(path).and_then(|d| d.sync_all());
+        let synced = lowtide_input_files::open_directory(path).and_then(|d| d.sync_all());
         match synced {
             // Some network file systems cannot sync a directory, and need not.
             Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {

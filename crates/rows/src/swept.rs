@@ -88,7 +88,9 @@ impl SweptUnit {
     }
 
     fn of_one(value: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|unit| unit.read(value) != Cell::Null)
+        // A number alone is also a size and a share.
+        let mut all = std::iter::once(Self::Number).chain(Self::ALL);
+        all.find(|unit| unit.read(value) != Cell::Null)
     }
 
     /// Returns the name of the unit, as in the units of columns.
@@ -173,6 +175,10 @@ mod tests {
         ] {
             assert_eq!(SweptUnit::of([value]), Some(unit), "{value}");
             assert_eq!(unit.read(value), cell, "{value}");
+            if unit == SweptUnit::Number {
+                // A number alone is also a size and a share.
+                continue;
+            }
             let others = SweptUnit::ALL.into_iter().filter(|other| *other != unit);
             others.for_each(|other| assert_eq!(other.read(value), Cell::Null, "{value} {other:?}"));
         }

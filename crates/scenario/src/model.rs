@@ -41,6 +41,7 @@ pub(crate) struct TransportTable {
 #[derive(Clone, Debug)]
 pub(crate) struct RunTable {
     pub(crate) duration: Duration,
+    pub(crate) duration_at: SourceSpan,
     pub(crate) warmup: Duration,
     pub(crate) warmup_at: SourceSpan,
     pub(crate) seeds: u64,

@@ -4,7 +4,7 @@ use lowtide_schema::{DistributionOf, Value, ValueKind};
 use lowtide_traffic::Cdf;
 use lowtide_units::{
     Duration, Fraction, ParseUnitError, QueueLength, Ratio, parse_bytes, parse_duration,
-    parse_fraction, parse_packets, parse_rate,
+    parse_fraction, parse_rate,
 };
 
 use crate::error::suggest;
@@ -400,15 +400,5 @@ fn time(node: &TomlNode, text: &str, positive: bool) -> Result<Duration, KeyValu
 }
 
 fn length(node: &TomlNode, text: &str) -> Result<QueueLength, KeyValueError> {
-    if text.contains("pkt") || text.contains("packet") {
-        return parse_packets(text).map(QueueLength::Packets).map_err(|e| unit(node, &e));
-    }
-    if text.trim().parse::<f64>().is_ok() {
-        let message = format!("`{text}` has no unit");
-        let bytes = parse_bytes(&format!("{text} B")).ok().filter(|b| b.as_u64() >= 1_000);
-        let size = bytes.map_or_else(|| format!("{text} kB"), |b| b.to_string());
-        let help = format!("write \"{text} pkt\" for packets or \"{size}\" for bytes");
-        return Err(KeyValueError { message, help: Some(help), at: node.at });
-    }
-    parse_bytes(text).map(QueueLength::Bytes).map_err(|e| unit(node, &e))
+    QueueLength::parse(text).map_err(|e| unit(node, &e))
 }

@@ -1,10 +1,11 @@
 //! Parses quantities as people write them: `"10us"`, `"30 kB"`, `"10 Gbit/s"`, `"20 pkt"`.
 //!
 //! Contract: a number, at most one decimal point, then a unit, with or without space between them.
-//! Fractions use exact integer arithmetic: values that are not a whole number of picoseconds,
-//! bytes, bits per second or packets are rejected, never rounded. Nothing is guessed: a bare
-//! number, a unit in the wrong case, and an ambiguous bit or byte are errors that suggest a valid
-//! form. The output of [`Display`] parses back to the same quantity.
+//! A number alone is a size in bytes, or a share up to 1. Fractions use exact integer arithmetic:
+//! values that are not a whole number of picoseconds, bytes, bits per second or packets are
+//! rejected, never rounded. Nothing is guessed: other numbers without a unit, a unit in the wrong
+//! case, and an ambiguous bit or byte are errors. A form that an error suggests has the same value.
+//! The output of [`Display`] parses back to the same quantity.
 //!
 //! [`Display`]: fmt::Display
 
@@ -48,7 +49,7 @@ struct Dimension {
     base: &'static str,
     /// Unit in examples.
     example: &'static str,
-    /// Accepted spellings, each with its number of base units.
+    /// Accepted spellings, each with its number of base units; "" for a number alone.
     units: &'static [(&'static str, u64)],
     /// List of the units in errors.
     list: &'static str,
@@ -76,6 +77,7 @@ const SIZE: Dimension = Dimension {
     base: "bytes",
     example: "kB",
     units: &[
+        ("", 1),
         ("B", 1),
         ("byte", 1),
         ("bytes", 1),
@@ -112,8 +114,17 @@ const RATE: Dimension = Dimension {
         ("mbit", 1_000_000),
         ("gbit", 1_000_000_000),
         ("tbit", 1_000_000_000_000),
+        ("kb/s", 1_000),
+        ("Mb/s", 1_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Tb/s", 1_000_000_000_000),
+        ("k", 1_000),
+        ("K", 1_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+        ("T", 1_000_000_000_000),
     ],
-    list: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
+    list: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, or k, M, G, T",
 };
 
 /// Byte rates, which are rejected; only the hint in the error needs them.
@@ -132,7 +143,7 @@ const FRACTION: Dimension = Dimension {
     what: "a share",
     base: "parts per billion",
     example: "%",
-    units: &[("%", 10_000_000), ("ppm", 1_000), ("ppb", 1)],
+    units: &[("", 1_000_000_000), ("%", 10_000_000), ("ppm", 1_000), ("ppb", 1)],
     list: "%, ppm, ppb",
 };
 
@@ -154,17 +165,17 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseUnitError> {
     }
 }
 
-/// Parses a size: `B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024).
+/// Parses a size: `B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024); a
+/// number alone is bytes.
 ///
 /// # Errors
-/// A missing or unknown unit, a unit of bits, a fraction of a byte, or more than 2^64 - 1 bytes.
+/// An unknown unit, a unit of bits, a fraction of a byte, or more than 2^64 - 1 bytes.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
     let written = ParsedQuantity::read(text, &SIZE)?;
     let number = written.number();
     let unit = written.unit;
     if let Some(prefix) = bits_or_bytes(unit) {
-        let hint =
-            format!("may be bits or bytes; a size is in bytes: write \"{number} {prefix}B\"");
+        let hint = format!("may be bits or bytes; as bytes it is \"{number} {prefix}B\"");
         return Err(error(text, &hint));
     }
     let hint = match unit {
@@ -174,13 +185,16 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
         "k" | "K" => format!(
             "lacks the base unit; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
         ),
-        "M" | "G" => format!("lacks the base unit; write \"{number} {unit}B\""),
+        "M" | "G" => {
+            format!("lacks the base unit; write \"{number} {unit}B\" or \"{number} {unit}iB\"")
+        }
         _ => return written.value().map(Bytes::new),
     };
     Err(error(text, &hint))
 }
 
-/// Parses a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `Gbps`, `gbit`.
+/// Parses a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `G`, `Gb/s`,
+/// `Gbps`, `gbit`.
 ///
 /// # Errors
 /// A missing, unknown or ambiguous unit (`Gb`), a unit of bytes, a fraction of a bit per second,
@@ -197,14 +211,9 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
         };
         return Err(error(text, &hint));
     }
-    // "bps" is conventionally bits and accepted; "Gb" and "Gb/s" are ambiguous.
+    // "bps" and "Gb/s" are conventionally bits and accepted; "Gb" and "gb/s" are ambiguous.
     if let Some(prefix) = bits_or_bytes(stem).filter(|_| !written.is_known()) {
-        let hint = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
-        return Err(error(text, &hint));
-    }
-    if matches!(written.unit, "k" | "K" | "M" | "G" | "T") {
-        let prefix = written.unit.replace('K', "k");
-        let hint = format!("lacks the base unit; write \"{number} {prefix}bit/s\"");
+        let hint = format!("may be bits or bytes; as bits it is \"{number} {prefix}bit/s\"");
         return Err(error(text, &hint));
     }
     Rate::from_bps(written.value()?).ok_or_else(|| {
@@ -224,13 +233,18 @@ pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
     written.value()
 }
 
-/// Parses a fraction, which may be negative: `"95 %"`, `"-40 ppm"`, `"250 ppb"`.
+/// Parses a fraction, which may be negative: `"95 %"`, `"-40 ppm"`, `"250 ppb"`, `0.95`.
 ///
 /// # Errors
-/// A missing or unknown unit, a fraction of a part per billion, or more than 2^63 - 1 of them.
+/// An unknown unit, a number above 1 without a unit, a fraction of a part per billion, or more than
+/// 2^63 - 1 of them.
 pub fn parse_fraction(text: &str) -> Result<Fraction, ParseUnitError> {
     let positive = text.trim().strip_prefix('-');
-    let ppb = ParsedQuantity::read(positive.unwrap_or(text), &FRACTION)?.value()?;
+    let written = ParsedQuantity::read(positive.unwrap_or(text), &FRACTION)?;
+    let ppb = written.value()?;
+    if written.unit.is_empty() && ppb > 1_000_000_000 {
+        return Err(error(text, "has no unit and is above 1: the unit is one of %, ppm, ppb"));
+    }
     let ppb = i64::try_from(ppb).map_err(|_| error(text, "is more than any share"))?;
     Ok(Fraction::from_ppb(if positive.is_some() { -ppb } else { ppb }))
 }
@@ -279,9 +293,8 @@ impl<'a> ParsedQuantity<'a> {
             }
         };
         let unit = rest.trim_start();
-        if unit.is_empty() {
-            let written = Self { text, measure, whole, fraction, unit };
-            let hint = format!("has no unit; write for instance \"{}\"", written.with_unit());
+        if unit.is_empty() && measure.find("").is_none() {
+            let hint = format!("has no unit: the unit is one of {}", measure.list);
             return Err(error(text, &hint));
         }
         if rest.starts_with([',', '_', '\'']) {
@@ -299,27 +312,6 @@ impl<'a> ParsedQuantity<'a> {
             self.whole.to_string()
         } else {
             format!("{}.{}", self.whole, self.fraction)
-        }
-    }
-
-    /// The number with a plausible unit, for input without a unit. From 1000 on this is bit/s,
-    /// bytes, or the finer units of time; below 1000 the unit of examples.
-    fn with_unit(&self) -> String {
-        let bare = || format!("{} {}", self.number(), self.measure.example);
-        let Ok(n) = self.scaled(1) else { return bare() };
-        match self.measure.base {
-            _ if n < 1_000 => bare(),
-            base if base == RATE.base => Rate::from_bps(n).map_or_else(bare, |r| r.to_string()),
-            base if base == SIZE.base => Bytes::new(n).to_string(),
-            base if base == TIME.base => {
-                let read = match n {
-                    0..1_000_000 => Duration::from_us,
-                    1_000_000..1_000_000_000 => Duration::from_ns,
-                    _ => Duration::from_ps,
-                };
-                read(n).to_string()
-            }
-            _ => bare(),
         }
     }
 

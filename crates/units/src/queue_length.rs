@@ -1,7 +1,6 @@
 //! Lengths of queues.
 
 use alloc::format;
-use alloc::string::ToString;
 use core::fmt;
 
 use crate::{Bytes, ParseUnitError, parse_bytes, parse_packets};
@@ -25,10 +24,8 @@ impl QueueLength {
             return parse_packets(text).map(Self::Packets);
         }
         if text.trim().parse::<f64>().is_ok() {
-            let bytes = parse_bytes(&format!("{text} B")).ok().filter(|b| b.as_u64() >= 1_000);
-            let size = bytes.map_or_else(|| format!("{text} kB"), |b| b.to_string());
             return Err(ParseUnitError::new(format!(
-                "`{text}` has no unit; write \"{text} pkt\" for packets or \"{size}\" for bytes"
+                "`{text}` has no unit; write \"{text} pkt\" for packets or \"{text} B\" for bytes"
             )));
         }
         parse_bytes(text).map(Self::Bytes)
@@ -57,7 +54,7 @@ mod tests {
             assert_eq!(QueueLength::parse(text).unwrap().to_string(), text);
         }
         let error = QueueLength::parse("30").unwrap_err().to_string();
-        assert!(error.contains("\"30 pkt\"") && error.contains("\"30 kB\""), "{error}");
+        assert!(error.contains("\"30 pkt\"") && error.contains("\"30 B\""), "{error}");
         assert!(QueueLength::parse("20 ms").is_err());
     }
 }

@@ -86,14 +86,8 @@ pub(crate) enum FabricArg {
     LeafSpine,
 }
 
-/// Parses `25G` as well as `25 Gbit/s`.
 fn rate(text: &str) -> Result<Rate, String> {
-    let text = text.trim();
-    let whole = match text.strip_suffix(['G', 'g']) {
-        Some(number) => format!("{number} Gbit/s"),
-        None => text.to_owned(),
-    };
-    parse_rate(&whole).map_err(|e| e.to_string())
+    parse_rate(text).map_err(|e| e.to_string())
 }
 
 fn share(text: &str) -> Result<Fraction, String> {

@@ -270,6 +270,33 @@ pub(crate) fn manifests_that_lead_out_are_refused_by_every_reader() {
     assert_refused(dir, "has a slash");
 }
 
+/// Opening a pipe waits for a writer, so it must not be opened where a directory is expected.
+pub(crate) fn pipes_in_place_of_directories_are_refused_by_every_reader() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    directories(dir);
+    for (root, name, readers) in [
+        ("run", "figures", &READERS[..4]),
+        ("run", "resolved", &READERS[..4]),
+        ("part", "partial", &READERS[7..8]),
+    ] {
+        let (place, kept) = (dir.join(root).join(name), dir.join("kept"));
+        fs::rename(&place, &kept).unwrap();
+        make_pipe(&place);
+        for args in readers {
+            let mut command = Command::new("timeout");
+            command.args(["20", env!("CARGO_BIN_EXE_lowtide")]).args(*args).current_dir(dir);
+            let output = command.output().unwrap();
+            // Some replace what is no result, or do not need it.
+            let code = output.status.code().unwrap();
+            assert!([0, 1, 2].contains(&code), "{name}: {args:?}: {output:?}");
+        }
+        let _ = fs::remove_file(&place);
+        let _ = fs::remove_dir_all(&place);
+        fs::rename(&kept, &place).unwrap();
+    }
+}
+
 pub(crate) fn links_in_run_directories_are_refused_by_every_reader() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();

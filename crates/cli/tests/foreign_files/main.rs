@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             directories::a_rewritten_manifest_is_valid,
             directories::manifests_that_lead_out_are_refused_by_every_reader,
             directories::links_in_run_directories_are_refused_by_every_reader,
+            directories::pipes_in_place_of_directories_are_refused_by_every_reader,
         ),
         tests!(&[STRACE]; traced::changed_files_do_no_harm),
     ])

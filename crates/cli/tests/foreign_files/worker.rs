@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
@@ -23,8 +24,10 @@ pub(crate) const FINDINGS: &str = "findings";
 pub(crate) const STATUSES: &str = "statuses";
 /// The case that is running.
 pub(crate) const CURRENT: &str = "current";
-/// A command that takes more CPU time is a finding; one that waits keeps its worker from ending.
+/// A command that takes more CPU time is a finding.
 const SLOW: Duration = Duration::from_secs(20);
+/// A command that takes longer ends its worker.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// The file that a case changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +110,16 @@ fn run(root: &Path, words: &[String]) -> Result<u8, String> {
     let args: Vec<OsString> = words.iter().chain(&["-q".to_owned()]).map(OsString::from).collect();
     let start = ProcessTime::now();
     let run = || lowtide::main_from(root.join("lowtide"), args);
+    // A command that waits for a pipe or a terminal uses no time of the processor. The worker ends,
+    // and the file CURRENT names the case.
+    let (done, waits) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if waits.recv_timeout(LONGEST_WAIT) == Err(RecvTimeoutError::Timeout) {
+            std::process::abort();
+        }
+    });
     let status = catch_unwind(AssertUnwindSafe(run));
+    drop(done);
     let took = start.elapsed();
     match status {
         Err(_) => Err("it panicked".to_owned()),

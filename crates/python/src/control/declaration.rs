@@ -87,7 +87,7 @@ pub(crate) fn default_value(
     let name = match given {
         Some(name) => name,
         None if parse_duration(text).is_ok() => "time",
-        None if parse_bytes(text).is_ok() => "size",
+        None if text.trim().parse::<f64>().is_err() && parse_bytes(text).is_ok() => "size",
         None if parse_rate(text).is_ok() => "rate",
         None => {
             let message = format!("`{text}` is no default of a parameter");

@@ -31,8 +31,8 @@ pub(super) struct Queue<'a> {
     pub(super) line: Option<(Rate, u64)>,
 }
 
-/// The reason why a marker can never act.
-pub(super) struct NeverMarks {
+/// The reason why a marker cannot act as a threshold: it marks nothing, or everything.
+pub(super) struct UselessMarker {
     /// The parameter that is responsible.
     pub(super) param: Option<&'static str>,
     pub(super) message: String,
@@ -57,7 +57,7 @@ struct MaxQueue {
 
 impl Queue<'_> {
     /// Explains why the marker can never act on packets of at most `full` bytes; `None` if it may.
-    pub(super) fn never_marks(&self, full: u64) -> Option<NeverMarks> {
+    pub(super) fn never_marks(&self, full: u64) -> Option<UselessMarker> {
         match self.mark.config().signal_condition() {
             SignalCondition::Unknown => None,
             SignalCondition::FoundQueue { param, length } => {
@@ -71,12 +71,34 @@ impl Queue<'_> {
                 let never = wait < target / divisor && or.is_none_or(|or| wait < or);
                 if never { self.never_waits(param, target, divisor, wait) } else { None }
             }
-            SignalCondition::Never(error) => Some(NeverMarks {
+            SignalCondition::Never(error) => Some(UselessMarker {
                 param: error.param,
                 message: format!("{}: nothing would ever be marked", error.message),
                 help: error.help,
             }),
         }
+    }
+
+    /// Explains why a threshold `k` is below one packet of `full` bytes, so that each packet that
+    /// waits is marked; `None` if it is not.
+    pub(super) fn marks_always(&self, full: u64) -> Option<UselessMarker> {
+        let SignalCondition::FoundQueue { param: param @ "k", length } =
+            self.mark.config().signal_condition()
+        else {
+            return None;
+        };
+        let below = match length {
+            QueueLength::Packets(k) => k == 0,
+            QueueLength::Bytes(k) => k.as_u64() < full,
+        };
+        below.then(|| UselessMarker {
+            param: Some(param),
+            message: format!(
+                "`k` = {length} is below one packet of {full} B: each packet that waits would be \
+                 marked"
+            ),
+            help: Some(format!("the smallest `k` is \"1 pkt\" or \"{full} B\"")),
+        })
     }
 
     /// Describes the buffer's limit; `None` if it has none.
@@ -130,7 +152,7 @@ impl Queue<'_> {
         }
     }
 
-    fn never_above(&self, threshold: &Threshold, full: u64) -> Option<NeverMarks> {
+    fn never_above(&self, threshold: &Threshold, full: u64) -> Option<UselessMarker> {
         let (MaxQueue { most, above }, room) = (self.max_queue(threshold, full)?, self.room()?);
         let param = threshold.param;
         let value = self.mark.values().get(param);
@@ -160,7 +182,7 @@ impl Queue<'_> {
             format!("`{param}` = {shown} is all of {room}: the queue can never exceed it")
         };
         let more = self.more_room();
-        let help = match most.checked_sub(1) {
+        let help = match most.checked_sub(1).filter(|most| *most > 0) {
             Some(most) => format!(
                 "the largest `{param}` that can mark is {}: lower `{param}` of [{}.mark], or {more}",
                 of(most),
@@ -168,7 +190,7 @@ impl Queue<'_> {
             ),
             None => format!("no `{param}` can mark in it: {more}"),
         };
-        Some(NeverMarks { param: Some(param), message, help: Some(help) })
+        Some(UselessMarker { param: Some(param), message, help: Some(help) })
     }
 
     fn more_room(&self) -> String {
@@ -201,7 +223,7 @@ impl Queue<'_> {
         target: Duration,
         divisor: u64,
         wait: Duration,
-    ) -> Option<NeverMarks> {
+    ) -> Option<UselessMarker> {
         let room = self.room()?;
         let shown = |span: Duration| {
             let us = span.as_us();
@@ -222,6 +244,6 @@ impl Queue<'_> {
             self.table,
             self.more_room()
         );
-        Some(NeverMarks { param: Some(param), message, help: Some(help) })
+        Some(UselessMarker { param: Some(param), message, help: Some(help) })
     }
 }

@@ -6,6 +6,7 @@ mod marking;
 mod peers;
 mod queues;
 
+use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
@@ -50,6 +51,7 @@ pub(crate) fn check(
     };
     let made = generate_traffic(model, &ctx, diagnostics);
     times(model, &made, diagnostics);
+    delays(model, &plan, diagnostics);
     traced(model, &made, diagnostics);
     // Pairs with moved hosts are the subject of a deployment, so they are not checked.
     if !model.run.allow_mismatch {
@@ -88,6 +90,20 @@ fn times(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<
             message,
             Some("start earlier, or run longer".to_owned()),
         );
+    }
+}
+
+/// Over a link whose delay is as long as the run, no packet arrives.
+fn delays(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Diagnostics<'_>) {
+    let lines = plan.links.iter().flat_map(|link| [&link.from_a, &link.from_b]);
+    let Some(longest) = lines.map(|line| line.delay).max() else { return };
+    if longest >= model.run.duration {
+        let message = format!(
+            "a link has a delay of {longest}, and the run ends at {}: nothing crosses it",
+            model.run.duration
+        );
+        let help = "shorten the delay, or run longer".to_owned();
+        diagnostics.add(model.run.duration_at, message, Some(help));
     }
 }
 

@@ -4,7 +4,7 @@
 use lowtide_net::{Blueprint, BufferSpec, NodeId, QueueLength};
 use lowtide_units::{Bytes, Rate};
 
-use super::marking::{NeverMarks, Queue};
+use super::marking::{Queue, UselessMarker};
 use crate::diagnostics::Diagnostics;
 use crate::error::suggest;
 use crate::model::{MarkTable, ScenarioModel, SwitchPort};
@@ -143,7 +143,9 @@ impl LocatedQueue<'_> {
                 Bytes::new(share)
             ),
             _ => {
-                if let Some(NeverMarks { param, message, help }) = self.queue.never_marks(full) {
+                let useless =
+                    self.queue.never_marks(full).or_else(|| self.queue.marks_always(full));
+                if let Some(UselessMarker { param, message, help }) = useless {
                     let of_mark = |mark: &MarkTable| mark.span_of(param.unwrap_or_default());
                     diagnostics.add(self.mark.map_or(self.buffer_at, of_mark), message, help);
                 }

@@ -51,6 +51,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> RunTable {
     let mut r = file.table(&RUN);
     RunTable {
         duration: r.time("duration").unwrap_or(Duration::MAX),
+        duration_at: r.at("duration"),
         warmup: r.time("warmup").unwrap_or_default(),
         warmup_at: r.at("warmup"),
         seeds: r.count("seeds"),

@@ -55,7 +55,7 @@ fn only_thresholds_up_to_the_reported_maximum_mark() {
     let buffers = [
         ("20 pkt", "18 pkt", "19 pkt", "20 pkt"),
         ("20 pkt", "28499 B", "28500 B", "28501 B"),
-        ("2 pkt", "0 pkt", "1 pkt", "2 pkt"),
+        ("3 pkt", "1 pkt", "2 pkt", "3 pkt"),
     ];
     for (kind, key) in [("step", "k"), ("step-dequeue", "k"), ("red", "min")] {
         for service in ["", "count-in-service = true\n"] {

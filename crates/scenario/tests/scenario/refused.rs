@@ -59,12 +59,34 @@ fn unknown_keys() {
 
 #[test]
 fn missing_units_show_the_fix() {
-    assert_one_error("\"3 s\"", "3", "3", &["`duration`", "has no unit", "\"3 ms\""]);
+    assert_one_error("\"3 s\"", "3", "3", &["`duration`", "has no unit", "ms, s"]);
     assert_one_error("\"3 s\"", "\"3\"", "\"3\"", &["has no unit"]);
-    assert_one_error("\"40 MB\"", "40000", "40000", &["has no unit", "\"40 kB\""]);
+    assert_one_error("\"40 MB\"", "40.5", "40.5", &["not a whole number of bytes"]);
     assert_one_error("\"1 Gbit/s\"", "1e9", "1e9", &["`link-rate`"]);
-    assert_one_error("\"20 pkt\"", "20", "20", &["has no unit", "\"20 pkt\"", "\"20 kB\""]);
+    assert_one_error("\"20 pkt\"", "20", "20", &["has no unit", "\"20 pkt\"", "\"20 B\""]);
     assert_one_error("nagle = false", "rto-min = 10", "10", &["`rto-min`", "has no unit"]);
+}
+
+#[test]
+fn thresholds_below_a_packet_and_delays_beyond_the_run() {
+    for (from, to, meant, part) in [
+        ("\"20 pkt\"", "\"0 pkt\"", "\"0 pkt\"", "below one packet of 1500 B"),
+        ("\"20 pkt\"", "\"65 B\"", "\"65 B\"", "below one packet of 1500 B"),
+        ("\"20 pkt\"", "\"1499 B\"", "\"1499 B\"", "\"1 pkt\" or \"1500 B\""),
+        ("\"10 us\"", "\"3 s\"", "\"3 s\"", "nothing crosses it"),
+    ] {
+        let found = errors(&BASE.replacen(from, to, 1));
+        let error = found.first();
+        let shown = error.to_string();
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+        assert_eq!(&error.text[error.span.clone().unwrap()], meant, "{shown}");
+    }
+    for (from, to) in
+        [("\"20 pkt\"", "\"1500 B\""), ("\"20 pkt\"", "\"1 pkt\""), ("\"10 us\"", "\"2999 ms\"")]
+    {
+        let scenario = Scenario::parse(&BASE.replacen(from, to, 1), "t.toml").unwrap();
+        assert!(scenario.expand().is_ok(), "{to}");
+    }
 }
 
 #[test]
@@ -413,7 +435,7 @@ fn sweeps_that_lead_nowhere() {
     );
     sweep("\"traffic.long.size\" = []", "[]", &["an empty list"]);
     sweep("\"traffic.long.size\" = \"1 kB\"", "\"1 kB\"", &["expected a list"]);
-    sweep("\"traffic.long.size\" = [\"1 kB\", 5]", "5", &["has no unit"]);
+    sweep("\"traffic.long.size\" = [\"1 kB\", 5.5]", "5.5", &["whole number of bytes"]);
     sweep(
         "\"traffic.long.size\" = [\"1 kB\", \"1000 B\"]",
         "\"1000 B\"",
@@ -449,7 +471,7 @@ fn errors_point_at_the_override() {
          help: did you mean `size`?"
     );
     assert!(base().with_override("run", "1").unwrap_err().to_string().contains("`run` is a table"));
-    let value = base().with_override("traffic.long.size", "10").unwrap().expand().unwrap_err();
+    let value = base().with_override("traffic.long.size", "10 KB").unwrap().expand().unwrap_err();
     assert_eq!(value.first().line_column(), Some((1, 19)), "{value}");
     assert_eq!(value.first().file, "-s");
     let unknown = base().with_sweep("switch.mark.kk", &["1 pkt".to_owned()]).unwrap_err();
@@ -548,7 +570,7 @@ fn ranges_of_flow_sizes_grow() {
         ("[\"1 MB\", \"100 kB\"]", "\"100 kB\"", "100 kB is not above 1 MB"),
         ("[\"1 MB\", \"1000 kB\"]", "\"1000 kB\"", "is not above"),
         ("[\"0 B\"]", "\"0 B\"", "a size must be above zero"),
-        ("[10]", "10", "has no unit"),
+        ("[1.5]", "1.5", "is not a whole number of bytes"),
         ("[\"ten\"]", "\"ten\"", "size-classes"),
         ("true", "true", "is not a size"),
     ] {
