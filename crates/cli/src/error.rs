@@ -127,10 +127,6 @@ impl From<LabError> for CommandError {
             LabError::Scenario(errors) => errors.into(),
             LabError::InvalidRequest { message, help } => Self::Usage(message, help),
             LabError::TooLarge(found) => Self::TooLarge(found),
-            // Somebody else wrote the directory.
-            LabError::Record(refused) if refused.is_refusal() => {
-                Self::Usage(refused.to_string(), None)
-            }
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             LabError::Record(error) => error.into(),
             LabError::Capture(_) => Self::Unwritable(error.to_string()),
@@ -143,6 +139,8 @@ impl From<RecordError> for CommandError {
     fn from(error: RecordError) -> Self {
         if error.is_write_error() {
             Self::Unwritable(error.to_string())
+        } else if error.is_refusal() {
+            Self::Usage(error.to_string(), None)
         } else {
             Self::Run(error.to_string())
         }
@@ -153,7 +151,7 @@ impl From<PaperError> for CommandError {
     fn from(error: PaperError) -> Self {
         match error {
             PaperError::Lab(error) => error.into(),
-            PaperError::Claim(error) => Self::Run(error.to_string()),
+            PaperError::Claim(error) => Self::Usage(error.to_string(), None),
         }
     }
 }

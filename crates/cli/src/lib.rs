@@ -83,10 +83,6 @@ fn run() -> u8 {
         Command::Papers { command: PapersCommand::Reproduce(args) } => {
             cmd::reproduce::reproduce(args, out)
         }
-        Command::Reproduce(args) => {
-            out.note("`lowtide reproduce` is now `lowtide papers reproduce`");
-            cmd::reproduce::reproduce(args, out)
-        }
         Command::Plot(args) => cmd::flow::plot(args, out),
         #[cfg(feature = "figures")]
         Command::Figure(args) => cmd::figure::figure(args, out),

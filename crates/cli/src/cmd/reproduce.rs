@@ -49,7 +49,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     let folder = if inferred { "papers-inferred" } else { "papers" };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join(folder));
     // Everything is checked before anything runs.
-    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
+    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root));
     let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
     let mut ahead = TimeEstimate::new(&jobs, args.jobs);
     let mut done: Vec<(Experiment, PathBuf, ReproductionResult)> = Vec::new();
@@ -149,16 +149,7 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
     }
 }
 
-fn job(
-    row: Experiment,
-    mode: ReproduceMode,
-    vary: bool,
-    root: &Path,
-    out: Output,
-) -> Result<Job, CommandError> {
-    for note in claims::notes(&row).map_err(CommandError::from)? {
-        out.note(&note);
-    }
+fn job(row: Experiment, mode: ReproduceMode, vary: bool, root: &Path) -> Result<Job, CommandError> {
     let plan = claims::plan(&row, mode).map_err(CommandError::from)?;
     let dir = experiment_dir(root, &row, &plan);
     let vary =

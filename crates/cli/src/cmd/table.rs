@@ -1,7 +1,7 @@
 //! `lowtide table`: a Parquet table as text.
 
 use lowtide_output::csv;
-use lowtide_record::{RunDir, TextColumn, renamed_table};
+use lowtide_record::{RunDir, TextColumn};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -73,13 +73,6 @@ pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
     let failed = |e: lowtide_record::RecordError| CommandError::Usage(e.to_string(), None);
     let (dir, _) = RunDir::open(&args.dir).map_err(failed)?;
     let name = args.table.as_str();
-    let name = match renamed_table(name) {
-        Some(new) => {
-            out.note(&format!("the table `{name}` is now `{new}`"));
-            new
-        }
-        None => name,
-    };
     let table = dir.text_table(name).map_err(failed)?;
     let selection = Selection::of(args, table.columns())?;
     let columns: Vec<TextColumn> =

@@ -1,4 +1,4 @@
-//! Record and replay of the transport boundary (`--tape`): all calls of the endpoint and its
+//! Record and replay of the transport boundary (`--record`): all calls of the endpoint and its
 //! connections, with times and results.
 //!
 //! Contract: all access to the endpoint goes through [`RecordedEndpoint`]. Without a recording this
