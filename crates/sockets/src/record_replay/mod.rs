@@ -20,4 +20,4 @@ pub use recorded_endpoint::RecordedEndpoint;
 pub use replay::{ReplayError, ReplaySummary, replay};
 
 /// First line of every recording.
-const HEADER: &str = "lowtide-live-tape 1";
+const HEADER: &str = "lowtide-live-recording 1";
