@@ -192,9 +192,6 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PapersCommand,
     },
-    /// Former name of `papers reproduce`
-    #[command(hide = true)]
-    Reproduce(ReproduceArgs),
     /// Plot a flow: time-sequence, window, round trip, throughput and queue
     Plot(PlotArgs),
     /// Draw a figure for a paper: PDF, SVG or PNG of a width, with embedded fonts

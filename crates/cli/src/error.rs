@@ -151,7 +151,7 @@ impl From<PaperError> for CommandError {
     fn from(error: PaperError) -> Self {
         match error {
             PaperError::Lab(error) => error.into(),
-            PaperError::Claim(error) => Self::Run(error.to_string()),
+            PaperError::Claim(error) => Self::Usage(error.to_string(), None),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! ([`lowtide_tcp::cc::REGISTRY`]), then call [`main`].
 //!
 //! stdout is data, stderr is progress and errors. Exit status: 0 success, 1 a run failed or two
-//! runs differ, 2 invalid usage or scenario, or an
-//! output that cannot be written, 3 a requested bound does not hold, 130 interrupted.
+//! runs differ, 2 invalid usage or scenario, results of another version, or an output that cannot
+//! be written, 3 a requested bound does not hold, 130 interrupted.
 
 mod args;
 mod arguments;
@@ -81,10 +81,6 @@ fn run() -> u8 {
             cmd::list::list(Some(ListKind::Experiments), out)
         }
         Command::Papers { command: PapersCommand::Reproduce(args) } => {
-            cmd::reproduce::reproduce(args, out)
-        }
-        Command::Reproduce(args) => {
-            out.note("`lowtide reproduce` is now `lowtide papers reproduce`");
             cmd::reproduce::reproduce(args, out)
         }
         Command::Plot(args) => cmd::flow::plot(args, out),

@@ -29,7 +29,6 @@ pub struct Thresholds {
     /// Thresholds of the mechanisms.
     pub mechanism: MechanismThresholds,
     /// Ratios of a 99th percentile to that before the move.
-    #[serde(default)]
     pub rollout: RolloutThresholds,
 }
 
@@ -49,7 +48,6 @@ pub struct BlindnessThresholds {
     /// Multiple of K.
     pub queue: f64,
     /// Fraction of the marked bytes.
-    #[serde(alias = "heard")]
     pub echo_ratio: f64,
 }
 
@@ -69,13 +67,6 @@ pub struct RolloutThresholds {
     pub benefit: f64,
 }
 
-impl Default for RolloutThresholds {
-    /// The built-in values, for requests of the version before.
-    fn default() -> Self {
-        Self { harm: 1.1, benefit: 0.9 }
-    }
-}
-
 /// Table `[mechanism]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -87,10 +78,8 @@ pub struct MechanismThresholds {
     /// Fraction of data segments with ECT.
     pub ect: f64,
     /// Factor between the marked fractions.
-    #[serde(alias = "alike")]
     pub marked_ratio: f64,
     /// Reductions per ACK with ECE.
-    #[serde(alias = "again")]
     pub cuts_per_ece_ack: f64,
     /// Factor between echoed and marked bytes.
     pub overstated: f64,
@@ -138,18 +127,9 @@ impl Thresholds {
     }
 }
 
-/// Table, old and present name of the keys that had another name in the version before.
-const RENAMED_KEYS: [(&str, &str, &str); 3] = [
-    ("blind-to-congestion", "heard", "echo-ratio"),
-    ("mechanism", "alike", "marked-ratio"),
-    ("mechanism", "again", "cuts-per-ece-ack"),
-];
-
 /// Overrides the values of one table.
 fn merge_table(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
     for (key, value) in given {
-        let renamed = RENAMED_KEYS.iter().find(|(t, old, _)| *t == table && *old == key);
-        let key = renamed.map_or(key, |(.., new)| (*new).to_owned());
         let Some(place) = known.get_mut(&key) else {
             let keys: Vec<&str> = known.keys().map(String::as_str).collect();
             return Err(format!("there is no `{key}` in [{table}]; it has {}", keys.join(", ")));
@@ -184,7 +164,6 @@ mod tests {
         let collapsed = CollapseThresholds { window: 3.0, ..all.collapsed_window };
         assert_eq!(part, Thresholds { collapsed_window: collapsed, ..all });
         assert_eq!(Thresholds::parse(BUILT_IN_THRESHOLDS, "built-in").unwrap(), all);
-        assert_eq!(all.rollout, RolloutThresholds::default());
         assert!(all.starves_neighbour.share < 1.0 && all.mechanism.marked_ratio > 1.0);
     }
 
@@ -200,15 +179,5 @@ mod tests {
         assert!(refused("mechanism = 1\n").contains("where a table is wanted"));
         assert!(refused("schema = 2\n").contains("this version reads 1"));
         assert!(refused("[mechanism\n").contains("not TOML"));
-    }
-
-    #[test]
-    fn old_keys_are_accepted() {
-        let old = "[blind-to-congestion]\nheard = 0.2\n[mechanism]\nalike = 3\nagain = 0.4\n";
-        let new = "[blind-to-congestion]\necho-ratio = 0.2\n\
-                   [mechanism]\nmarked-ratio = 3\ncuts-per-ece-ack = 0.4\n";
-        let old = Thresholds::parse(old, "old").unwrap();
-        assert_eq!(old, Thresholds::parse(new, "new").unwrap());
-        assert!(old.mechanism.marked_ratio > 2.9);
     }
 }

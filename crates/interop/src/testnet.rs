@@ -110,13 +110,13 @@ fn quiet_namespace() -> Result<Namespace, LiveError> {
 }
 
 /// Our end: its TUN interface, and the bottleneck's device on the kernel's side. Calls into the
-/// transport are recorded in `tape`.
+/// transport are recorded in `recording`.
 ///
 /// # Errors
 /// A missing privilege.
 pub fn our_end(
     seed: u64,
-    tape: Option<PathBuf>,
+    recording: Option<PathBuf>,
 ) -> Result<(Live, Device, Namespace), TestnetError> {
     let namespace = quiet_namespace()?;
     let make = || -> Result<(Live, Device), LiveError> {
@@ -124,7 +124,7 @@ pub fn our_end(
         let locals = networks(OURS).into_iter().map(|(a, _)| a).collect();
         let settings = lowtide_live::LiveSettings {
             seed: Some(seed),
-            record_path: tape,
+            record_path: recording,
             ..Default::default()
         };
         let live = Live::with_device(tun, locals, settings)?;

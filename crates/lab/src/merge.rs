@@ -130,16 +130,9 @@ fn check_plan(
     (other, place): &(&Manifest, impl Display),
 ) -> Result<(), LabError> {
     let (own, manifest) = (program_digest(), &part.manifest);
-    if manifest.program.as_deref() != Some(own) {
-        return Err(refused(
-            part,
-            format!(
-                "was made by another program ({}, this one is {own}), and runs of two programs are \
-                 never mixed; merge with that program, or make the part again with this one and \
-                 `--afresh`",
-                manifest.program_text()
-            ),
-        ));
+    if manifest.program != own {
+        let (path, found) = (part.root.to_path_buf(), manifest.program.clone());
+        return Err(RecordError::OtherProgram { path, found, wanted: own.to_owned() }.into());
     }
     if manifest.identity() != other.identity() {
         let (found, wanted) = (manifest.identity(), other.identity());

@@ -95,9 +95,8 @@ fn keep_matching_runs(
     plan: &RunPlan,
     keys: &[RunKey],
 ) -> Result<(), LabError> {
-    let usable = |m: &&Manifest| {
-        m.status == DirectoryStatus::Complete && m.program.as_deref() == Some(program_digest())
-    };
+    let usable =
+        |m: &&Manifest| m.status == DirectoryStatus::Complete && m.program == program_digest();
     let Some(complete) = before.filter(usable) else { return Ok(()) };
     let mut planned: BTreeMap<&str, Vec<&RunKey>> = BTreeMap::new();
     for (key, spec) in keys.iter().zip(&plan.runs) {
@@ -426,7 +425,7 @@ fn manifest(plan: &RunPlan, options: &ExecuteOptions<'_>) -> Result<Manifest, La
         schema: MANIFEST_SCHEMA.to_owned(),
         status: DirectoryStatus::Interrupted,
         version: crate::VERSION.to_owned(),
-        program: Some(program_digest().to_owned()),
+        program: program_digest().to_owned(),
         selection: None,
         scenario: plan.name.clone(),
         title: plan.title.clone(),

@@ -286,13 +286,8 @@ const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_pacing_rate", "Linux counts bytes per second; assert `pacing_rate`, in bit/s"),
 ];
 
-/// Old names of fields, accepted for one version, and the present ones.
-const RENAMED: [(&str, &str); 2] =
-    [("delivered_ce", "delivered_ce_bytes"), ("marked_bytes", "received_ce_bytes")];
-
 /// Finds a field by name.
 pub fn find(name: &str) -> Option<&'static Field> {
-    let name = RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
     FIELDS.iter().find(|f| f.name == name)
 }
 
@@ -383,19 +378,6 @@ impl std::fmt::Display for FieldValue {
             Self::Name(name) => f.write_str(name),
             Self::Infinite => f.write_str("infinite"),
             Self::Absent => f.write_str("not there"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_names_are_accepted() {
-        for (old, new) in RENAMED {
-            assert_eq!(find(old).map(|f| f.name), Some(new));
-            assert!(FIELDS.iter().all(|f| f.name != old), "{old}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::figure::PaperFigure;
 use super::measure::ClaimMeasure;
 use super::vary::VarySpec;
 use super::verdict::{ClaimVerdict, LEVEL};
-use super::{ClaimError, QuickConfig, renamed};
+use super::{ClaimError, QuickConfig};
 
 /// Kind of a claim, which determines its band.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
@@ -173,8 +173,6 @@ pub struct ExperimentClaims {
     pub figures: Vec<PaperFigure>,
     /// Settings that the paper leaves open, to be varied.
     pub vary: Vec<VarySpec>,
-    /// Old names that the file uses, each with the present one.
-    pub notes: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -199,12 +197,7 @@ impl ExperimentClaims {
     /// Parses a file; `name` identifies it in errors.
     pub fn parse(text: &str, name: &str) -> Result<Self, ClaimError> {
         let fail = |message: String| ClaimError { file: name.to_owned(), message };
-        let mut table: Table = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
-        let notes = renamed::apply(&mut table);
-        // Errors of the text name a line, and those of a table with replaced names do not.
-        let file: Result<File, _> =
-            if notes.is_empty() { toml::from_str(text) } else { table.try_into() };
-        let file = file.map_err(|e| fail(e.to_string()))?;
+        let file: File = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
         for (i, claim) in file.claim.iter().enumerate() {
             let wrong = claim.inconsistency().or_else(|| {
                 let twice = file.claim[..i].iter().any(|c| c.id == claim.id);
@@ -241,7 +234,6 @@ impl ExperimentClaims {
             claims: file.claim,
             figures: file.figure,
             vary: file.vary,
-            notes,
         })
     }
 }

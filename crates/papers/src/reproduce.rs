@@ -36,12 +36,6 @@ pub struct ReproductionResult {
     pub variations: Vec<Variation>,
 }
 
-/// Old names that its files use, each with the present one.
-pub fn notes(row: &Experiment) -> Result<Vec<String>, PaperError> {
-    let expected = ExperimentClaims::parse(row.expected, &row.claims_path())?;
-    Ok(expected.notes.iter().map(|note| format!("{}: {note}", row.claims_path())).collect())
-}
-
 /// The runs of an experiment. Its claims are first checked against the full form, so that an
 /// invalid one is rejected before anything runs.
 pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, PaperError> {

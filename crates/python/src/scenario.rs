@@ -56,12 +56,6 @@ impl Scenario {
         self.0.name()
     }
 
-    /// Sentences on old names that it uses.
-    #[getter]
-    fn notes(&self) -> Vec<String> {
-        self.0.notes().to_vec()
-    }
-
     /// Sets a dotted key to a TOML value or plain text.
     fn set(&self, py: Python<'_>, key: &str, value: &str) -> PyResult<Self> {
         made(py, self.0.clone().with_flag(SET, key, value))
@@ -86,15 +80,14 @@ impl Scenario {
         let cost = cost.map_err(|e| exception::of_lab(py, e.into(), Some(&self.0)))?;
         let checked = py.detach(|| PlanCheck::new(&plan, &cost));
         let checked = checked.map_err(|errors| exception::of_scenario(py, &errors))?;
-        let (notes, warnings) = (self.0.notes(), checked.warnings());
-        json_text(py, &CheckOutput { checked, notes, warnings })
+        let warnings = checked.warnings();
+        json_text(py, &CheckOutput { checked, warnings })
     }
 }
 
 #[derive(Serialize)]
-struct CheckOutput<'a> {
+struct CheckOutput {
     #[serde(flatten)]
     checked: PlanCheck,
-    notes: &'a [String],
     warnings: Vec<String>,
 }

@@ -93,14 +93,12 @@ def test_rows_are_one_type_for_every_library(first_light) -> None:
     assert first_light.compare("sack", "dctcp").polars().height > 0
 
 
-def test_rows_were_data_frames_in_earlier_versions(first_light) -> None:
+def test_rows_are_no_data_frame(first_light) -> None:
     summary = first_light.summary()
-    with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)"):
-        assert list(summary["metric"]) == list(summary.pandas()["metric"])
-    with pytest.warns(DeprecationWarning, match=r"\.pandas\(\)\.query"):
-        assert len(summary.query("metric == 'drops'")) > 0
+    with pytest.raises(TypeError, match=r"\.pandas\(\)\['metric'\]"):
+        summary["metric"]
     with pytest.raises(AttributeError, match="pandas"):
-        summary.colour  # noqa: B018
+        summary.query("metric == 'drops'")
 
 
 def test_a_comparison_is_that_of_the_command(tmp_path) -> None:

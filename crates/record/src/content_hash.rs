@@ -32,7 +32,7 @@ pub(crate) enum HashCheck {
     Valid,
     /// Content and hash differ.
     Mismatch,
-    /// It has no hash: older versions wrote none.
+    /// It does not end with a hash.
     Missing,
 }
 

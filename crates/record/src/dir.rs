@@ -40,9 +40,8 @@ use crate::files::{self, is_temporary, remove_directory, sync_directory, write_a
 use crate::files::{write_atomic, write_new};
 use crate::frame::{self, DataFrame};
 use crate::key::RunKey;
-use crate::manifest::{DirectoryStatus, Manifest, SCHEMA, UNSIGNED_SCHEMAS};
+use crate::manifest::{DirectoryStatus, Manifest, SCHEMA};
 use crate::parquet::{self, ByRun};
-use crate::renamed::renamed_table;
 use crate::table::{self, TableOrigin};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
@@ -85,7 +84,7 @@ pub struct RunDir {
     /// Origin of the tables that are written.
     origin: TableOrigin,
     /// Digest of the program whose partial runs count here.
-    program: Option<String>,
+    program: String,
 }
 
 /// The schema of a manifest of any version.
@@ -125,7 +124,6 @@ impl RunDir {
         afresh: bool,
     ) -> Result<(Self, Option<Manifest>), RecordError> {
         let mut dir = Self::of(root, manifest);
-        dir.program.clone_from(&manifest.program);
         check_links(root).map_err(RecordError::io("write to", root))?;
         let mut before = None;
         if root.join(MANIFEST).exists() {
@@ -209,7 +207,7 @@ impl RunDir {
             root: root.to_path_buf(),
             checksums: Checksums::default(),
             origin: TableOrigin::of(manifest),
-            program: None,
+            program: manifest.program.clone(),
         }
     }
 
@@ -223,9 +221,8 @@ impl RunDir {
         format!("{table}.parquet")
     }
 
-    /// The path of a table, which may be given by its old name.
+    /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
-        let name = renamed_table(name).unwrap_or(name);
         let path = self.root.join(Self::file_of(name));
         let some = OPTIONAL_TABLES.into_iter().find(|(table, _)| *table == name);
         let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
@@ -247,7 +244,7 @@ impl RunDir {
     }
 
     fn open_named(&self, table: &str) -> Result<(PathBuf, File), RecordError> {
-        let name = Self::file_of(renamed_table(table).unwrap_or(table));
+        let name = Self::file_of(table);
         Ok((self.root.join(&name), self.checksums.open(&self.root, &name)?))
     }
 
@@ -553,13 +550,8 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             Ok(manifest)
         }
         (other, _) => {
-            let older = UNSIGNED_SCHEMAS.contains(&other);
-            let because = if older { ", whose tables have signed integers" } else { "" };
-            let message = format!(
-                "its schema is `{other}`, and this version reads `{SCHEMA}`{because}; the version \
-                 that wrote it reads it, and its command with `--afresh` makes the results again"
-            );
-            Err(RecordError::json(&path, &message))
+            let found = format!("its schema is `{other}`");
+            Err(RecordError::OtherVersion { path, found, reads: SCHEMA })
         }
     }
 }
@@ -580,8 +572,8 @@ fn check_task(root: &Path, found: &Manifest, wanted: &Manifest) -> Result<(), Re
     if found.status != DirectoryStatus::Complete && found.program != wanted.program {
         return Err(RecordError::OtherProgram {
             path: path(),
-            found: found.program_text().to_owned(),
-            wanted: wanted.program_text().to_owned(),
+            found: found.program.clone(),
+            wanted: wanted.program.clone(),
         });
     }
     Ok(())

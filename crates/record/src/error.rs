@@ -70,6 +70,20 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
+    /// Another version wrote the file, or another program.
+    #[error(
+        "{} was not written by this version of lowtide: {found}, and this version reads `{reads}`; \
+         read it with the version that wrote it, or run its scenario again with `--afresh`",
+        path.display()
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// The schema that it names, as a clause.
+        found: String,
+        /// The schema of this version.
+        reads: &'static str,
+    },
     /// The directory holds results of another scenario or version.
     #[error(
         "{} holds results of {found}, not of {wanted}{}; choose another directory with -o, \
@@ -203,9 +217,14 @@ impl RecordError {
         }
     }
 
-    /// Whether a file was refused: by its type, its size or its path.
+    /// Whether a file was refused by its type, its size or its path, or because another version or
+    /// program wrote it.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if lowtide_input_files::is_refusal(source))
+        match self {
+            Self::Io { source, .. } => lowtide_input_files::is_refusal(source),
+            Self::OtherVersion { .. } | Self::Stale { .. } | Self::OtherProgram { .. } => true,
+            _ => false,
+        }
     }
 
     /// Wraps an error of the table decoder.

@@ -16,7 +16,6 @@ mod frame;
 mod key;
 mod manifest;
 mod parquet;
-mod renamed;
 mod selection;
 mod table;
 mod text;
@@ -40,7 +39,6 @@ pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
     SchemeOverride, SharedRuns, TimingReport,
 };
-pub use renamed::{renamed_column, renamed_table};
 pub use selection::RunSelection;
 pub use table::TABLES_SCHEMA;
 pub use text::{TextColumn, TextTable, read_table};

@@ -7,12 +7,8 @@ use crate::files::FileEntry;
 use crate::key::{RunKey, SweepPoint};
 use crate::selection::RunSelection;
 
-/// Value of [`Manifest::schema`]. Version 4: the integers of tables are signed.
+/// Value of [`Manifest::schema`]. A change that a reader must know raises the number.
 pub const SCHEMA: &str = "lowtide.manifest/4";
-
-/// Schemas of directories whose tables have unsigned integers.
-pub(crate) const UNSIGNED_SCHEMAS: [&str; 3] =
-    ["lowtide.manifest/1", "lowtide.manifest/2", "lowtide.manifest/3"];
 
 /// Status of a run directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -113,7 +109,6 @@ pub struct TimingReport {
     /// Maximum lateness, microseconds.
     pub late_max_us: f64,
     /// CPU steal time of this virtual machine during the run, over all CPUs, milliseconds.
-    #[serde(default)]
     pub steal_ms: f64,
     /// Packets that an interface rejected.
     pub refused: u64,
@@ -158,9 +153,8 @@ pub struct Manifest {
     pub status: DirectoryStatus,
     /// Version of the tool.
     pub version: String,
-    /// Digest of the program that makes the runs; `None` in older directories.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
+    /// Digest of the program that makes the runs.
+    pub program: String,
     /// The runs of a part, in a separate directory; `None` for all runs of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<RunSelection>,
@@ -181,7 +175,7 @@ pub struct Manifest {
     pub digest: Option<String>,
     /// The schemes compared, in order.
     pub schemes: Vec<String>,
-    /// Switches that settings replace; absent if there are none, and in older directories.
+    /// Switches that settings replace; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<SchemeOverride>,
     /// The sweep points, in order; one empty point if nothing is swept.
@@ -245,11 +239,6 @@ impl Manifest {
         let differs = |setting: &&ReportedSetting| !self.settings.contains(setting);
         let changed = other.settings.iter().filter(differs);
         changed.map(|s| format!("{}.{}", s.section, s.name)).collect()
-    }
-
-    /// The digest of the program, as messages show it.
-    pub fn program_text(&self) -> &str {
-        self.program.as_deref().unwrap_or("unknown")
     }
 
     /// Number of runs of the plan.

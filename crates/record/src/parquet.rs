@@ -19,7 +19,7 @@ use parquet::schema::types::SchemaDescriptor;
 use crate::error::RecordError;
 use crate::files::{AtomicFile, FileDigest, FileEntry, FirstWriteError};
 use crate::key::RunKey;
-use crate::table::{self, SweptKeys, TableOrigin};
+use crate::table::{self, SweptKeys, TABLES_SCHEMA, TableOrigin};
 
 /// Rows per row group: the maximum that a reader of one run has to skip.
 const ROW_GROUP: usize = 1 << 16;
@@ -118,7 +118,9 @@ impl RunWriter<'_> {
 fn open((path, file): (&Path, File)) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
-    table::check_metadata(builder.schema().metadata()).map_err(|e| RecordError::table(path, &e))?;
+    table::check_metadata(builder.schema().metadata()).map_err(|found| {
+        RecordError::OtherVersion { path: path.to_path_buf(), found, reads: TABLES_SCHEMA }
+    })?;
     Ok(builder)
 }
 

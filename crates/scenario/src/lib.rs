@@ -29,7 +29,6 @@ mod printable;
 mod range;
 mod reader;
 mod reference;
-mod renamed_keys;
 mod replaced;
 mod row_estimate;
 mod run;

@@ -12,7 +12,6 @@ use crate::files::{Directory, Files, NoFiles, RecordedFiles};
 use crate::key_path::{self, PathTarget};
 use crate::known_names::KnownNames;
 use crate::plan::{self, RunPlan};
-use crate::renamed_keys;
 use crate::sweep;
 use crate::table_spec::SWEEP;
 use crate::toml_tree::{self, SourceSpan, SourceText, TomlData, TomlEntry, TomlNode};
@@ -24,7 +23,6 @@ pub struct Scenario {
     sources: Vec<SourceText>,
     root: TomlNode,
     files: Arc<RecordedFiles>,
-    notes: Vec<String>,
 }
 
 /// Source name of overrides in errors.
@@ -84,7 +82,7 @@ impl Scenario {
         files: Arc<dyn Files>,
     ) -> Result<Self, ScenarioErrors> {
         let source = SourceText { name: file_name.to_owned(), text: Arc::from(text) };
-        let mut root = match toml_tree::parse_file(0, &source) {
+        let root = match toml_tree::parse_file(0, &source) {
             Ok(root) => root,
             Err(found) => {
                 return Err(ScenarioErrors::collect(found)
@@ -93,10 +91,8 @@ impl Scenario {
         };
         let stem = Path::new(file_name).file_stem().map(|s| s.to_string_lossy().into_owned());
         let name = stem.unwrap_or_else(|| file_name.to_owned());
-        let mut notes = Vec::new();
-        renamed_keys::apply(&mut root, &mut notes);
         let files = Arc::new(RecordedFiles::new(files));
-        Ok(Self { name, sources: vec![source], root, files, notes })
+        Ok(Self { name, sources: vec![source], root, files })
     }
 
     /// Name: that of the embedded scenario, or the file's without its ending.
@@ -123,11 +119,6 @@ impl Scenario {
     /// Content of the file with the overrides.
     pub(crate) const fn root(&self) -> &TomlNode {
         &self.root
-    }
-
-    /// Names that changed since the version before and that this scenario uses: one sentence each.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     /// Sets a dotted key, as `-s key=value` does: it takes precedence over the file, and ends a
@@ -164,7 +155,6 @@ impl Scenario {
             self.root.insert(&parts, key_at, node.clone());
         }
         self.remove_from_sweep(&key);
-        renamed_keys::apply(&mut self.root, &mut self.notes);
         Ok(self)
     }
 
@@ -211,7 +201,6 @@ impl Scenario {
             let place = place.unwrap_or(axes.len()).min(axes.len());
             axes.insert(place, TomlEntry { key, key_at, node });
         }
-        renamed_keys::apply(&mut self.root, &mut self.notes);
         Ok(self)
     }
 
@@ -261,7 +250,7 @@ impl Scenario {
         self.sources
             .push(SourceText { name: flag.to_owned(), text: format!("{key}={value}").into() });
         let at = SourceSpan { source: index, start: 0, end: key.len() };
-        let bare = renamed_keys::current_key(&key.trim().replace('"', ""), &mut self.notes);
+        let bare = key.trim().replace('"', "");
         match key_path::resolve(&bare, &KnownNames::of(&self.root)) {
             Ok(target) => Ok((bare, at, key.len() + 1, target)),
             Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),

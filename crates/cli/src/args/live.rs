@@ -80,7 +80,7 @@ pub(crate) struct LiveBenchArgs {
     #[arg(short = 't', long, default_value = "1s", value_parser = parse_duration)]
     pub(crate) time: Duration,
     /// CPUs of the two ends, or one that they share
-    #[arg(long, alias = "processors", value_name = "A,B", value_delimiter = ',',
+    #[arg(long, value_name = "A,B", value_delimiter = ',',
           default_values_t = [0, 1])]
     pub(crate) cpus: Vec<usize>,
     /// Most segments of a packet that our TCP passes to the kernel, which splits it (TSO)
@@ -215,7 +215,7 @@ pub(crate) struct LiveStackArgs {
     #[arg(long, value_name = "NAME|UID[:GROUP]")]
     pub(crate) user: Option<String>,
     /// Recording of all calls into the transport, for `lowtide live replay`
-    #[arg(long, alias = "tape", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Print one JSON object, as --json
     #[arg(short = 'J')]
@@ -270,7 +270,7 @@ pub(crate) struct LiveServerArgs {
     pub(crate) one_off: bool,
     /// Most concurrent connections; further ones wait until one ends, or lags and yields. If more
     /// than half are taken, each source (IPv4 address or IPv6 /64) is limited to its share
-    #[arg(long, alias = "most", value_name = "N", default_value_t = 512,
+    #[arg(long, value_name = "N", default_value_t = 512,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_connections: u32,
     /// Idle timeout of a connection, seconds; it is then reset; 0 for none. Its request must arrive

@@ -32,7 +32,7 @@ pub(crate) struct PlanArgs {
           value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
     /// Burst of a host, packets sent back to back, as 40pkt; K and the buffer allow for it
-    #[arg(long, alias = "bursts", value_name = "PACKETS", value_parser = packets,
+    #[arg(long, value_name = "PACKETS", value_parser = packets,
           default_value = "0pkt")]
     pub(crate) burst_packets: u32,
     /// K, packets, as 65pkt; default: the least K that the analysis allows

@@ -27,7 +27,7 @@ pub(crate) struct ProxyArgs {
     pub(crate) routes: Vec<RelayRoute>,
     /// Most concurrent connections; further ones wait until one ends, or lags and yields. If more
     /// than half are taken, each source (IPv4 address or IPv6 /64) is limited to its share
-    #[arg(long, alias = "most", value_name = "N", default_value_t = 1000,
+    #[arg(long, value_name = "N", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_connections: u32,
     /// Buffer of each direction of a connection, bytes

@@ -18,7 +18,7 @@ use super::run::PlanRunner;
 use crate::args::{BundleArgs, MemoryArg, ThreadCount};
 use crate::error::CommandError;
 use crate::output::Output;
-use repeat::{Repetition, find_repetition, gives_these_runs, is_same_command, scenario_file};
+use repeat::{Repetition, find_repetition, gives_these_runs, scenario_file};
 
 /// Output directory of a repetition, in the folder of the archive.
 const REPEATED: &str = "repeated";
@@ -183,7 +183,7 @@ fn repeat(unpacked: &UnpackedBundle, out: Output) -> Result<String, CommandError
         })?;
     let asks = "ask its authors for another copy";
     match &info.repeat {
-        Some(stated) if is_same_command(stated, &args) => {}
+        Some(stated) if *stated == args => {}
         stated => {
             let (stated, args) = (stated.as_deref().unwrap_or_default(), args.as_slice());
             let reason = format!("it states {stated:?}, and its results give {args:?}");

@@ -33,7 +33,7 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
         return directory(name, &args.scenario, out);
     }
     let scenario = scenario(&args.scenario)?;
-    let plan = super::expand(&scenario, out)?;
+    let plan = scenario.expand()?;
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
     let limits = ResourceLimits {
         memory: args.memory.limit(),

@@ -9,7 +9,7 @@ use lowtide_lab::compare::{CompareOptions, ComparedMetric, Comparison, compare a
 use lowtide_lab::{
     CompletedExperiment, MetricSubject, Mismatch, Transports, execute, load, point_text,
 };
-use lowtide_record::{SweepPoint, renamed_column};
+use lowtide_record::SweepPoint;
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ struct CompareSide<'a> {
 }
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandError> {
-    let wanted = compare_options(args, out)?;
+    let wanted = compare_options(args)?;
     if !args.backends.is_empty() || !args.more.is_empty() {
         return columns::compare(args, &wanted, out);
     }
@@ -78,20 +78,13 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
     }
 }
 
-fn compare_options(args: &CompareArgs, out: Output) -> Result<CompareOptions, CommandError> {
+fn compare_options(args: &CompareArgs) -> Result<CompareOptions, CommandError> {
     let pair = |text: &String| {
         let (a, b) = split(text, "--pair", "A=B")?;
         Ok((a.to_owned(), b.to_owned()))
     };
-    let metric = |name: &String| match renamed_column(name) {
-        Some(new) => {
-            out.note(&format!("the metric `{name}` is now `{new}`"));
-            new.to_owned()
-        }
-        None => name.clone(),
-    };
     Ok(CompareOptions {
-        metrics: args.metric.iter().map(metric).collect(),
+        metrics: args.metric.clone(),
         queues: args.queue.clone(),
         buffer_pools: args.buffer_pool.clone(),
         schemes: args.pair.iter().map(pair).collect::<Result<_, CommandError>>()?,
@@ -139,7 +132,7 @@ fn results(
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let plan = super::expand(&scenario, out)?;
+    let plan = scenario.expand()?;
     let runner = PlanRunner {
         out: None,
         jobs: args.jobs,

@@ -36,11 +36,10 @@ pub(crate) mod testbed;
 #[cfg(real_packets)]
 mod uml;
 
-use lowtide_scenario::{RunPlan, Scenario};
+use lowtide_scenario::Scenario;
 
 use crate::args::ScenarioArgs;
 use crate::error::CommandError;
-use crate::output::Output;
 
 /// Loads a scenario and applies the overrides.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, CommandError> {
@@ -59,14 +58,6 @@ fn overridden(scenario: Scenario, args: &ScenarioArgs) -> Result<Scenario, Comma
         scenario = scenario.seeds(seeds)?;
     }
     Ok(scenario)
-}
-
-/// Expands `scenario`, with a note for each key that it has by an old name.
-fn expand(scenario: &Scenario, out: Output) -> Result<RunPlan, CommandError> {
-    for note in scenario.notes() {
-        out.note(note);
-    }
-    Ok(scenario.expand()?)
 }
 
 /// Sets every `KEY=VALUE`.

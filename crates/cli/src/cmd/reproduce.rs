@@ -41,7 +41,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     let mode = ReproduceMode { quick: args.quick, seeds: args.seeds, further_look: None };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
-    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root, out));
+    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root));
     let jobs: Vec<Job> = jobs.collect::<Result<_, CommandError>>()?;
     let mut ahead = TimeEstimate::new(&jobs, args.jobs);
     let mut done: Vec<(Experiment, PathBuf, ReproductionResult)> = Vec::new();
@@ -140,16 +140,7 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
     }
 }
 
-fn job(
-    row: Experiment,
-    mode: ReproduceMode,
-    vary: bool,
-    root: &Path,
-    out: Output,
-) -> Result<Job, CommandError> {
-    for note in claims::notes(&row).map_err(CommandError::from)? {
-        out.note(&note);
-    }
+fn job(row: Experiment, mode: ReproduceMode, vary: bool, root: &Path) -> Result<Job, CommandError> {
     let plan = claims::plan(&row, mode).map_err(CommandError::from)?;
     let dir = experiment_dir(root, &row, &plan);
     let vary =

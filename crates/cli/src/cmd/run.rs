@@ -43,7 +43,7 @@ pub(super) fn run_by(
         scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
     let selection = selection(args)?;
-    let plan = super::expand(&scenario, out)?;
+    let plan = scenario.expand()?;
     let dir = args.part.as_deref().or(args.out.as_deref());
     #[cfg(real_packets)]
     if args.backend == crate::args::BackendArg::Uml && !lowtide_uml::is_inside() {
@@ -177,7 +177,7 @@ struct PartOutput<'a> {
     dir: &'a Path,
     scenario: &'a str,
     scenario_hash: &'a str,
-    program: Option<&'a str>,
+    program: &'a str,
     total: usize,
     runs: &'a [ManifestRun],
 }
@@ -192,7 +192,7 @@ fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), Command
             dir,
             scenario: &manifest.scenario,
             scenario_hash: &manifest.scenario_hash,
-            program: manifest.program.as_deref(),
+            program: &manifest.program,
             total: *total,
             runs: &manifest.runs,
         });

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use toml::Table;
 
 use crate::args::{ExportArgs, ImportArgs, ImportFormat};
-use crate::cmd::{expand, scenario};
+use crate::cmd::scenario;
 use crate::error::CommandError;
 use crate::output::Output;
 
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Result<Value, CommandError> {
 }
 
 pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError> {
-    let plan = expand(&scenario(&args.scenario)?, out)?;
+    let plan = scenario(&args.scenario)?.expand()?;
     let packet = Bytes::new(args.packet.into());
     let place =
         Placement { ports: args.ports.clone(), queue: args.queue, queue_memory: args.queue_memory };

@@ -1,7 +1,7 @@
 //! `lowtide table`: a Parquet table as text.
 
 use lowtide_output::csv;
-use lowtide_record::{RunDir, TextColumn, renamed_table};
+use lowtide_record::{RunDir, TextColumn};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -72,13 +72,6 @@ impl Selection {
 pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
     let (dir, _) = RunDir::open(&args.dir)?;
     let name = args.table.as_str();
-    let name = match renamed_table(name) {
-        Some(new) => {
-            out.note(&format!("the table `{name}` is now `{new}`"));
-            new
-        }
-        None => name,
-    };
     let table = dir.text_table(name)?;
     let selection = Selection::of(args, table.columns())?;
     let columns: Vec<TextColumn> =

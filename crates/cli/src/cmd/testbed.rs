@@ -63,7 +63,7 @@ struct TestbedUpOutput {
 }
 
 fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
-    let plan = super::expand(&scenario(&args.scenario)?, out)?;
+    let plan = scenario(&args.scenario)?.expand()?;
     let Some(first) = plan.runs.first() else { return Ok(()) };
     watch_for_interrupt()?;
     let up = PersistentTestbed::make(&first.setup()?, &plan.name, &args.place.places())

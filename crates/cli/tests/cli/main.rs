@@ -13,7 +13,7 @@ mod matrix;
 mod meanings;
 mod messages;
 mod modules;
-mod old_results;
+mod other_version;
 mod packetdrill;
 mod pages;
 mod plan_compare_tasks;

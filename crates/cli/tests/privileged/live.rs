@@ -62,7 +62,8 @@ pub(crate) fn the_machines_own_namespace_is_refused() {
 }
 
 pub(crate) fn transfers_are_reported_and_their_recordings_replay() {
-    let recording = std::env::temp_dir().join(format!("lowtide-cli-{}.tape", std::process::id()));
+    let recording =
+        std::env::temp_dir().join(format!("lowtide-cli-{}.recording", std::process::id()));
     let recording = recording.to_str().unwrap();
     for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
     {

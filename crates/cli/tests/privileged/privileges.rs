@@ -37,7 +37,7 @@ fn while_running(args: &[&str]) -> (Vec<Vec<String>>, bool) {
 
 pub(crate) fn no_thread_of_a_client_keeps_a_capability() {
     let dir = tempfile::tempdir().unwrap();
-    let recording = dir.path().join("run.tape");
+    let recording = dir.path().join("run.recording");
     let recording = recording.to_str().unwrap();
     let capture = dir.path().join("run.pcapng");
     let capture = capture.to_str().unwrap();

@@ -170,11 +170,12 @@ pub(super) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thresholds::Thresholds;
 
     #[test]
     fn effects_follow_the_thresholds_and_the_interval() {
-        let effect =
-            |value, ci95| Effect::of(Some(Estimate { value, ci95 }), RolloutThresholds::default());
+        let thresholds = Thresholds::built_in().unwrap().rollout;
+        let effect = |value, ci95| Effect::of(Some(Estimate { value, ci95 }), thresholds);
         for (value, interval, wanted) in [
             (1.2, [1.05, 1.4], Effect::Harmful),
             (1.2, [0.99, 1.5], Effect::Undecided),
@@ -187,7 +188,7 @@ mod tests {
             assert_eq!(effect(value, Some(interval)), wanted, "{value} {interval:?}");
         }
         assert_eq!(effect(3.0, None), Effect::Undecided);
-        assert_eq!(Effect::of(None, RolloutThresholds::default()), Effect::NoValue);
+        assert_eq!(Effect::of(None, thresholds), Effect::NoValue);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lowtide_deployment::RolloutThresholds;
+use lowtide_deployment::Thresholds;
 use lowtide_deployment::rerender_report;
 use lowtide_deployment::rollout::{
     Effect, HostDraw, MovedEnds, Rollout, RolloutOptions, RolloutResult, RolloutRow, execute,
@@ -30,7 +30,7 @@ fn options<'a>(schemes: [&'a str; 2], points: &'a [String]) -> RolloutOptions<'a
         moves: MovedEnds::Both,
         draw: HostDraw::Random,
         points,
-        thresholds: RolloutThresholds::default(),
+        thresholds: Thresholds::built_in().expect("built in").rollout,
         seeds: Some(3),
     }
 }

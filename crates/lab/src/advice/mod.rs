@@ -182,7 +182,7 @@ fn notes_on(
     if input.burst_packets == 0 {
         notes.push(
             "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
-             burst: --bursts (DCTCP §3.5)"
+             burst: --burst-packets (DCTCP §3.5)"
                 .to_owned(),
         );
     }

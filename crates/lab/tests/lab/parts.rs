@@ -97,10 +97,10 @@ fn the_runs_of_a_part_are_found_if_it_is_whole_and_of_this_plan() {
     assert_eq!(results(&plan(), &out).unwrap().unwrap().results.digest, digest);
     assert!(results(&other, &out).is_err());
 
-    change(&a, |manifest| manifest.program = Some("0123".to_owned()));
+    change(&a, |manifest| manifest.program = "0123".to_owned());
     let error = part_runs(&plan(), &a).unwrap_err().to_string();
     assert!(error.contains("another program (0123"), "{error}");
-    change(&a, |manifest| manifest.program = Some(program_digest().to_owned()));
+    change(&a, |manifest| manifest.program = program_digest().to_owned());
     std::fs::remove_file(a.join("plan.toml")).unwrap();
     assert_eq!(part_runs(&plan(), &a).unwrap(), None);
     std::fs::write(a.join("manifest.json"), "{").unwrap();
@@ -112,7 +112,7 @@ fn runs_of_another_program_are_refused() {
     let temp = tempfile::tempdir().unwrap();
     let (a, out) = (temp.path().join("a"), temp.path().join("out"));
     part(&a, &slice(0, 1)).unwrap();
-    change(&a, |manifest| manifest.program = Some("0123456789abcdef".to_owned()));
+    change(&a, |manifest| manifest.program = "0123456789abcdef".to_owned());
     let error = refusal(&out, std::slice::from_ref(&a));
     let programs = format!("another program (0123456789abcdef, this one is {})", program_digest());
     assert!(error.contains(&programs), "{error}");

@@ -12,7 +12,7 @@ use crate::world::{World, assert_good, flows_of, in_namespace, settings};
 
 pub(crate) fn a_replay_reproduces_every_result() {
     in_namespace(|| {
-        let path = std::env::temp_dir().join(format!("lowtide-tape-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("lowtide-recording-{}", std::process::id()));
         let world = World::with(LiveSettings {
             record_path: Some(path.clone()),
             ..LiveSettings::default()

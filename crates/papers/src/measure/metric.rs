@@ -27,7 +27,7 @@ pub struct MetricMeasure {
     pub queue: Option<String>,
     /// The shared buffer pool, such as `switch0.0`. Without group, queue and pool the metric is of
     /// the run.
-    #[serde(default, rename = "buffer-pool", alias = "buffer-pool")]
+    #[serde(default, rename = "buffer-pool")]
     pub buffer_pool: Option<String>,
     /// The scheme; optional if there is only one.
     #[serde(default)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -73,9 +72,9 @@ class Rows(Sequence[dict[str, Any]]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return Rows(self._rows[key], self.units, self.columns)
-        if hasattr(key, "__index__"):
-            return self._rows[key]
-        return self._as_frame(f"[{key!r}]")[key]
+        if not hasattr(key, "__index__"):
+            raise TypeError(f"rows are no data frame: write .pandas()[{key!r}]")
+        return self._rows[key]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Rows):
@@ -87,23 +86,10 @@ class Rows(Sequence[dict[str, Any]]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if not name.startswith("_"):
-                try:
-                    import pandas as pd
-                except ImportError:
-                    pd = None
-                if pd is not None and hasattr(pd.DataFrame, name):
-                    return getattr(self._as_frame(f".{name}"), name)
             raise AttributeError(
                 f"rows have no attribute `{name}`: they have pandas(), polars(), arrow(), columns "
                 "and units"
             )
-
-    def _as_frame(self, use: str) -> Any:
-        """The data frame that earlier versions returned."""
-        text = f"rows are no data frame: write .pandas(){use}"
-        warnings.warn(text, DeprecationWarning, stacklevel=3)
-        return self.pandas()
 
     def _repr_html_(self) -> str:
         if not self._rows:

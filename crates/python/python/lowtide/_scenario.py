@@ -62,8 +62,6 @@ class Check:
     """Tables on disk, MB, estimated."""
     tiers: list[dict[str, Any]]
     """Links between two levels: `name`, `offered_load` (share of the lines), `oversubscription`."""
-    notes: list[str]
-    """Sentences about old names that the scenario uses."""
     warnings: list[str]
     """Sentences about load that the network cannot carry."""
 
@@ -80,7 +78,7 @@ class Check:
             "offered load": tiers,
             "estimated cost": f"{self.cpu_s:.3g} s of CPU time, {self.memory_mb:.0f} MB a run, "
             f"{self.disk_mb:.3g} MB of tables",
-            "notes": "; ".join([*self.notes, *self.warnings]),
+            "notes": "; ".join(self.warnings),
         }
         cells = ((escape(name), escape(text)) for name, text in rows.items() if text)
         return f"<table>{''.join(f'<tr><th>{n}</th><td>{t}</td></tr>' for n, t in cells)}</table>"

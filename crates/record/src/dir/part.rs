@@ -72,7 +72,6 @@ impl RunDir {
         }
         let manifest = read_manifest(root)?;
         let mut dir = Self::of(root, &manifest);
-        dir.program.clone_from(&manifest.program);
         let Some(selection) = &manifest.selection else {
             return refused(match manifest.status {
                 DirectoryStatus::Complete => "holds complete results, not a part; a merge takes \

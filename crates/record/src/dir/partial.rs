@@ -37,9 +37,8 @@ const REMEDY: &str = "the command that wrote it repeats this run";
 pub(super) struct PartialRun {
     #[serde(flatten)]
     pub(super) run: ManifestRun,
-    /// Digest of the program that made the run; `None` in older directories.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) program: Option<String>,
+    /// Digest of the program that made the run.
+    pub(super) program: String,
     /// The tables of the run.
     pub(super) files: Vec<FileEntry>,
 }
@@ -265,7 +264,7 @@ mod tests {
             schema: SCHEMA.into(),
             status: DirectoryStatus::Interrupted,
             version: "0".into(),
-            program: None,
+            program: "00cc".into(),
             selection: None,
             scenario: "small".into(),
             title: String::new(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{self, keys, manifest, outcome, runs, setup};
-use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, read_table};
+use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES};
 
 fn tables(seed: u64) -> RunTables {
     RunTables::new(&setup(seed), outcome(seed))
@@ -125,39 +125,37 @@ fn every_flipped_bit_of_the_manifest_is_detected() {
 }
 
 #[test]
-fn directories_with_unsigned_tables_are_refused_in_one_sentence() {
+fn directories_of_another_version_are_refused_in_one_sentence() {
     let temp = tempfile::tempdir().unwrap();
     complete(temp.path());
     let path = temp.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     let (text, _) = text.rsplit_once(",\n  \"blake3\"").unwrap();
-    for version in 1..=3 {
-        let schema = format!("lowtide.manifest/{version}");
-        let old = text.replace("lowtide.manifest/4", &schema) + "\n}\n";
-        fs::write(&path, old).unwrap();
-        let opened = RunDir::open(temp.path()).map(drop);
-        let begun = RunDir::begin(temp.path(), &manifest(), false).map(drop);
-        for refused in [opened, begun] {
-            let said = refused.unwrap_err().to_string();
-            for part in ["manifest.json", schema.as_str(), "`lowtide.manifest/4`", "`--afresh`"] {
-                assert!(said.contains(part), "{said}");
+    for schema in ["lowtide.manifest/3", "lowtide.manifest/99"] {
+        let same_fields = text.replace("lowtide.manifest/4", schema) + "\n}\n";
+        let other_fields = format!("{{\"schema\": \"{schema}\", \"a\": \"another field\"}}\n");
+        for other in [same_fields, other_fields] {
+            fs::write(&path, other).unwrap();
+            let opened = RunDir::open(temp.path()).map(drop);
+            let begun = RunDir::begin(temp.path(), &manifest(), false).map(drop);
+            for refused in [opened, begun] {
+                let error = refused.unwrap_err();
+                assert!(error.is_refusal(), "{error}");
+                let said = error.to_string();
+                for part in ["manifest.json", schema, "`lowtide.manifest/4`", "`--afresh`"] {
+                    assert!(said.contains(part), "{said}");
+                }
+                assert!(!said.contains('\n'), "{said}");
             }
-            assert!(!said.contains('\n'), "{said}");
         }
     }
-    // A new manifest without its hash is not mistaken for an old one.
+    // A manifest of this version without its hash is damaged.
     fs::write(&path, format!("{text}\n}}\n")).unwrap();
     assert!(damaged(RunDir::open(temp.path())).contains("the hash of its content is missing"));
-}
-
-#[test]
-fn results_of_an_old_version_are_refused() {
-    // Written by `lowtide run link-fails.toml` of the version with `lowtide.manifest/2`.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-2");
-    let said = RunDir::open(&root).map(drop).unwrap_err().to_string();
-    assert!(said.contains("its schema is `lowtide.manifest/2`"), "{said}");
-    let said = read_table(&root.join("flows.parquet")).err().unwrap().to_string();
-    assert!(said.contains("it names no schema, and this version reads"), "{said}");
+    // The remedy that the error names.
+    fs::write(&path, "{\"schema\": \"lowtide.manifest/3\"}\n").unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), true).unwrap();
+    assert_eq!(dir.manifest().unwrap().status, DirectoryStatus::Interrupted);
 }
 
 /// The report is rebuilt from tables; files that it does not read keep their recorded hash.
@@ -206,15 +204,4 @@ fn a_damaged_partial_run_counts_as_absent_and_can_be_saved_again() {
     }
     let other = common::key(2, "cubic", "10 kB", 3);
     assert!(!dir.is_run_intact(&other, &run.hash));
-}
-
-#[test]
-fn a_directory_of_an_unknown_version_is_an_error_that_says_so() {
-    let temp = tempfile::tempdir().unwrap();
-    let manifest = "{\"schema\": \"lowtide.manifest/99\", \"a\": \"field of that version\"}\n";
-    fs::write(temp.path().join("manifest.json"), manifest).unwrap();
-    let said = RunDir::open(temp.path()).unwrap_err().to_string();
-    for part in ["manifest.json", "`lowtide.manifest/99`", "`lowtide.manifest/4`"] {
-        assert!(said.contains(part), "{said}");
-    }
 }

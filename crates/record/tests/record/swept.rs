@@ -181,8 +181,8 @@ fn a_table_of_an_unknown_schema_is_refused() {
     ArrowWriter::try_new(file, schema, Some(properties)).unwrap().close().unwrap();
     let error = read_table(&path).err().unwrap().to_string();
     let sentence = format!(
-        "flows.parquet is not a readable table: its schema is `lowtide.tables/99`, and this \
-         version reads `{TABLES_SCHEMA}`"
+        "flows.parquet was not written by this version of lowtide: its schema is \
+         `lowtide.tables/99`, and this version reads `{TABLES_SCHEMA}`"
     );
     assert!(error.contains(&sentence), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Record and replay of the transport boundary (`--tape`): all calls of the endpoint and its
+//! Record and replay of the transport boundary (`--record`): all calls of the endpoint and its
 //! connections, with times and results.
 //!
 //! Contract: all access to the endpoint goes through [`RecordedEndpoint`]. Without a recording this
@@ -20,4 +20,4 @@ pub use recorded_endpoint::RecordedEndpoint;
 pub use replay::{ReplayError, ReplaySummary, replay};
 
 /// First line of every recording.
-const HEADER: &str = "lowtide-live-tape 1";
+const HEADER: &str = "lowtide-live-recording 1";

@@ -30,16 +30,16 @@ impl std::fmt::Debug for RecordedEndpoint {
 }
 
 impl RecordedEndpoint {
-    /// An endpoint seeded with `seed`; its calls are written to `tape`, if given.
-    pub fn new(seed: u64, tape: Option<Box<dyn Write + Send>>) -> Self {
-        let mut boundary = Self { endpoint: Endpoint::new(seed), recording: tape, error: None };
+    /// An endpoint seeded with `seed`; its calls are written to `recording`, if given.
+    pub fn new(seed: u64, recording: Option<Box<dyn Write + Send>>) -> Self {
+        let mut boundary = Self { endpoint: Endpoint::new(seed), recording, error: None };
         boundary.write_line(|| format!("{HEADER}\nseed {seed}"));
         boundary
     }
 
     fn write_line<D: Display>(&mut self, text: impl FnOnce() -> D) {
-        if let Some(tape) = &mut self.recording
-            && let Err(error) = writeln!(tape, "{}", text())
+        if let Some(file) = &mut self.recording
+            && let Err(error) = writeln!(file, "{}", text())
         {
             self.recording = None;
             self.error = Some(error);
@@ -56,8 +56,8 @@ impl RecordedEndpoint {
 
     /// Flushes the recording. Returns the error that ended it, once.
     pub fn recording_error(&mut self) -> Option<io::Error> {
-        if let Some(tape) = &mut self.recording
-            && let Err(error) = tape.flush()
+        if let Some(file) = &mut self.recording
+            && let Err(error) = file.flush()
         {
             self.recording = None;
             self.error = Some(error);

@@ -26,10 +26,10 @@ pub struct ReplaySummary {
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// Reading failed.
-    #[error("cannot read the tape: {0}")]
+    #[error("cannot read the recording: {0}")]
     Io(#[from] io::Error),
     /// A line that is not a call.
-    #[error("line {line} of the tape is not a call that this version knows: {text}")]
+    #[error("line {line} of the recording is not a call that this version knows: {text}")]
     Line {
         /// Line number, from 1.
         line: u64,
@@ -37,7 +37,7 @@ pub enum ReplayError {
         text: String,
     },
     /// A result differs.
-    #[error("line {line} of the tape: {call}\n  then: {expected}\n  now:  {got}")]
+    #[error("line {line} of the recording: {call}\n  then: {expected}\n  now:  {got}")]
     Mismatch {
         /// Line number, from 1.
         line: u64,
@@ -85,14 +85,14 @@ fn bad_line(line: u64, text: &str) -> ReplayError {
 ///
 /// # Errors
 /// An invalid recording, and the first result that differs.
-pub fn replay(tape: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
+pub fn replay(recording: &mut dyn BufRead) -> Result<ReplaySummary, ReplayError> {
     let mut summary = ReplaySummary { calls: 0, segments: 0, transmissions: 0, end: Instant::ZERO };
     let mut number = 0;
     let mut text = String::new();
     let mut next = |text: &mut String| -> Result<Option<u64>, ReplayError> {
         text.clear();
         number += 1;
-        let n = (&mut *tape).take(MAX_LINE).read_line(text)?;
+        let n = (&mut *recording).take(MAX_LINE).read_line(text)?;
         if n as u64 == MAX_LINE && !text.ends_with('\n') {
             return Err(bad_line(number, text));
         }

@@ -88,8 +88,8 @@ proptest! {
 fn invalid_recordings_are_rejected_with_their_line() {
     let error = |text: &str| replay(&mut text.as_bytes()).unwrap_err().to_string();
     assert!(error("").starts_with("line 1 "));
-    assert!(error("lowtide-live-tape 1\nseed x\n").starts_with("line 2 "));
-    assert!(error("lowtide-live-tape 1\nseed 1\n5 dance > -\n").starts_with("line 3 "));
+    assert!(error("lowtide-live-recording 1\nseed x\n").starts_with("line 2 "));
+    assert!(error("lowtide-live-recording 1\nseed 1\n5 dance > -\n").starts_with("line 3 "));
     // A file without line ends is not read to its end.
     let mut endless = BufReader::new(std::io::repeat(0));
     let error = replay(&mut endless).unwrap_err().to_string();
@@ -98,7 +98,7 @@ fn invalid_recordings_are_rejected_with_their_line() {
 
 #[test]
 fn a_differing_result_is_shown() {
-    let head = "lowtide-live-tape 1\nseed 1\n";
+    let head = "lowtide-live-recording 1\nseed 1\n";
     let listen = EndpointCall::Listen { port: 80, backlog: 1, config: Arc::new(Config::default()) };
     let fine = format!("{head}0 {listen} > ok\n0 {listen} > no\n7 unlisten 80 > -\n9 unlis");
     let summary = replay(&mut fine.as_bytes()).unwrap();

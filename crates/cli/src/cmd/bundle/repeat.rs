@@ -72,16 +72,6 @@ pub(super) fn scenario_file(manifest: &Manifest) -> String {
     format!("{}.toml", manifest.scenario)
 }
 
-/// Whether `stated`, the arguments of an archive, are those of a repetition. Another version may
-/// have written the options of `matrix` in another form.
-pub(super) fn is_same_command(stated: &[String], wanted: &[String]) -> bool {
-    let words = std::iter::once("lowtide").chain(stated.iter().map(String::as_str));
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(Command::Matrix(args)) => has_no_output(&args) && matrix_words(&args) == wanted,
-        _ => stated == wanted,
-    }
-}
-
 /// Whether the text is a scenario that alone, without any file beside it, gives these runs.
 pub(super) fn gives_these_runs(text: &str, manifest: &Manifest) -> bool {
     plan_of(text, manifest).is_some()
@@ -138,11 +128,6 @@ fn has_these_runs(plan: &RunPlan, manifest: &Manifest) -> bool {
         && plan.runs.iter().map(|r| &r.hash).eq(manifest.runs.iter().map(|r| &r.hash))
 }
 
-/// Whether the arguments name no file to write and no file to read.
-fn has_no_output(args: &MatrixArgs) -> bool {
-    args.out.is_none() && !args.afresh && args.thresholds.is_none() && args.print.is_none()
-}
-
 /// The arguments of `matrix` that choose its runs.
 fn matrix_words(args: &MatrixArgs) -> Vec<String> {
     let mut words = vec!["matrix".to_owned()];
@@ -193,7 +178,6 @@ mod tests {
             panic!("it is a matrix");
         };
         assert_eq!(matrix_words(&args), ["matrix", "--senders=a,b", "--set=k=1"]);
-        assert!(!has_no_output(&args));
     }
 
     #[test]
@@ -208,32 +192,6 @@ mod tests {
                 panic!("{text} is a matrix");
             };
             assert_eq!(matrix_words(&args), words(text));
-        }
-    }
-
-    #[test]
-    fn an_archive_states_the_computed_command_or_none() {
-        let run = words("run first-light.toml");
-        assert!(is_same_command(&run, &run));
-        for other in [
-            "run /dev/zero",
-            "run first-light.toml --backend live",
-            "run first-light.toml --part x --index 0 --of 2",
-            "run first-light.toml -o /etc",
-            "run first-light.toml --seeds 100000",
-            "run ../first-light.toml",
-            "kernel load lt_dctcp",
-            "papers reproduce od-fig5.1",
-            "",
-        ] {
-            assert!(!is_same_command(&words(other), &run), "{other}");
-        }
-        let matrix = words("matrix --senders=a,b");
-        assert!(is_same_command(&words("matrix --senders a,b"), &matrix));
-        for other in
-            ["matrix --senders a", "matrix --senders a,b -o /etc", "matrix --senders a,b --afresh"]
-        {
-            assert!(!is_same_command(&words(other), &matrix), "{other}");
         }
     }
 }

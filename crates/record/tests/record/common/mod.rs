@@ -185,7 +185,7 @@ pub(crate) fn manifest() -> Manifest {
         schema: lowtide_record::MANIFEST_SCHEMA.into(),
         status: DirectoryStatus::Interrupted,
         version: "0.1.0".into(),
-        program: None,
+        program: "0123456789abcdef".into(),
         selection: None,
         scenario: "small".into(),
         title: "A small one".into(),
