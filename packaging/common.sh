@@ -8,6 +8,8 @@ folder=$profile
 program=target/$folder/lowtide
 out=target/package
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+# Packages have the figures for papers, which the default build lacks.
+package=(-p lowtide --features lowtide/figures)
 # SPDX expression of all that the packages contain.
 licences=$(sed -n 's/^license = "\(.*\)"/\1/p' pyproject.toml)
 
@@ -23,7 +25,7 @@ fi
 
 # Builds the command, its man pages and completions.
 build() {
-    cargo build --locked -p lowtide --profile "$profile" --jobs "${JOBS:-2}"
+    cargo build --locked "${package[@]}" --profile "$profile" --jobs "${JOBS:-2}"
     rm -rf "$out/man" "$out/completions"
     mkdir -p "$out/completions"
     "$program" --quiet man "$out/man"

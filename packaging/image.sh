@@ -7,7 +7,7 @@ need buildah "\`apt install buildah\` installs it"
 need crun "\`apt install crun\` installs it"
 # A static binary with the C library of this machine: no musl, whose allocator is slower. Only the
 # link differs from the plain build, so the crates are not compiled again.
-cargo rustc --locked -p lowtide --bin lowtide --profile "$profile" --jobs "${JOBS:-2}" -- \
+cargo rustc --locked "${package[@]}" --bin lowtide --profile "$profile" --jobs "${JOBS:-2}" -- \
     -C target-feature=+crt-static
 mkdir -p "$out"
 cp --remove-destination "$program" "$out/lowtide-static"

@@ -15,7 +15,7 @@ rm -rf "$pgo/profile"
 mkdir -p "$pgo"
 # Builds with the further flags $1 into the target folder $2. One folder each: flags change all.
 compile() {
-    RUSTFLAGS="$plain $1" cargo build --quiet --locked -p lowtide --profile "$profile" \
+    RUSTFLAGS="$plain $1" cargo build --quiet --locked "${package[@]}" --profile "$profile" \
         --jobs "${JOBS:-2}" --target-dir "$pgo/$2"
 }
 training=(dumbbell-10 incast-64 perm-128 load-128 perm-1024)

@@ -16,13 +16,13 @@ build_clone() {
         cd "$parent/$1"
         unset RUSTFLAGS
         source packaging/common.sh "$profile"
-        cargo build --quiet --locked -p lowtide --profile "$profile" --jobs "${JOBS:-2}"
+        cargo build --quiet --locked "${package[@]}" --profile "$profile" --jobs "${JOBS:-2}"
         mv "target/$folder/lowtide" "$parent/$1.built"
         rm -rf target
     )
 }
 if [ -z "$(git status --porcelain)" ]; then
-    cargo build --quiet --locked -p lowtide --profile "$profile" --jobs "${JOBS:-2}"
+    cargo build --quiet --locked "${package[@]}" --profile "$profile" --jobs "${JOBS:-2}"
     cp "$program" "$parent/here.built"
 else
     build_clone here

@@ -3,7 +3,8 @@
 source "$(dirname "$0")/common.sh"
 need cargo-cyclonedx "\`cargo install cargo-cyclonedx --locked\` installs it"
 mkdir -p "$out"
-cargo cyclonedx --manifest-path crates/cli/Cargo.toml --format json --override-filename lowtide.cdx
+cargo cyclonedx --manifest-path crates/cli/Cargo.toml --features figures --format json \
+    --override-filename lowtide.cdx
 # Without paths of this machine, as in the command.
 sed "s|file://$PWD/|file:///lowtide/|g" crates/cli/lowtide.cdx.json >"$out/lowtide.cdx.json"
 find crates examples xtask -name lowtide.cdx.json -delete

@@ -7,6 +7,7 @@
 //! runs differ, 2 invalid usage or scenario, results of another version, or an output that cannot
 //! be written, 3 a requested bound does not hold, 130 interrupted.
 
+mod absent;
 mod args;
 mod arguments;
 mod catalogue;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use args::{Cli, Command, ListKind, PapersCommand};
+use error::CommandError;
 pub use error::located_text;
 use output::Output;
 
@@ -45,13 +47,17 @@ fn run() -> u8 {
     if let Err(refused) = arguments::check(&args) {
         return refused.report();
     }
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into()).collect();
     let args = std::iter::once(OsString::from("lowtide")).chain(args);
     let parsed = args::command()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return show(&error),
+        Err(error) => {
+            return absent::refusal(&error, &words)
+                .map_or_else(|| show(&error), CommandError::report);
+        }
     };
     let out = Output { json: cli.json, quiet: cli.quiet, progress: cli.progress };
     let result = match &cli.command {

@@ -22,9 +22,6 @@ mod survey;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatchReader as _;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_schema::ffi::FFI_ArrowSchema;
 use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath, place_beneath};
 use lowtide_output::control::find_unprintable;
 use lowtide_output::{json, shell};
@@ -41,7 +38,7 @@ use crate::files::{write_atomic, write_new};
 use crate::frame::{self, DataFrame};
 use crate::key::RunKey;
 use crate::manifest::{DirectoryStatus, Manifest, SCHEMA};
-use crate::parquet::{self, ByRun};
+use crate::parquet::{self, ByRun, TableReader};
 use crate::table::{self, TableOrigin};
 use crate::text::{self, TextTable};
 use crate::trace::{TRACE_TABLES, TraceTables};
@@ -316,22 +313,12 @@ impl RunDir {
         all.filter(|name| self.exists(&Self::file_of(name))).collect()
     }
 
-    /// A table for Arrow libraries of other languages, checked against the manifest. The file is
-    /// read batch by batch.
-    pub fn arrow_stream(&self, name: &str) -> Result<FFI_ArrowArrayStream, RecordError> {
+    /// The columns and rows of a table, checked against the manifest. The file is read batch by
+    /// batch.
+    pub fn table_reader(&self, name: &str) -> Result<TableReader, RecordError> {
         self.table(name)?;
         let (path, file) = self.open_named(name)?;
-        let batches = parquet::row_groups((&path, file))?;
-        Ok(FFI_ArrowArrayStream::new(Box::new(batches)))
-    }
-
-    /// The schema of [`Self::arrow_stream`].
-    pub fn arrow_schema(&self, name: &str) -> Result<FFI_ArrowSchema, RecordError> {
-        self.table(name)?;
-        let (path, file) = self.open_named(name)?;
-        let batches = parquet::row_groups((&path, file))?;
-        FFI_ArrowSchema::try_from(batches.schema().as_ref())
-            .map_err(|e| RecordError::table(&path, &e))
+        TableReader::open((&path, file))
     }
 
     /// The columns `names` of a table, checked against the manifest. Missing columns are omitted.
@@ -360,11 +347,8 @@ impl RunDir {
     pub fn keys(&self) -> Result<Vec<RunKey>, RecordError> {
         let (path, file) = self.open_table::<RunRow>()?;
         let mut keys = Vec::new();
-        for batch in parquet::batches((&path, file), None)? {
-            let batch = batch.map_err(|e| RecordError::table(&path, &e))?;
-            keys.extend(table::keys(&batch).map_err(|column| {
-                RecordError::table(&path, &format!("the column `{column}` is missing or wrong"))
-            })?);
+        for batch in TableReader::open((&path, file))? {
+            keys.extend(table::keys(&batch?).map_err(|e| RecordError::table(&path, &e))?);
         }
         Ok(keys)
     }

@@ -3,13 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use arrow_array::{Array as _, RecordBatchReader as _};
-use lowtide_rows::Cell;
-use parquet::arrow::ProjectionMask;
+use lowtide_rows::{Cell, ColumnType};
 
 use crate::error::RecordError;
-use crate::parquet::projected;
-use crate::table::{ColumnReader, UNIT};
+use crate::parquet::TableReader;
+use crate::table::Field;
 
 /// Columns of equal length.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -39,31 +37,22 @@ pub enum FrameValues {
 
 /// Reads the columns `names` of an open table. Missing columns are omitted.
 pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<DataFrame, RecordError> {
-    let batches = projected((path, file), |schema| {
-        let fields = schema.root_schema().get_fields().iter().enumerate();
-        let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
-        ProjectionMask::roots(schema, wanted.collect::<Vec<_>>())
-    })?;
-    let schema = batches.schema();
-    let column = |field: &std::sync::Arc<arrow_schema::Field>| FrameColumn {
-        name: field.name().clone(),
-        unit: field.metadata().get(UNIT).cloned().unwrap_or_default(),
-        values: match field.data_type() {
-            arrow_schema::DataType::Utf8 => FrameValues::Texts(Vec::new()),
+    let batches = TableReader::open((path, file))?;
+    let batches = batches.with_columns(|field| names.contains(&field.name()));
+    let column = |field: &Field| FrameColumn {
+        name: field.metadata.name.clone(),
+        unit: field.metadata.unit.clone(),
+        values: match field.kind {
+            ColumnType::Text => FrameValues::Texts(Vec::new()),
             _ => FrameValues::Numbers(Vec::new()),
         },
     };
-    let mut frame = DataFrame { columns: schema.fields().iter().map(column).collect() };
+    let mut frame = DataFrame { columns: batches.fields().iter().map(column).collect() };
     for batch in batches {
-        let batch = batch.map_err(|e| RecordError::table(path, &e))?;
-        for (column, array) in frame.columns.iter_mut().zip(batch.columns()) {
-            let reader = ColumnReader::new(array).ok_or_else(|| {
-                RecordError::table(path, &format!("the column `{}` has no known type", column.name))
-            })?;
-            let cells = (0..array.len()).map(|row| reader.cell(row));
+        for (column, cells) in frame.columns.iter_mut().zip(batch?.columns()) {
             match &mut column.values {
-                FrameValues::Texts(texts) => texts.extend(cells.map(text)),
-                FrameValues::Numbers(all) => all.extend(cells.map(Cell::number)),
+                FrameValues::Texts(texts) => texts.extend(cells.cells().map(text)),
+                FrameValues::Numbers(all) => all.extend(cells.cells().map(Cell::number)),
             }
         }
     }

@@ -21,8 +21,6 @@ mod table;
 mod text;
 mod trace;
 
-pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-pub use arrow_schema::ffi::FFI_ArrowSchema;
 pub use convert::RunTables;
 pub use dictionary::{ColumnDescription, TableDescription, dictionary};
 pub use digest::{combine as combine_digests, hex as digest_text};
@@ -39,7 +37,8 @@ pub use manifest::{
     Backend, DirectoryStatus, Manifest, ManifestRun, ReportedSetting, SCHEMA as MANIFEST_SCHEMA,
     SchemeOverride, SharedRuns, TimingReport,
 };
+pub use parquet::TableReader;
 pub use selection::RunSelection;
-pub use table::TABLES_SCHEMA;
+pub use table::{Batch, Cells, ColumnCells, ColumnMetadata, Field, TABLES_SCHEMA};
 pub use text::{TextColumn, TextTable, read_table};
 pub use trace::{TRACE_TABLES, TraceTables};

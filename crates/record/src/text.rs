@@ -1,17 +1,14 @@
 //! Any table as text: for the command `table` and for CSV, without a Parquet reader.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use arrow_array::{Array, RecordBatch, RecordBatchReader as _};
-use arrow_schema::Schema;
 use lowtide_input_files::TABLE;
-use lowtide_rows::Cell;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use lowtide_rows::{Cell, ColumnType};
 
 use crate::error::RecordError;
-use crate::parquet::batches;
-use crate::table::{ColumnReader, DESCRIPTION, UNIT};
+use crate::parquet::TableReader;
+use crate::table::{Batch, Field};
 
 /// A column as described in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,9 +25,8 @@ pub struct TextColumn {
 
 /// An iterator over the rows of a table, as text.
 pub struct TextTable {
-    path: PathBuf,
     columns: Vec<TextColumn>,
-    batches: ParquetRecordBatchReader,
+    batches: TableReader,
     rows: std::vec::IntoIter<Vec<Option<String>>>,
 }
 
@@ -41,9 +37,9 @@ pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
 
 /// Reads an open table.
 pub(crate) fn open(path: &Path, file: File) -> Result<TextTable, RecordError> {
-    let batches = batches((path, file), None)?;
-    let columns = columns(&batches.schema());
-    Ok(TextTable { path: path.to_path_buf(), columns, batches, rows: Vec::new().into_iter() })
+    let batches = TableReader::open((path, file))?;
+    let columns = batches.fields().iter().map(TextColumn::of).collect();
+    Ok(TextTable { columns, batches, rows: Vec::new().into_iter() })
 }
 
 impl TextTable {
@@ -64,37 +60,28 @@ impl Iterator for TextTable {
             }
             match self.batches.next()? {
                 Ok(batch) => self.rows = text_rows(&batch).into_iter(),
-                Err(e) => return Some(Err(RecordError::table(&self.path, &e))),
+                Err(e) => return Some(Err(e)),
             }
         }
     }
 }
 
-fn columns(schema: &Schema) -> Vec<TextColumn> {
-    let of = |field: &arrow_schema::Field, key: &str| {
-        field.metadata().get(key).cloned().unwrap_or_default()
-    };
-    schema
-        .fields()
-        .iter()
-        .map(|field| TextColumn {
-            name: field.name().clone(),
-            unit: of(field, UNIT),
-            description: of(field, DESCRIPTION),
-            numeric: field.data_type().is_numeric(),
-        })
-        .collect()
+impl TextColumn {
+    fn of(field: &Field) -> Self {
+        let described = field.metadata.clone();
+        Self {
+            name: described.name,
+            unit: described.unit,
+            description: described.description,
+            numeric: matches!(field.kind, ColumnType::Int | ColumnType::F64),
+        }
+    }
 }
 
-fn text_rows(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
-    let columns: Vec<_> = batch.columns().iter().map(|c| text_column(&**c)).collect();
-    (0..batch.num_rows()).map(|row| columns.iter().map(|c| c[row].clone()).collect()).collect()
-}
-
-/// A column of an unknown type reads as null.
-fn text_column(column: &dyn Array) -> Vec<Option<String>> {
-    let Some(reader) = ColumnReader::new(column) else { return vec![None; column.len()] };
-    (0..column.len()).map(|row| text(reader.cell(row))).collect()
+fn text_rows(batch: &Batch) -> Vec<Vec<Option<String>>> {
+    let mut columns: Vec<_> = batch.columns().iter().map(|column| column.cells()).collect();
+    let mut row = || columns.iter_mut().map(|cells| text(cells.next()?)).collect();
+    (0..batch.rows()).map(|_| row()).collect()
 }
 
 fn text(cell: Cell<'_>) -> Option<String> {

@@ -104,10 +104,13 @@ fn imports_go_one_way() {
 }
 
 #[test]
-fn only_record_links_arrow() {
+fn only_record_links_parquet_and_only_python_arrow() {
     for (from, to) in edges() {
-        if to.starts_with("arrow") || to == "parquet" {
+        if to == "parquet" {
             assert_eq!(from, "lowtide-record", "{to}");
+        }
+        if to.starts_with("arrow") {
+            assert_eq!(from, "lowtide-python", "{to}");
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::SchemaRef;
 use lowtide_rows::{
     BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
@@ -21,7 +20,7 @@ use crate::files::{self, FileEntry, is_temporary, make_directory, remove_directo
 use crate::files::{sync_directory, temp_path};
 use crate::key::RunKey;
 use crate::manifest::{ManifestRun, check_entries};
-use crate::parquet::{self, RunWriter, TableWriter};
+use crate::parquet::{RunWriter, TableReader, TableWriter};
 use crate::table::{self, SweptKeys};
 
 /// Directory of finished runs while others are missing.
@@ -200,16 +199,14 @@ impl RunDir {
         // The units of swept values are those of the whole plan.
         let points: Vec<_> = parts.iter().map(|(key, _)| &key.point).collect();
         let swept = SweptKeys::of(&points);
-        let schema = table::schema::<R>(&swept);
-        let mut writer =
-            TableWriter::create(&place, R::TABLE, &self.origin, SchemaRef::clone(&schema))?;
+        let fields = table::fields::<R>(&swept);
+        let mut writer = TableWriter::create(&place, R::TABLE, &self.origin, &fields)?;
         for (key, part) in with {
             let (path, file) = part.open_table::<R>()?;
-            for batch in parquet::batches((&path, file), None)? {
-                let batch = batch
-                    .and_then(|b| table::merged(&b, &schema, &swept, key))
+            for batch in TableReader::open((&path, file))? {
+                let batch = table::merged(&batch?, &fields, &swept, key)
                     .map_err(|e| RecordError::table(&path, &e))?;
-                writer.batch(&batch)?;
+                writer.batch(batch)?;
             }
         }
         self.checksums.record_written(writer.finish()?.into_entry(name));

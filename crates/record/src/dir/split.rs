@@ -12,7 +12,7 @@ use super::{RunDir, TABLES};
 use crate::error::RecordError;
 use crate::files::{FileEntry, make_directory, remove_directory, temp_path};
 use crate::manifest::ManifestRun;
-use crate::parquet::{self, RunWriter, TableWriter};
+use crate::parquet::{RunWriter, TableReader, TableWriter};
 use crate::table::{self, TableOrigin};
 
 /// A run, its staging directory, and its finished tables.
@@ -104,11 +104,9 @@ fn split_file<R: Row>(
         }
         Ok::<_, RecordError>(())
     };
-    for batch in parquet::batches((path, file), None)? {
-        let batch = batch.and_then(|b| table::of_single_run(&b));
-        let batch = batch.map_err(|e| RecordError::table(path, &e))?;
-        let stretches = table::run_ranges(&batch)
-            .ok_or_else(|| RecordError::table(path, &"the column `run` is missing or wrong"))?;
+    // Tables of single runs have no numbers of swept keys.
+    for batch in TableReader::open((path, file))?.with_columns(|field| !field.is_number()) {
+        let stretches = table::by_run(&batch?).map_err(|e| RecordError::table(path, &e))?;
         for (number, rows) in stretches {
             if open.as_ref().is_none_or(|(of, ..)| *of != number) {
                 finish(open.take(), parts)?;
@@ -117,11 +115,11 @@ fn split_file<R: Row>(
                     continue;
                 };
                 let place = part.staging.join(&name);
-                let writer = TableWriter::create(&place, R::TABLE, origin, batch.schema())?;
+                let writer = TableWriter::create(&place, R::TABLE, origin, rows.fields())?;
                 open = Some((number, at, writer));
             }
             if let Some((.., writer)) = &mut open {
-                writer.batch(&batch.slice(rows.start, rows.len()))?;
+                writer.batch(rows)?;
             }
         }
     }

@@ -1,113 +1,140 @@
-//! Columns of Arrow: building them from cells, and reading their cells.
+//! The cells of a column, as Parquet encodes them: the values without nulls, and which are nulls.
 
-use std::sync::Arc;
-
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
-use arrow_schema::{ArrowError, DataType};
 use lowtide_rows::{Cell, ColumnType};
+use parquet::data_type::ByteArray;
 
-/// Returns the Arrow type of a column.
-pub(crate) const fn data_type(kind: ColumnType) -> DataType {
-    match kind {
-        ColumnType::Int => DataType::Int64,
-        ColumnType::F64 => DataType::Float64,
-        ColumnType::Bool => DataType::Boolean,
-        ColumnType::Text => DataType::Utf8,
+/// Cells of a column in consecutive rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnCells {
+    pub(crate) values: Values,
+    /// For a column with nulls: 1 for each value, 0 for each null.
+    pub(crate) levels: Option<Vec<i16>>,
+}
+
+/// The values of a column, without nulls.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    Int(Vec<i64>),
+    F64(Vec<f64>),
+    Bool(Vec<bool>),
+    /// Each is UTF-8.
+    Text(Vec<ByteArray>),
+}
+
+/// Equality of the stored bits: NaN is equal to itself.
+impl PartialEq for Values {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::F64(a), Self::F64(b)) => {
+                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
+            }
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) => a == b,
+            _ => false,
+        }
     }
 }
 
-macro_rules! columns {
-    ($($kind:ident, $builder:ty, $array:ty, $new:expr;)*) => {
-        /// A column that grows by one cell per row.
-        pub(crate) enum ColumnBuilder {
-            $($kind($builder),)*
-        }
-
-        impl ColumnBuilder {
-            /// Returns an empty column with room for `rows` cells.
-            pub(crate) fn new(kind: ColumnType, rows: usize) -> Self {
-                match kind {
-                    $(ColumnType::$kind => Self::$kind($new(rows)),)*
-                }
-            }
-
-            /// Appends a cell. One of another type would be a bug of a declaration and is a null,
-            /// which a column without nulls refuses.
-            ///
-            /// # Errors
-            /// No column holds the count.
-            pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), ArrowError> {
-                match (self, cell) {
-                    (_, Cell::TooLarge(count)) => return Err(too_large(count)),
-                    $((Self::$kind(column), Cell::$kind(value)) => column.append_value(value),)*
-                    $((Self::$kind(column), _) => column.append_null(),)*
-                }
-                Ok(())
-            }
-
-            pub(crate) fn finish(self) -> ArrayRef {
-                match self {
-                    $(Self::$kind(mut column) => Arc::new(column.finish()),)*
-                }
-            }
-        }
-
-        /// A column whose cells are read.
-        pub(crate) enum ColumnReader<'a> {
-            /// A column that the file lacks.
-            Missing,
-            $($kind(&'a $array),)*
-        }
-
-        impl<'a> ColumnReader<'a> {
-            /// Returns `None` if the column has a type that tables do not have.
-            pub(crate) fn new(column: &'a dyn Array) -> Option<Self> {
-                $(if let Some(column) = column.as_any().downcast_ref::<$array>() {
-                    return Some(Self::$kind(column));
-                })*
-                None
-            }
-
-            /// Whether the cells have this type.
-            pub(crate) const fn holds(&self, kind: ColumnType) -> bool {
-                match self {
-                    Self::Missing => true,
-                    $(Self::$kind(_) => matches!(kind, ColumnType::$kind),)*
-                }
-            }
-
-            /// Returns the cell of a row, which must exist.
-            pub(crate) fn cell(&self, row: usize) -> Cell<'a> {
-                match self {
-                    $(Self::$kind(column) if column.is_valid(row) => Cell::$kind(column.value(row)),)*
-                    _ => Cell::Null,
-                }
-            }
-        }
-    };
-}
-
-columns! {
-    Int, Int64Builder, Int64Array, Int64Builder::with_capacity;
-    F64, Float64Builder, Float64Array, Float64Builder::with_capacity;
-    Bool, BooleanBuilder, BooleanArray, BooleanBuilder::with_capacity;
-    Text, StringBuilder, StringArray, |rows| StringBuilder::with_capacity(rows, 0);
-}
-
-/// Builds a column of `kind` from cells.
-pub(crate) fn build<'a>(
-    kind: ColumnType,
-    cells: impl ExactSizeIterator<Item = Cell<'a>>,
-) -> Result<ArrayRef, ArrowError> {
-    let mut column = ColumnBuilder::new(kind, cells.len());
-    for cell in cells {
-        column.push(cell)?;
+impl ColumnCells {
+    pub(crate) fn new(kind: ColumnType, nullable: bool) -> Self {
+        let values = match kind {
+            ColumnType::Int => Values::Int(Vec::new()),
+            ColumnType::F64 => Values::F64(Vec::new()),
+            ColumnType::Bool => Values::Bool(Vec::new()),
+            ColumnType::Text => Values::Text(Vec::new()),
+        };
+        Self { values, levels: nullable.then(Vec::new) }
     }
-    Ok(column.finish())
+
+    /// The type of the values.
+    pub(crate) const fn kind(&self) -> ColumnType {
+        match self.values {
+            Values::Int(_) => ColumnType::Int,
+            Values::F64(_) => ColumnType::F64,
+            Values::Bool(_) => ColumnType::Bool,
+            Values::Text(_) => ColumnType::Text,
+        }
+    }
+
+    /// Appends a cell.
+    ///
+    /// # Errors
+    /// No column has the count; or the cell is a null or of another type and the column has no
+    /// nulls, which would be a bug of a declaration.
+    pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), String> {
+        match (&mut self.values, cell) {
+            (_, Cell::TooLarge(count)) => {
+                return Err(format!("{count} is more than tables hold, {}", i64::MAX));
+            }
+            (Values::Int(values), Cell::Int(value)) => values.push(value),
+            (Values::F64(values), Cell::F64(value)) => values.push(value),
+            (Values::Bool(values), Cell::Bool(value)) => values.push(value),
+            (Values::Text(values), Cell::Text(text)) => {
+                // Names of schemes and groups repeat: equal neighbours share their bytes.
+                let last = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
+                values.push(last.unwrap_or_else(|| text.into()));
+            }
+            (_, cell) => {
+                let Some(levels) = &mut self.levels else {
+                    return Err(format!("{cell:?} is in a column without such cells"));
+                };
+                levels.push(0);
+                return Ok(());
+            }
+        }
+        if let Some(levels) = &mut self.levels {
+            levels.push(1);
+        }
+        Ok(())
+    }
+
+    /// Appends the cells of a column of equal type.
+    pub(crate) fn append(&mut self, other: Self) {
+        match (&mut self.values, other.values) {
+            (Values::Int(values), Values::Int(more)) => values.extend(more),
+            (Values::F64(values), Values::F64(more)) => values.extend(more),
+            (Values::Bool(values), Values::Bool(more)) => values.extend(more),
+            (Values::Text(values), Values::Text(more)) => values.extend(more),
+            _ => {}
+        }
+        if let (Some(levels), Some(more)) = (&mut self.levels, other.levels) {
+            levels.extend(more);
+        }
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> Cells<'_> {
+        Cells { column: self, row: 0, value: 0 }
+    }
 }
 
-fn too_large(count: u64) -> ArrowError {
-    let most = i64::MAX;
-    ArrowError::InvalidArgumentError(format!("{count} is more than tables hold, {most}"))
+/// An iterator over the cells of a column.
+pub struct Cells<'a> {
+    column: &'a ColumnCells,
+    /// Rows and values that were passed.
+    row: usize,
+    value: usize,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Cell<'a>;
+
+    fn next(&mut self) -> Option<Cell<'a>> {
+        if let Some(levels) = &self.column.levels {
+            let level = *levels.get(self.row)?;
+            self.row += 1;
+            if level == 0 {
+                return Some(Cell::Null);
+            }
+        }
+        let cell = match &self.column.values {
+            Values::Int(values) => Cell::Int(*values.get(self.value)?),
+            Values::F64(values) => Cell::F64(*values.get(self.value)?),
+            Values::Bool(values) => Cell::Bool(*values.get(self.value)?),
+            Values::Text(values) => Cell::Text(values.get(self.value)?.as_utf8().ok()?),
+        };
+        self.value += 1;
+        Some(cell)
+    }
 }

@@ -1,16 +1,15 @@
 //! Metadata of a table file: version of its schema, origin of its rows, meaning of its columns.
 //!
-//! Readers without the Arrow schema, as DuckDB, find it as key-value metadata of Parquet.
+//! It is key-value metadata of Parquet, which every reader has.
 
-use arrow_schema::{FieldRef, Metadata, Schema};
 use parquet::file::metadata::KeyValue;
-use serde::Serialize;
 
+use super::field::{ColumnMetadata, Field};
 use crate::manifest::Manifest;
 
 /// Version of the tables. A change of a name, type or meaning raises the number; a new column that
 /// may be null does not.
-pub const TABLES_SCHEMA: &str = "lowtide.tables/2";
+pub const TABLES_SCHEMA: &str = "lowtide.tables/3";
 
 const SCHEMA: &str = "lowtide.schema";
 const TABLE: &str = "lowtide.table";
@@ -33,13 +32,6 @@ pub(crate) const KEYS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Metadata of a column: its unit.
-pub(crate) const UNIT: &str = "unit";
-/// Metadata of a column: its description.
-pub(crate) const DESCRIPTION: &str = "description";
-/// Metadata of a column with the numbers of a swept key: the key.
-pub(crate) const KEY: &str = "key";
-
 /// Origin of the rows of a directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TableOrigin {
@@ -58,35 +50,13 @@ impl TableOrigin {
     }
 }
 
-/// A column in the metadata of its table.
-#[derive(Serialize)]
-struct ColumnMetadata<'a> {
-    name: &'a str,
-    unit: &'a str,
-    description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a str>,
-}
-
-impl<'a> ColumnMetadata<'a> {
-    fn of(field: &'a FieldRef) -> Self {
-        let text = |key: &str| field.metadata().get(key).map(String::as_str);
-        Self {
-            name: field.name(),
-            unit: text(UNIT).unwrap_or_default(),
-            description: text(DESCRIPTION).unwrap_or_default(),
-            key: text(KEY),
-        }
-    }
-}
-
 /// Returns the metadata of a file with the table `table`.
 pub(crate) fn key_values(
     table: &str,
     origin: &TableOrigin,
-    schema: &Schema,
+    fields: &[Field],
 ) -> Result<Vec<KeyValue>, serde_json::Error> {
-    let columns: Vec<_> = schema.fields().iter().map(ColumnMetadata::of).collect();
+    let columns: Vec<_> = fields.iter().map(|field| &field.metadata).collect();
     let values = [
         (SCHEMA, TABLES_SCHEMA.to_owned()),
         (TABLE, table.to_owned()),
@@ -98,16 +68,29 @@ pub(crate) fn key_values(
     Ok(values.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect())
 }
 
+/// Returns the meaning of the columns of a file with this metadata.
+///
+/// # Errors
+/// `lowtide.columns` is no list of columns.
+pub(crate) fn columns(metadata: Option<&Vec<KeyValue>>) -> Result<Vec<ColumnMetadata>, String> {
+    serde_json::from_str(value(metadata, COLUMNS).unwrap_or_default())
+        .map_err(|e| format!("its `{COLUMNS}` is no list of columns: {e}"))
+}
+
 /// Checks that this version reads a file with this metadata.
 ///
 /// # Errors
 /// The schema that the file names, as a clause.
-pub(crate) fn check(metadata: &Metadata) -> Result<(), String> {
-    match metadata.get(SCHEMA) {
-        Some(schema) if schema == TABLES_SCHEMA => Ok(()),
+pub(crate) fn check(metadata: Option<&Vec<KeyValue>>) -> Result<(), String> {
+    match value(metadata, SCHEMA) {
+        Some(TABLES_SCHEMA) => Ok(()),
         Some(schema) => Err(format!("its schema is `{schema}`")),
         None => Err("it names no schema".to_owned()),
     }
+}
+
+fn value<'a>(metadata: Option<&'a Vec<KeyValue>>, key: &str) -> Option<&'a str> {
+    metadata?.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
 #[cfg(test)]
@@ -121,20 +104,27 @@ mod tests {
             scenario: "small".to_owned(),
             scenario_hash: "0".to_owned(),
         };
-        let written = key_values("flows", &origin, &Schema::empty()).unwrap();
+        let written = key_values("flows", &origin, &[]).unwrap();
         let written: Vec<&str> = written.iter().map(|value| value.key.as_str()).collect();
         assert_eq!(written, KEYS.map(|(key, _)| key));
     }
 
     #[test]
     fn tables_of_another_version_are_refused() {
-        let with = |schema: &str| Metadata::from([(SCHEMA.to_owned(), schema.to_owned())]);
-        assert_eq!(check(&with(TABLES_SCHEMA)), Ok(()));
-        for other in ["lowtide.tables/1", "lowtide.tables/99"] {
-            let refused = check(&with(other)).unwrap_err();
-            assert_eq!(refused, format!("its schema is `{other}`"));
+        let pair = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+        let with = |schema| vec![pair(SCHEMA, schema), pair(COLUMNS, "[]")];
+        assert_eq!(check(Some(&with(TABLES_SCHEMA))), Ok(()));
+        assert_eq!(columns(Some(&with(TABLES_SCHEMA))), Ok(Vec::new()));
+        for other in ["lowtide.tables/2", "lowtide.tables/99"] {
+            assert_eq!(check(Some(&with(other))), Err(format!("its schema is `{other}`")));
         }
-        let refused = check(&Metadata::default()).unwrap_err();
-        assert_eq!(refused, "it names no schema");
+        for none in [None, Some(&Vec::new())] {
+            assert_eq!(check(none), Err("it names no schema".to_owned()));
+        }
+        for listed in ["", "7", r#"[{"name": "run"}]"#] {
+            let pairs = vec![pair(SCHEMA, TABLES_SCHEMA), pair(COLUMNS, listed)];
+            let refused = columns(Some(&pairs)).unwrap_err();
+            assert!(refused.contains("`lowtide.columns` is no list of columns"), "{refused}");
+        }
     }
 }

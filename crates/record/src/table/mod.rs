@@ -1,161 +1,181 @@
-//! Rows as Arrow record batches: the schema in the file, writing and reading.
+//! Rows as batches of columns: the columns of a file, writing and reading.
 
 mod column;
+mod field;
 mod metadata;
 mod swept;
 
-use std::collections::HashMap;
 use std::iter::repeat_n;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use lowtide_rows::{Cell, Column, ColumnType, RUN, Row, SCHEME, SEED, Value};
+use lowtide_rows::{Cell, RUN, Row, SCHEME, SEED, Value};
 
-pub(crate) use self::column::ColumnReader;
-use self::column::{ColumnBuilder, build, data_type};
+pub(crate) use self::column::Values;
+pub use self::column::{Cells, ColumnCells};
+pub use self::field::{ColumnMetadata, Field};
 #[cfg(test)]
 pub(crate) use self::metadata::KEYS as METADATA_KEYS;
 pub use self::metadata::TABLES_SCHEMA;
 pub(crate) use self::metadata::{
-    DESCRIPTION, TableOrigin, UNIT, check as check_metadata, key_values,
+    TableOrigin, check as check_metadata, columns as column_metadata, key_values,
 };
 pub(crate) use self::swept::SweptKeys;
-use self::swept::is_number;
 use crate::key::{RunKey, SweepPoint};
 
-fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &str) -> Field {
-    let metadata = HashMap::from([
-        (UNIT.to_owned(), unit.to_owned()),
-        (DESCRIPTION.to_owned(), description.to_owned()),
-    ]);
-    Field::new(name, kind, nullable).with_metadata(metadata)
+/// Consecutive rows of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Batch {
+    fields: Arc<[Field]>,
+    pub(crate) columns: Vec<ColumnCells>,
+    pub(crate) rows: usize,
 }
 
-fn declared(c: &Column) -> Field {
-    field(c.name, data_type(c.kind), c.nullable, c.unit, c.description)
+impl Batch {
+    pub(crate) fn empty(fields: &Arc<[Field]>) -> Self {
+        let columns = fields.iter().map(Field::empty).collect();
+        Self { fields: Arc::clone(fields), columns, rows: 0 }
+    }
+
+    /// The cells of each column, in the order of the table.
+    pub fn columns(&self) -> &[ColumnCells] {
+        &self.columns
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn fields(&self) -> &Arc<[Field]> {
+        &self.fields
+    }
+
+    fn column(&self, name: &str) -> Option<&ColumnCells> {
+        let at = self.fields.iter().position(|field| field.name() == name)?;
+        self.columns.get(at)
+    }
+
+    /// Appends rows of the same columns.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.rows += other.rows;
+        for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            column.append(more);
+        }
+    }
 }
 
-/// The Arrow schema of a table with these swept keys.
-pub(crate) fn schema<R: Row>(swept: &SweptKeys) -> SchemaRef {
-    let mut fields = vec![declared(&RUN), declared(&SCHEME)];
+/// The columns of a table with these swept keys.
+pub(crate) fn fields<R: Row>(swept: &SweptKeys) -> Arc<[Field]> {
+    let mut fields = vec![Field::declared(&RUN), Field::declared(&SCHEME)];
     fields.extend(swept.fields());
-    fields.push(declared(&SEED));
-    fields.extend(R::COLUMNS.iter().map(declared));
-    Arc::new(Schema::new(fields))
+    fields.push(Field::declared(&SEED));
+    fields.extend(R::COLUMNS.iter().map(Field::declared));
+    fields.into()
 }
 
-/// The rows of one run as a batch of `schema`, whose swept keys are texts.
+/// The rows of one run as a batch with `fields`, whose swept keys are texts.
 pub(crate) fn batch<R: Row>(
-    schema: &SchemaRef,
+    fields: &Arc<[Field]>,
     key: &RunKey,
     rows: &[R],
-) -> Result<RecordBatch, ArrowError> {
-    let repeat = |kind, cell| build(kind, repeat_n(cell, rows.len()));
-    let text = |text| repeat(ColumnType::Text, Cell::Text(text));
-    let mut columns = vec![repeat(ColumnType::Int, key.run.cell())?, text(&key.scheme)?];
-    for (_, value) in &key.point.0 {
-        columns.push(text(value)?);
-    }
-    columns.push(repeat(ColumnType::Int, key.seed.cell())?);
-    let mut own: Vec<_> =
-        R::COLUMNS.iter().map(|c| ColumnBuilder::new(c.kind, rows.len())).collect();
-    let mut cells = Vec::with_capacity(own.len());
+) -> Result<Batch, String> {
+    let mut batch = Batch::empty(fields);
+    let mut cells = Vec::with_capacity(fields.len());
     for row in rows {
+        cells.extend([key.run.cell(), Cell::Text(&key.scheme)]);
+        cells.extend(key.point.0.iter().map(|(_, value)| Cell::Text(value)));
+        cells.push(key.seed.cell());
         row.cells(&mut cells);
-        for (column, cell) in own.iter_mut().zip(cells.drain(..)) {
+        for (column, cell) in batch.columns.iter_mut().zip(cells.drain(..)) {
             column.push(cell)?;
         }
     }
-    columns.extend(own.into_iter().map(ColumnBuilder::finish));
-    RecordBatch::try_new(Arc::clone(schema), columns)
+    batch.rows = rows.len();
+    Ok(batch)
 }
 
-/// Converts a batch of one run to `schema`, the schema of the plan: with the number of the run in
-/// the plan, and with the numbers of the swept keys.
+/// Converts a batch of one run to `fields`, those of the plan: with the number of the run in the
+/// plan, and with the numbers of the swept keys. An error names the invalid column.
 pub(crate) fn merged(
-    batch: &RecordBatch,
-    schema: &SchemaRef,
+    batch: &Batch,
+    fields: &Arc<[Field]>,
     swept: &SweptKeys,
     key: &RunKey,
-) -> Result<RecordBatch, ArrowError> {
-    let repeat = |kind, cell| build(kind, repeat_n(cell, batch.num_rows()));
-    let column = |field: &Arc<Field>| {
+) -> Result<Batch, String> {
+    let repeat = |field: &Field, cell| {
+        let mut column = field.empty();
+        repeat_n(cell, batch.rows).try_for_each(|cell| column.push(cell)).map(|()| column)
+    };
+    let column = |field: &Field| {
         if field.name() == RUN.name {
-            return repeat(ColumnType::Int, key.run.cell());
+            return repeat(field, key.run.cell());
         }
-        match swept.number(field) {
-            Some((of, unit)) => {
-                let value = key.point.get(of).map_or(Cell::Null, |value| unit.read(value));
-                repeat(unit.kind(), value)
-            }
-            None => Ok(Arc::clone(batch.column(batch.schema().index_of(field.name())?))),
+        if let Some((of, unit)) = swept.number(field) {
+            return repeat(field, key.point.get(of).map_or(Cell::Null, |value| unit.read(value)));
         }
+        let same = batch.column(field.name()).filter(|column| {
+            column.kind() == field.kind && column.levels.is_some() == field.nullable
+        });
+        same.cloned().ok_or_else(|| missing(field.name()))
     };
-    let columns = schema.fields().iter().map(column).collect::<Result<_, ArrowError>>()?;
-    RecordBatch::try_new(Arc::clone(schema), columns)
+    let columns = fields.iter().map(column).collect::<Result<_, String>>()?;
+    Ok(Batch { fields: Arc::clone(fields), columns, rows: batch.rows })
 }
 
-/// Removes the numbers of the swept keys from a batch, and the metadata of its file.
-pub(crate) fn of_single_run(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let schema = batch.schema();
-    let fields = schema.fields().iter().zip(batch.columns()).filter(|(f, _)| !is_number(f));
-    let (fields, columns): (Vec<_>, Vec<_>) =
-        fields.map(|(f, column)| (Arc::clone(f), Arc::clone(column))).unzip();
-    RecordBatch::try_new(Schema::new(fields).into(), columns)
+/// The error of a table that lacks a column.
+pub(crate) fn missing(column: &str) -> String {
+    format!("the column `{column}` is missing or of another type")
 }
 
-/// Whether two batches have columns of equal names, order and values.
-pub(crate) fn have_equal_values(a: &RecordBatch, b: &RecordBatch) -> bool {
-    let (one, other) = (a.schema(), b.schema());
-    let names = one.fields().iter().map(|field| field.name());
-    names.eq(other.fields().iter().map(|field| field.name())) && a.columns() == b.columns()
-}
-
-/// The numbers of the runs in a batch, each with its range of rows; `None` without the column.
-pub(crate) fn run_ranges(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
-    let runs = read::<u32>(batch, RUN.name).ok()?;
-    let mut start = 0;
+/// Splits a batch into the rows of each run, with its number. An error names the invalid column.
+pub(crate) fn by_run(batch: &Batch) -> Result<Vec<(u32, Batch)>, String> {
+    let runs = read::<u32>(batch, RUN.name)?;
+    let mut cells: Vec<Cells<'_>> = batch.columns.iter().map(ColumnCells::cells).collect();
     let stretch = |same: &[u32]| {
-        let rows = start..start + same.len();
-        start = rows.end;
-        same.first().map(|run| (*run, rows))
+        let mut part = Batch { rows: same.len(), ..Batch::empty(&batch.fields) };
+        for (column, cells) in part.columns.iter_mut().zip(&mut cells) {
+            cells.take(same.len()).try_for_each(|cell| column.push(cell))?;
+        }
+        Ok(same.first().map(|run| (*run, part)))
     };
-    Some(runs.chunk_by(|a, b| a == b).filter_map(stretch).collect())
+    runs.chunk_by(|a, b| a == b).map(stretch).filter_map(Result::transpose).collect()
 }
 
 /// The rows of a batch, each with the number of its run; an error names the invalid column. A
 /// missing nullable column, as in tables before it was added, reads as nulls.
-pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
+pub(crate) fn rows<R: Row>(batch: &Batch) -> Result<Vec<(u32, R)>, String> {
     let runs = read::<u32>(batch, RUN.name)?;
     let mut columns = Vec::with_capacity(R::COLUMNS.len());
     for column in R::COLUMNS {
-        let reader = match batch.column_by_name(column.name) {
-            Some(array) => ColumnReader::new(array),
-            None => column.nullable.then_some(ColumnReader::Missing),
-        };
-        columns.push(reader.filter(|r| r.holds(column.kind)).ok_or(column.name)?);
+        columns.push(match batch.column(column.name) {
+            Some(found) if found.kind() == column.kind => Some(found.cells()),
+            None if column.nullable => None,
+            _ => return Err(missing(column.name)),
+        });
     }
     let mut cells = Vec::with_capacity(columns.len());
-    let row = |(row, run)| {
+    let row = |run| {
         cells.clear();
-        cells.extend(columns.iter().map(|column| column.cell(row)));
-        R::from_cells(&mut cells.iter()).map(|row| (run, row))
+        for column in &mut columns {
+            cells.push(column.as_mut().and_then(Iterator::next).unwrap_or(Cell::Null));
+        }
+        R::from_cells(&mut cells.iter()).map(|row| (run, row)).map_err(missing)
     };
-    runs.into_iter().enumerate().map(row).collect()
+    runs.into_iter().map(row).collect()
 }
 
 /// The values of one column; an error names it if it is missing or of another type.
-fn read<'n, T: Value>(batch: &RecordBatch, name: &'n str) -> Result<Vec<T>, &'n str> {
-    let column = batch.column_by_name(name).and_then(|a| ColumnReader::new(a)).ok_or(name)?;
-    (0..batch.num_rows()).map(|row| T::from_cell(column.cell(row)).ok_or(name)).collect()
+fn read<T: Value>(batch: &Batch, name: &str) -> Result<Vec<T>, String> {
+    let column = batch.column(name).ok_or_else(|| missing(name))?;
+    column.cells().map(|cell| T::from_cell(cell).ok_or_else(|| missing(name))).collect()
 }
 
 /// The run of each row of a batch; an error names the invalid column.
-pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
-    let schema = batch.schema();
-    let place = |name: &str| schema.index_of(name).map_err(|_| name.to_owned());
+pub(crate) fn keys(batch: &Batch) -> Result<Vec<RunKey>, String> {
+    let place = |name: &str| {
+        let at = batch.fields.iter().position(|field| field.name() == name);
+        at.ok_or_else(|| missing(name))
+    };
     let (scheme_at, seed_at) = (place(SCHEME.name)?, place(SEED.name)?);
     let runs = read::<u32>(batch, RUN.name)?;
     let schemes = read::<String>(batch, SCHEME.name)?;
@@ -166,11 +186,11 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
         .zip(seeds)
         .map(|((run, scheme), seed)| RunKey { run, scheme, point: SweepPoint::default(), seed })
         .collect();
-    let swept = schema.fields().iter().take(seed_at).skip(scheme_at + 1);
-    for name in swept.filter(|field| !is_number(field)).map(|field| field.name()) {
+    let swept = batch.fields.iter().take(seed_at).skip(scheme_at + 1);
+    for name in swept.filter(|field| !field.is_number()).map(Field::name) {
         let values = read::<String>(batch, name)?;
         for (key, value) in keys.iter_mut().zip(values) {
-            key.point.0.push((name.clone(), value));
+            key.point.0.push((name.to_owned(), value));
         }
     }
     Ok(keys)
@@ -196,7 +216,7 @@ mod tests {
             utilisation: Some(0.5),
         };
         let whole = batch(
-            &schema::<LinkRow>(&SweptKeys::texts(&key.point)),
+            &fields::<LinkRow>(&SweptKeys::texts(&key.point)),
             &key,
             std::slice::from_ref(&row),
         )
@@ -204,11 +224,15 @@ mod tests {
         assert_eq!(rows::<LinkRow>(&whole), Ok(vec![(7, row.clone())]));
         assert_eq!(keys(&whole), Ok(vec![key]));
         let without = |name: &str| {
-            let mut batch = whole.clone();
-            batch.remove_column(whole.schema().index_of(name).unwrap());
-            rows::<LinkRow>(&batch)
+            let kept = |field: &Field| field.name() != name;
+            let columns = whole.fields.iter().zip(&whole.columns).filter(|(f, _)| kept(f));
+            rows::<LinkRow>(&Batch {
+                columns: columns.map(|(_, column)| column.clone()).collect(),
+                fields: whole.fields.iter().filter(|f| kept(f)).cloned().collect(),
+                rows: 1,
+            })
         };
         assert_eq!(without("utilisation"), Ok(vec![(7, LinkRow { utilisation: None, ..row })]));
-        assert_eq!(without("link"), Err("link"));
+        assert_eq!(without("link"), Err(missing("link")));
     }
 }

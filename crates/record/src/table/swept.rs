@@ -3,12 +3,9 @@
 //! The unit of a number depends on all values of the plan, so tables of single runs have texts
 //! only, and merging adds the numbers.
 
-use arrow_schema::{DataType, Field};
-use lowtide_rows::SweptUnit;
+use lowtide_rows::{ColumnType, SweptUnit};
 
-use super::column::data_type;
-use super::field;
-use super::metadata::KEY;
+use super::field::Field;
 use crate::key::SweepPoint;
 
 /// The swept keys of a table, each with the unit of its column of numbers, if it has one.
@@ -31,29 +28,22 @@ impl SweptKeys {
     /// The fields of the keys, in order.
     pub(super) fn fields(&self) -> impl Iterator<Item = Field> {
         self.0.iter().flat_map(|(key, unit)| {
-            let text = field(key, DataType::Utf8, false, "", "Value of the swept key.");
+            let text = Field::new(key, ColumnType::Text, false, "", "Value of the swept key.");
             [Some(text), unit.map(|unit| number_field(key, unit))].into_iter().flatten()
         })
     }
 
     /// The key and the unit of a column of numbers.
     pub(super) fn number(&self, field: &Field) -> Option<(&str, SweptUnit)> {
-        let of = field.metadata().get(KEY)?;
+        let of = field.metadata.key.as_ref()?;
         self.0.iter().find_map(|(key, unit)| Some((key.as_str(), (*unit)?)).filter(|_| key == of))
     }
-}
-
-/// Whether a column has the numbers of a swept key.
-pub(crate) fn is_number(field: &Field) -> bool {
-    field.metadata().contains_key(KEY)
 }
 
 fn number_field(key: &str, unit: SweptUnit) -> Field {
     let name = format!("{key}_{}", unit.suffix());
     let description = "Value of the swept key as a number; null for a word.";
-    let mut field = field(&name, data_type(unit.kind()), true, unit.name(), description);
-    let mut metadata = field.metadata().clone();
-    metadata.insert(KEY.to_owned(), key.to_owned());
-    field.set_metadata(metadata);
+    let mut field = Field::new(&name, unit.kind(), true, unit.name(), description);
+    field.metadata.key = Some(key.to_owned());
     field
 }

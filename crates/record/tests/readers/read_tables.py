@@ -93,30 +93,31 @@ def expected_columns(declared, sweep):
 
 
 def check_schema(path, table, columns, manifest):
-    """Arrow schema and metadata of the file."""
+    """Types by pyarrow, and the metadata of the file by pyarrow, polars and DuckDB."""
     schema = pyarrow.parquet.read_schema(path)
     equal(schema.names, [c["name"] for c in columns], path)
     for field, column in zip(schema, columns):
         place = f"{path}: {field.name}"
         equal(str(field.type), column["type"], place)
         equal(field.nullable, column["nullable"], place)
-        equal(field.metadata[b"unit"].decode(), column["unit"], place)
-        equal(field.metadata.get(b"key", b"").decode(), column.get("key", ""), place)
-        check(field.metadata[b"description"].endswith(b"."), f"{place}: no description")
-        if "description" in column:
-            equal(field.metadata[b"description"].decode(), column["description"], place)
+    by_pyarrow = {key.decode(): value.decode() for key, value in schema.metadata.items()}
     by_polars = polars.read_parquet_metadata(path)
     pairs = duckdb.sql(f"select decode(key), decode(value) from parquet_kv_metadata('{path}')")
     by_duckdb = dict(pairs.fetchall())
-    for metadata in (by_polars, by_duckdb):
-        equal(metadata["lowtide.schema"], "lowtide.tables/2", path)
+    for metadata in (by_pyarrow, by_polars, by_duckdb):
+        equal(metadata["lowtide.schema"], "lowtide.tables/3", path)
         equal(metadata["lowtide.table"], table, path)
         equal(metadata["lowtide.version"], manifest["version"], path)
         equal(metadata["lowtide.scenario"], manifest["scenario"], path)
         equal(metadata["lowtide.scenario-hash"], manifest["scenario_hash"], path)
         listed = json.loads(metadata["lowtide.columns"])
-        equal([(c["name"], c["unit"]) for c in listed],
-              [(c["name"], c["unit"]) for c in columns], path)
+        equal([c["name"] for c in listed], schema.names, path)
+        for found, column in zip(listed, columns):
+            place = f"{path}: {column['name']}"
+            equal(found["unit"], column["unit"], place)
+            equal(found.get("key"), column.get("key"), place)
+            check(found["description"].endswith("."), f"{place}: no description")
+            equal(found["description"], column.get("description", found["description"]), place)
 
 
 def check_rows(path, columns):

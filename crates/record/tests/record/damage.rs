@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{self, keys, manifest, outcome, runs, setup};
-use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES};
+use lowtide_record::{DirectoryStatus, RecordError, RunDir, RunTables, TABLES, read_table};
 
 fn tables(seed: u64) -> RunTables {
     RunTables::new(&setup(seed), outcome(seed))
@@ -204,4 +204,31 @@ fn a_damaged_partial_run_counts_as_absent_and_can_be_saved_again() {
     }
     let other = common::key(2, "cubic", "10 kB", 3);
     assert!(!dir.is_run_intact(&other, &run.hash));
+}
+
+/// A hash that was made to fit protects no one: the reader itself must refuse what is no table.
+#[test]
+fn a_table_with_any_changed_bytes_is_read_or_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    let mut random = 1_u64;
+    let mut next = move || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize
+    };
+    let changed = temp.path().join("changed.parquet");
+    let rounds = 1000;
+    let mut refused = 0;
+    for round in 0..rounds {
+        let name = TABLES[round % TABLES.len()];
+        let mut bytes = fs::read(temp.path().join(format!("{name}.parquet"))).unwrap();
+        for _ in 0..1 + next() % 3 {
+            let at = next() % bytes.len();
+            bytes[at] = [0, 0xFF, bytes[at] ^ 1 << (next() % 8), next() as u8][next() % 4];
+        }
+        fs::write(&changed, &bytes).unwrap();
+        let rows = read_table(&changed).map(|table| table.collect::<Result<Vec<_>, _>>());
+        refused += usize::from(!matches!(rows, Ok(Ok(_))));
+    }
+    assert!(refused > rounds / 4, "{refused} of {rounds}");
 }

@@ -8,10 +8,12 @@ use lowtide_record::{
     FrameValues, Manifest, ManifestRun, RunDir, RunKey, RunTables, SweepPoint, TABLES,
     TABLES_SCHEMA, read_table,
 };
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader as _;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
 
 /// The runs of a sweep of two keys: one value of each in each run.
 fn sweep(values: &[[&str; 2]]) -> Vec<ManifestRun> {
@@ -154,8 +156,9 @@ fn a_table_names_its_schema_and_origin() {
     }
     dir.merge(&runs()).unwrap();
     let file = File::open(dir.table("flows").unwrap()).unwrap();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    let stored = builder.metadata().file_metadata().key_value_metadata().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let stored = metadata.key_value_metadata().unwrap();
     let value = |key: &str| {
         let found = stored.iter().find(|pair| pair.key == key);
         found.and_then(|pair| pair.value.clone()).unwrap_or_else(|| panic!("{key}"))
@@ -165,7 +168,7 @@ fn a_table_names_its_schema_and_origin() {
     assert_eq!(value("lowtide.scenario"), manifest().scenario);
     assert_eq!(value("lowtide.scenario-hash"), manifest().scenario_hash);
     let columns: serde_json::Value = serde_json::from_str(&value("lowtide.columns")).unwrap();
-    assert_eq!(columns.as_array().map(Vec::len), Some(builder.schema().fields().len()));
+    assert_eq!(columns.as_array().map(Vec::len), Some(metadata.schema_descr().num_columns()));
     assert_eq!(columns[3]["name"], "traffic.short.size_bytes");
     assert_eq!((&columns[3]["unit"], &columns[3]["key"]), (&"bytes".into(), &columns[2]["name"]));
 }
@@ -176,9 +179,9 @@ fn a_table_of_an_unknown_schema_is_refused() {
     let path = temp.path().join("flows.parquet");
     let pair = KeyValue::new("lowtide.schema".to_owned(), "lowtide.tables/99".to_owned());
     let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![pair])).build();
-    let schema = arrow_schema::Schema::empty().into();
+    let schema = Type::group_type_builder("schema").build().unwrap().into();
     let file = File::create(&path).unwrap();
-    ArrowWriter::try_new(file, schema, Some(properties)).unwrap().close().unwrap();
+    SerializedFileWriter::new(file, schema, properties.into()).unwrap().close().unwrap();
     let error = read_table(&path).err().unwrap().to_string();
     let sentence = format!(
         "flows.parquet was not written by this version of lowtide: its schema is \
