@@ -1,7 +1,7 @@
 //! Detection of packets that were captured more than once.
 //!
 //! Contract: a packet is a copy if the file shows that it was not retransmitted:
-//! 1. At another point ([`lowtide_capture::CapturePoint`]) all header fields that routers do not
+//! 1. At another point ([`crate::capture::CapturePoint`]) all header fields that routers do not
 //!    change were seen before, and this point has shown them less often than that one.
 //! 2. At the same point they were seen before. Evidence is another TTL or hop limit (a router in
 //!    between), the same IPv4 identification within 5 ms, a SYN within 1 ms, or a TSval older than
@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lowtide_capture::CapturedPacket;
+use super::capture::CapturedPacket;
 use lowtide_wire::{Flags, Segment};
 
 /// Longest time between a packet and its copy.

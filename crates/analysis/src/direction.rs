@@ -12,8 +12,8 @@ use super::ecn_echo::{EceRun, EchoEvidence};
 use super::feedback::{self, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
-use super::histogram::ValueSummary;
 use super::stalls::Timeout;
+use super::value_summary::ValueSummary;
 use super::window::WindowCollapse;
 
 /// Limit on the points of each series over time.
@@ -185,15 +185,15 @@ impl DirectionReport {
             captured_twice: state.copies,
             keep_alives: stream.keep_alives,
             reordered: stream.reordered,
-            reordering_packets: stream.reordering_extent.summary(),
+            reordering_packets: ValueSummary::of(&stream.reordering_extent),
             duplicate_acks: state.duplicate_acks,
             dsacks: state.dsacks,
             sack_acks: state.sack_acks,
             unseen_bytes: stream.unseen_bytes,
             large_packets: stream.large,
             largest_payload_bytes: stream.largest,
-            rtt_ns: state.rtt.by_ack.summary(),
-            rtt_by_timestamps_ns: state.rtt.by_timestamp.summary(),
+            rtt_ns: ValueSummary::of(&state.rtt.by_ack),
+            rtt_by_timestamps_ns: ValueSummary::of(&state.rtt.by_timestamp),
             marks: marks(state),
             feedback: if data_seen {
                 feedback::decide(mode, &state.ecn, !collapses.is_empty())
@@ -202,7 +202,8 @@ impl DirectionReport {
             },
             evidence: state.ecn.evidence,
             alpha: alpha(state, mode, flow.mss(from, 0), data_seen),
-            flight_bytes: state.window.flight.summary().filter(|_| !at_receiver && data_seen),
+            flight_bytes: ValueSummary::of(&state.window.flight)
+                .filter(|_| !at_receiver && data_seen),
             collapses: collapses.into_iter().map(Span::from).collect(),
             stuck_ece: stuck(state, round_trip).filter(|_| data_seen),
             timeouts: Timeouts {
@@ -210,12 +211,12 @@ impl DirectionReport {
                 total_ns: state.stalls.timeout_ns,
                 most_backoff: state.stalls.most_backoff,
                 tail_probes: state.stalls.tail_probes,
-                implausible_ns: state.stalls.implausible.summary(),
+                implausible_ns: ValueSummary::of(&state.stalls.implausible),
                 first_implausible: state.stalls.first_implausible,
                 listed: state.stalls.listed.iter().map(listed).collect(),
             },
-            delayed_acks_ns: state.stalls.delayed_acks.summary(),
-            zero_windows_ns: state.stalls.zero_windows.summary(),
+            delayed_acks_ns: ValueSummary::of(&state.stalls.delayed_acks),
+            zero_windows_ns: ValueSummary::of(&state.stalls.zero_windows),
             zero_window_open: state.stalls.zero_window_since().is_some(),
             zero_windows: zero_windows(flow, state),
             over_time: over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen),
@@ -241,12 +242,12 @@ fn marks(state: &DirectionState) -> EcnCounts {
         ce: echo.ce,
         ce_bytes: echo.ce_bytes,
         cwr: echo.cwr,
-        cwr_runs: echo.cwr_runs.summary(),
+        cwr_runs: ValueSummary::of(&echo.cwr_runs),
         acks: echo.acks,
         ece_acks: echo.ece_acks,
         ece_bytes: echo.ece_bytes,
-        ece_run_acks: echo.runs.summary(),
-        ece_run_ns: echo.run_times.summary(),
+        ece_run_acks: ValueSummary::of(&echo.runs),
+        ece_run_ns: ValueSummary::of(&echo.run_times),
         longest_ece_run: echo.longest.map(EceRunReport::from),
         ce_by_ace: echo.ce_by_ace,
         ace_changes: echo.ace_changes,

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
+use lowtide_units::LogHistogram;
 use lowtide_wire::{Ecn, Flags, Segment};
 
-use super::histogram::LogHistogram;
 use super::stream::{AckCoverage, SequenceTracker};
 
 /// Limits on the CWR segments in flight and on the arrivals without an ACK that are remembered.

@@ -1,6 +1,6 @@
 //! Errors of an analysis.
 
-use lowtide_capture::CaptureError;
+use super::capture::CaptureError;
 use lowtide_charts::ChartError;
 
 /// The error that stopped an analysis or its page.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use lowtide_capture::CapturedPacket;
+use super::capture::CapturedPacket;
 use lowtide_wire::Flags;
 
 use super::copies::Copies;

@@ -4,13 +4,14 @@
 //! Unknown facts are null, `unknown` or `undecided`, never guessed; skipped packets are counted. A
 //! damaged file is analysed as far as it can be read. No file causes a panic.
 //!
-//! `table` finds the connection of a packet, `views` the interface, and `copies` repeated captures
-//! of a packet. `flow` and `direction_state` process it; `stream`, `rtt`, `ecn_echo`, `alpha`,
-//! `window` and `stalls` each measure one aspect of a direction. `direction` and `connection` are
-//! the reports, `visibility` states what the capture cannot show, `feedback` and `findings`
-//! interpret. `text`, `plot` and `page` render.
+//! `capture` reads the file. `table` finds the connection of a packet, `views` the interface, and
+//! `copies` repeated captures of a packet. `flow` and `direction_state` process it; `stream`,
+//! `rtt`, `ecn_echo`, `alpha`, `window` and `stalls` each measure one aspect of a direction.
+//! `direction` and `connection` are the reports, `visibility` states what the capture cannot show,
+//! `feedback` and `findings` interpret. `text`, `plot` and `page` render.
 
 mod alpha;
+pub mod capture;
 mod connection;
 mod copies;
 mod direction;
@@ -24,7 +25,6 @@ mod findings;
 mod flow;
 mod format;
 mod handshake;
-mod histogram;
 mod page;
 mod plot;
 mod read;
@@ -35,6 +35,7 @@ mod stream;
 mod table;
 mod text;
 mod trace;
+mod value_summary;
 mod views;
 mod visibility;
 mod window;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use lowtide_capture::{CaptureError, CapturePoint, Interface, LinkType, Reader, SkipReason};
+use super::capture::{CaptureError, CapturePoint, Interface, LinkType, Reader, SkipReason};
 use lowtide_wire::Flags;
 use serde::Serialize;
 

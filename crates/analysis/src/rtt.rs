@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lowtide_units::Quantile;
-
-use super::histogram::LogHistogram;
+use lowtide_units::{LogHistogram, Quantile};
 
 /// TSvals of one end that wait for their echo.
 const MAX_PENDING_TSVALS: usize = 1024;

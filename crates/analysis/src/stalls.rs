@@ -1,6 +1,6 @@
 //! Stalls: retransmission timeouts, delayed ACKs, zero windows.
 
-use super::histogram::LogHistogram;
+use lowtide_units::LogHistogram;
 
 /// Stalls of each kind that are listed; all are counted.
 const MAX_LISTED: usize = 256;

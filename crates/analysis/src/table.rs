@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use lowtide_capture::{CapturePoint, CapturedPacket};
+use super::capture::{CapturePoint, CapturedPacket};
 use lowtide_wire::{Addresses, Flags};
 
 use super::direction_state::AnalysisSettings;

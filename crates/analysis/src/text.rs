@@ -9,7 +9,7 @@ use super::finding::Severity;
 use super::findings::goodput;
 use super::format::{bytes, count, grouped, percent, time, timestamp};
 use super::handshake::NegotiatedEcn;
-use super::histogram::ValueSummary;
+use super::value_summary::ValueSummary;
 
 /// Connections that are shown without `--all`.
 pub(super) const MAX_SHOWN: usize = 20;

@@ -6,7 +6,7 @@
 //! reported. If none does (a bond, several paths), the packets of all points are merged without the
 //! copies that [`super::copies`] recognises.
 
-use lowtide_capture::{CapturePoint, CapturedPacket};
+use super::capture::{CapturePoint, CapturedPacket};
 
 use super::copies::MAX_POINTS;
 use super::direction_state::AnalysisSettings;

@@ -3,7 +3,7 @@
 //! Contract: absence alone proves nothing: a direction is missing only if the capture has no packet
 //! of that end. `docs/howto/analyze.md` lists what each location shows.
 
-use lowtide_capture::{CapturePoint, Interface};
+use super::capture::{CapturePoint, Interface};
 use serde::Serialize;
 
 use super::direction::DirectionReport;

@@ -1,8 +1,8 @@
 //! Bytes in flight over time, and periods in which they are stuck at two segments under ECE.
 
 use lowtide_charts::BoundedSeries;
+use lowtide_units::LogHistogram;
 
-use super::histogram::LogHistogram;
 use super::stream::AckCoverage;
 
 /// The window floor of most stacks (RFC 8257 §3.3 needs more than one for the ACK clock).

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use lowtide_net::{Blueprint, HostId, Network, Packet};
 use lowtide_rows::{Queue, QueueSampleRow};
 use lowtide_sim::{Entity, Scheduler, Seed};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, LogHistogram};
 use lowtide_wire::{Ecn, Segment};
 
 use crate::address_table::AddressTable;
 use crate::error::BottleneckError;
 use crate::faults::{FaultCounts, FaultInjector, Faults};
 use crate::header::{parse_header, set_ecn};
-use crate::histogram::Histogram;
 use crate::slab::Slab;
 
 /// Event kind: release of a packet delayed by a fault, by its key.
@@ -69,7 +68,7 @@ pub(crate) struct HostCounters {
     pub(crate) delivered: u64,
     pub(crate) delivered_bytes: u64,
     /// Queueing delay in switches of each packet delivered to the host, ns.
-    pub(crate) queueing_delay: Histogram,
+    pub(crate) queueing_delay: LogHistogram,
 }
 
 /// The network and the bytes of its packets.

@@ -1,20 +1,18 @@
 //! Timing accuracy of the bottleneck.
 
-use lowtide_units::{Duration, Instant};
-
-use crate::histogram::Histogram;
+use lowtide_units::{Duration, Instant, LogHistogram};
 
 /// Timing statistics of the driver. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FidelityStats {
     /// Time from the due time of a packet until it was passed to the device.
-    pub(crate) lateness: Histogram,
+    pub(crate) lateness: LogHistogram,
     /// Packets later than the tolerance.
     pub(crate) late_packets: u64,
     /// Packets read per iteration, of iterations that read any.
-    pub(crate) batch_size: Histogram,
+    pub(crate) batch_size: LogHistogram,
     /// Time between two polls of the devices, without sleep.
-    pub(crate) loop_iteration: Histogram,
+    pub(crate) loop_iteration: LogHistogram,
 }
 
 impl FidelityStats {
@@ -32,15 +30,15 @@ impl FidelityStats {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fidelity {
     /// Time from the due time of each packet until it was passed to the device, ns.
-    pub lateness: Histogram,
+    pub lateness: LogHistogram,
     /// Lateness that counts as falling behind.
     pub tolerance: Duration,
     /// Packets later than the tolerance.
     pub late_packets: u64,
     /// Packets read per iteration, of iterations that read any.
-    pub batch_size: Histogram,
+    pub batch_size: LogHistogram,
     /// Time between two polls of the devices, without sleep, ns.
-    pub loop_iteration: Histogram,
+    pub loop_iteration: LogHistogram,
     /// Packets that devices did not take.
     pub device_drops: u64,
     /// Packets with a partial checksum or several segments, from hosts whose interface has offloads

@@ -1,13 +1,12 @@
 //! Reports of a bottleneck.
 
 use lowtide_rows::{Queue, QueueSampleRow};
-use lowtide_units::Duration;
+use lowtide_units::{Duration, LogHistogram};
 
 use crate::engine::IngressDrops;
 use crate::faults::FaultCounts;
 use crate::fidelity::Fidelity;
 use crate::forwarder::Forwarder;
-use crate::histogram::Histogram;
 
 /// Report of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +28,7 @@ pub struct HostReport {
     /// Packets delivered to it that its device did not take.
     pub device_drops: u64,
     /// Queueing delay in switches of each packet delivered to it, ns.
-    pub queueing_delay: Histogram,
+    pub queueing_delay: LogHistogram,
     /// Faults injected into its packets, without loss on its link.
     pub faults: FaultCounts,
 }

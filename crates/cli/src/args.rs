@@ -452,14 +452,13 @@ Examples:
   lowtide matrix                                        all registered schemes
   lowtide matrix --senders dctcp,sack --receivers dctcp,ecn
   lowtide matrix --senders dctcp+cwr=never --receivers ecn --neighbours none
-  lowtide matrix --share sack,dctcp --hosts 10          0 to 10 of 10 hosts moved to dctcp
-  lowtide matrix --on leaf-spine --share sack,dctcp     tails when 0 to 100 % of its hosts move
+  lowtide matrix --on leaf-spine --share sack,dctcp     when 0 to 100 % of its hosts move
   lowtide matrix --print setup > my.toml; lowtide matrix my.toml -s switch.mark.k='40 pkt'
   lowtide matrix --json | jq '.pairs[] | select(.verdict != \"healthy\")'";
 
 #[derive(Debug, Args)]
 pub(crate) struct MatrixArgs {
-    /// Scenario file, or name of an embedded scenario; default: `matrix`, with --share `share`
+    /// Scenario file, or name of an embedded scenario; default: `matrix`
     #[arg(value_name = "FILE", conflicts_with = "on")]
     pub(crate) scenario: Option<String>,
     /// Stacks that send; default: all registered schemes that differ as senders
@@ -471,11 +470,11 @@ pub(crate) struct MatrixArgs {
     /// Stacks that share the bottleneck with each pair, or `none`; default: the senders
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub(crate) neighbours: Option<Vec<String>>,
-    /// Instead of pairs: move k of n hosts from A to B, for k from 0 to n
+    /// Instead of pairs: move hosts of the scenario of --on from A to B
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1,
           conflicts_with_all = ["senders", "receivers", "neighbours"])]
     pub(crate) share: Option<Vec<String>>,
-    /// With --share: move the hosts of this scenario, a file or a name, instead of the setup's
+    /// With --share: move the hosts of this scenario, a file or a name
     #[arg(long, value_name = "SCENARIO", requires = "share")]
     pub(crate) on: Option<String>,
     /// With --on: moved shares of the hosts in percent; 0 is added
@@ -485,12 +484,8 @@ pub(crate) struct MatrixArgs {
     /// With --on: draw the moved hosts one by one, or by rack; the seed draws
     #[arg(long, value_enum, default_value_t = DrawArg::Random, requires = "on")]
     pub(crate) draw: DrawArg,
-    /// With --share: number of hosts n
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "share", conflicts_with = "on",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) hosts: u32,
-    /// With --share: ends of a host pair that move
-    #[arg(long, value_enum, default_value_t = MoveArg::Both, requires = "share")]
+    /// With --on: sides of the moved hosts that move
+    #[arg(long, value_enum, default_value_t = MoveArg::Both, requires = "on")]
     pub(crate) moves: MoveArg,
     /// TOML file with thresholds of the verdicts; missing ones keep their built-in values
     #[arg(long, value_name = "FILE")]
@@ -501,8 +496,8 @@ pub(crate) struct MatrixArgs {
     /// Set a key of the setup
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Number of seeds; default: that of the setup (5, with --share 10); with --on 10 if the
-    /// scenario has fewer than 5
+    /// Number of seeds; default: that of the setup (5); with --on that of the scenario, or 10 if it
+    /// has fewer
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
     /// Parallel runs; default: one per CPU
@@ -527,7 +522,7 @@ pub(crate) enum DrawArg {
     Rack,
 }
 
-/// Ends of a host pair that move.
+/// Sides of the moved hosts that move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum MoveArg {
     /// Senders and receivers.
@@ -543,8 +538,6 @@ pub(crate) enum MoveArg {
 pub(crate) enum PrintArg {
     /// Setup of the matrix.
     Setup,
-    /// Setup of --share.
-    ShareSetup,
     /// Thresholds of the verdicts.
     Thresholds,
 }

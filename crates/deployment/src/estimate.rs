@@ -1,6 +1,6 @@
 //! A value over seeds with its 95 % interval, and its text in tables.
 
-use lowtide_lab::{OverSeeds, TailQuantile};
+use lowtide_lab::OverSeeds;
 use serde::Serialize;
 
 /// A value over seeds.
@@ -21,16 +21,6 @@ impl Estimate {
     pub(crate) fn over_seeds(values: impl IntoIterator<Item = Option<f64>>) -> Option<Self> {
         let over = OverSeeds::new(&values.into_iter().collect::<Vec<_>>());
         Some(Self { value: over.mean?, ci95: over.ci95 })
-    }
-
-    /// Returns a percentile of all seeds' flows together.
-    pub(crate) fn of_tail(tail: &TailQuantile) -> Option<Self> {
-        Some(Self { value: tail.value?, ci95: tail.ci95 })
-    }
-
-    /// Returns the estimate in a unit that is `factor` times smaller.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
-        Self { value: self.value * factor, ci95: self.ci95.map(|ends| ends.map(|e| e * factor)) }
     }
 }
 
@@ -90,7 +80,6 @@ mod tests {
         let [low, high] = of_two.ci95.unwrap();
         assert!(low < 6.0 && 8.0 < high, "{low} {high}");
         assert_eq!(with_interval(of_two), format!("7.00 [{}, {}]", number(low), number(high)));
-        assert_eq!(of_two.scaled(2.0).ci95, Some([2.0 * low, 2.0 * high]));
         assert_eq!(Estimate::over_seeds([Some(1.0), None]), None, "a seed has no value");
     }
 }

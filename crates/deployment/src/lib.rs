@@ -17,7 +17,6 @@ mod rerender;
 mod result;
 pub mod rollout;
 mod run;
-pub mod share;
 mod text_table;
 mod thresholds;
 mod verdict;

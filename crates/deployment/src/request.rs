@@ -13,11 +13,6 @@ use super::thresholds::{RolloutThresholds, Thresholds};
 /// The value of `neighbour` in a run without one.
 pub(crate) const ALONE: &str = "none";
 
-/// Prefixes of the traffic and host groups of each class in the setup.
-pub(crate) const CLASSES: [&str; 2] = ["stayed", "moved"];
-/// The swept key of the plan.
-pub(crate) const MOVED_KEY: &str = "moved";
-
 /// Name of the file.
 pub(crate) const REQUEST_FILE: &str = "question.toml";
 
@@ -27,8 +22,6 @@ pub(crate) const REQUEST_FILE: &str = "question.toml";
 pub(crate) enum MatrixRequest {
     /// Every pair, alone and next to every neighbour.
     Pairs(PairsRequest),
-    /// k of n hosts moved.
-    Share(ShareRequest),
     /// Shares of the hosts of any scenario moved.
     Rollout(RolloutRequest),
 }
@@ -49,7 +42,7 @@ pub(crate) struct PairsRequest {
     pub(crate) same_senders: Vec<EquivalentScheme>,
 }
 
-/// Endpoints of a host pair that move.
+/// Sides of the moved hosts that move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovedEnds {
@@ -92,16 +85,7 @@ impl HostDraw {
     }
 }
 
-/// Parameters of a result by share.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct ShareRequest {
-    pub(crate) stayed: String,
-    pub(crate) moved: String,
-    pub(crate) hosts: u32,
-    pub(crate) moves: MovedEnds,
-}
-
-/// Parameters of a result by share on any scenario.
+/// Parameters of a rollout.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RolloutRequest {
@@ -139,7 +123,11 @@ pub(crate) fn read_request(
     }
     let text = dir.read(REQUEST_FILE)?;
     toml::from_str(&text).map(Some).map_err(|e| LabError::InvalidRequest {
-        message: format!("{REQUEST_FILE} in {} cannot be read: {e}", dir.root().display()),
+        message: format!(
+            "{REQUEST_FILE} in {} cannot be read: {}",
+            dir.root().display(),
+            e.message()
+        ),
         help: Some("run the command again with `--afresh`".to_owned()),
     })
 }

@@ -6,9 +6,8 @@ use lowtide_charts::Chart;
 use lowtide_lab::{CompletedExperiment, LabError, rerender_as};
 use lowtide_record::{Manifest, RunDir};
 
-use super::page;
 use super::request::{MatrixRequest, read_request};
-use super::{rollout, share};
+use super::{page, rollout};
 
 /// Writes all outputs of a complete run directory of any kind that follow from its tables again:
 /// `summary.json`, figures, report.
@@ -29,7 +28,6 @@ pub fn charts(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Chart>
     match read_request(dir, manifest)? {
         None => lowtide_lab::charts(dir, finished),
         Some(MatrixRequest::Pairs(pairs)) => page::charts(&pairs, dir, manifest, results),
-        Some(MatrixRequest::Share(share)) => Ok(share::charts(&share, manifest, results)),
         Some(MatrixRequest::Rollout(of)) => rollout::charts(&of, dir, manifest, results),
     }
 }
@@ -40,7 +38,6 @@ fn rerender(dir: &RunDir, manifest: &Manifest) -> Result<Option<CompletedExperim
     let write = |dir: &RunDir, manifest: &_, results: &_| {
         let files = match &request {
             MatrixRequest::Pairs(pairs) => page::write_outputs(pairs, dir, manifest, results)?.0,
-            MatrixRequest::Share(share) => share::write_outputs(share, dir, manifest, results)?.0,
             MatrixRequest::Rollout(of) => rollout::write_outputs(of, dir, manifest, results)?.0,
         };
         request.write(dir, files)

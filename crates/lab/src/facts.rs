@@ -8,6 +8,7 @@ use lowtide_record::{RunKey, RunTables};
 use lowtide_rows::{FlowRow, FlowStatus, QueueRow};
 use serde::Serialize;
 
+use crate::goodput::DeliveredBytes;
 use crate::queries::{self, QueryFacts};
 use crate::queues::{self, BufferPoolFacts, QueueFacts};
 use crate::signals::SignalFacts;
@@ -194,6 +195,8 @@ impl GroupFacts {
         let received = sum(|f| f.received_bytes).filter(|bytes| *bytes > 0);
         let marked = sum(|f| f.received_ce_bytes);
         let samples = FlowSamples::new(flows, ended_ps);
+        let delivered: Vec<DeliveredBytes> =
+            flows.iter().map(|f| DeliveredBytes::of_flow(f, warmup_ps, ended_ps)).collect();
         Self {
             name: name.to_owned(),
             flows: flows.len(),
@@ -206,8 +209,12 @@ impl GroupFacts {
             fct_ms: CompletionTimes::new(&samples.fct),
             slowdown: Slowdown::new(&samples.slowdown),
             classes: Vec::new(),
-            goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
-            jain: jain(flows, warmup_ps, ended_ps),
+            goodput_mbps: delivered
+                .iter()
+                .copied()
+                .reduce(DeliveredBytes::merge)
+                .and_then(DeliveredBytes::mbps),
+            jain: jain(&delivered),
             srtt_ms: Srtt::new(flows),
             rto_count: sum(|f| f.tcp.rto_count),
             retx_bytes: sum(|f| f.tcp.bytes_retrans),
@@ -223,33 +230,9 @@ const fn ms(ps: u64) -> f64 {
     ps as f64 / 1e9
 }
 
-/// Returns the time span in which a flow could deliver bytes that count, picoseconds, or `None`.
-fn span(flow: &FlowRow, warmup_ps: u64, ended_ps: u64) -> Option<(u64, u64)> {
-    let (from, to) = (flow.start_ps.max(warmup_ps), flow.delivered_ps.unwrap_or(ended_ps));
-    (from < to).then_some((from, to))
-}
-
-/// Returns bytes over picoseconds as Mbit/s.
-fn mbps(bytes: u64, ps: u64) -> f64 {
-    bytes as f64 * 8e6 / ps as f64
-}
-
-fn goodput_mbps(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
-    let spans = || flows.iter().filter_map(|f| span(f, warmup_ps, ended_ps));
-    let from = spans().map(|(from, _)| from).min()?;
-    let to = spans().map(|(_, to)| to).max()?;
-    Some(mbps(flows.iter().map(|f| f.delivered_after_warmup_bytes).sum(), to - from))
-}
-
 /// Jain's index (Jain, Chiu and Hawe 1984): the squared sum over n times the sum of squares.
-fn jain(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
-    let rates: Vec<f64> = flows
-        .iter()
-        .filter_map(|f| {
-            let (from, to) = span(f, warmup_ps, ended_ps)?;
-            Some(mbps(f.delivered_after_warmup_bytes, to - from))
-        })
-        .collect();
+fn jain(flows: &[DeliveredBytes]) -> Option<f64> {
+    let rates: Vec<f64> = flows.iter().filter_map(|f| f.mbps()).collect();
     let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
     (rates.len() > 1 && squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
 }

@@ -5,6 +5,7 @@
 //! `complete` is complete. Nothing is analysed here except the order statistics in the table of
 //! queues.
 
+pub mod bundle;
 mod content_hash;
 mod convert;
 mod dictionary;

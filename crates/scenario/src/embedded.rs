@@ -62,7 +62,6 @@ static SCENARIOS: &[EmbeddedScenario] = &[
         name: "schemes-10g",
         text: include_str!("../../../scenarios/schemes-10g.toml"),
     },
-    EmbeddedScenario { name: "share", text: include_str!("../../../scenarios/share.toml") },
     EmbeddedScenario {
         name: "two-flows-1g",
         text: include_str!("../../../scenarios/two-flows-1g.toml"),

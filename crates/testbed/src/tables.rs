@@ -12,7 +12,7 @@ use lowtide_rows::{
 };
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Bytes, Duration, Instant, Quantile};
 
 use crate::apps::{Apps, ClientFlow, PORT, ServerFlow};
 use crate::plan::HostPlan;
@@ -264,8 +264,8 @@ pub(crate) fn measured(done: &RunOutput, mut differences: Vec<String>) -> Timing
         late_packets: report.fidelity.late_packets,
         tolerance_us: us(report.fidelity.tolerance.as_ns()),
         late_mean_us: us(late.mean()),
-        late_p50_us: us(late.percentile(50)),
-        late_p99_us: us(late.percentile(99)),
+        late_p50_us: us(late.nearest_rank(Quantile::P50)),
+        late_p99_us: us(late.nearest_rank(Quantile::P99)),
         late_max_us: us(late.max()),
         steal_ms: us(report.fidelity.steal.as_us()),
         refused: report.fidelity.device_drops,

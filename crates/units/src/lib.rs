@@ -8,6 +8,7 @@ extern crate alloc;
 
 mod bytes;
 mod fraction;
+mod log_histogram;
 mod parse;
 mod probe;
 mod quantile;
@@ -18,6 +19,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use fraction::Fraction;
+pub use log_histogram::LogHistogram;
 pub use parse::{
     ParseUnitError, parse_bytes, parse_duration, parse_fraction, parse_packets, parse_rate,
 };

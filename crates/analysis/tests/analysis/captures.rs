@@ -163,7 +163,7 @@ fn packets_captured_twice_count_once() {
         // The packets of a file with identifications, each twice if requested.
         let mut writer = PcapngWriter::new("test");
         let interface = writer.interface("any");
-        let mut reader = lowtide_capture::Reader::new(bytes).expect("a capture");
+        let mut reader = lowtide_analysis::capture::Reader::new(bytes).expect("a capture");
         let mut id = 0_u16;
         while let Some(frame) = reader.next_frame().expect("whole") {
             id += 1;

@@ -4,13 +4,13 @@ mod repeat;
 
 use std::path::Path;
 
-use lowtide_bundle::{
-    BundleError, BundleInfo, BundleSource, PackedBundle, RESULTS, UnpackedBundle, pack, unpack,
-};
 use lowtide_input_files::{RESULT_TEXT, SCENARIO, open_beneath, read_open};
 use lowtide_lab::execute;
 use lowtide_papers::{Tool, bibtex, cff};
 use lowtide_record::RunDir;
+use lowtide_record::bundle::{
+    BundleError, BundleInfo, BundleSource, PackedBundle, RESULTS, UnpackedBundle, pack, unpack,
+};
 use serde::Serialize;
 
 use super::cite::sources;
@@ -46,7 +46,6 @@ struct VerifyOutput<'a> {
 impl From<BundleError> for CommandError {
     fn from(error: BundleError) -> Self {
         match error {
-            BundleError::Lab(error) => error.into(),
             BundleError::Io { .. } => Self::Unwritable(error.to_string()),
             BundleError::Damaged(_) => Self::Run(error.to_string()),
             BundleError::Record(_) | BundleError::NotBundle { .. } => {

@@ -1,15 +1,16 @@
-//! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
+//! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or a
+//! roll-out.
 
 use std::ops::Range;
 
-use lowtide_deployment::rollout::{self, HostDraw, Rollout, RolloutOptions};
-use lowtide_deployment::share::{self, MovedEnds, PartialDeployment};
+use lowtide_deployment::rollout::{self, HostDraw, MovedEnds, Rollout, RolloutOptions};
 use lowtide_deployment::{
     self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, TextTable,
     Thresholds,
 };
 use lowtide_input_files::{SETTINGS, read_text};
 use lowtide_lab::CompletedExperiment;
+use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
 
 use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg, ThreadCount};
@@ -21,17 +22,12 @@ use crate::output::Output;
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// Names of the embedded setups.
+/// Name of the embedded setup.
 const SETUP: &str = "matrix";
-const SHARE_SETUP: &str = "share";
 
 pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError> {
     if let Some(file) = args.print {
         return print(file);
-    }
-    if args.share.is_some() && args.on.is_none() && args.thresholds.is_some() {
-        let message = "--thresholds has no effect on --share without --on".to_owned();
-        return Err(CommandError::Usage(message, None));
     }
     let scenario = setup(args)?;
     let runner = PlanRunner {
@@ -44,8 +40,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         share: true,
     };
     let finished = match &args.share {
-        Some(names) if args.on.is_some() => roll_out(args, names, scenario, &runner, out)?,
-        Some(names) => by_share(args, names, scenario, &runner, out)?,
+        Some(names) => roll_out(args, names, scenario, &runner, out)?,
         None => pairs(args, scenario, &runner, out)?,
     };
     check_failed_flows(&finished)
@@ -55,16 +50,20 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
 pub(super) fn plan(args: &MatrixArgs) -> Result<RunPlan, CommandError> {
     let scenario = setup(args)?;
     Ok(match &args.share {
-        Some(names) if args.on.is_some() => rollout(args, names, scenario)?.plan()?,
-        Some(names) => deployment(args, names, scenario)?.plan()?,
+        Some(names) => rollout(args, names, scenario)?.plan()?,
         None => pair_matrix(args, scenario)?.plan()?,
     })
 }
 
 /// The setup with the changes of the arguments.
 fn setup(args: &MatrixArgs) -> Result<Scenario, CommandError> {
-    let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
-    let name = args.on.as_deref().or(args.scenario.as_deref()).unwrap_or(name);
+    if let (Some(names), None) = (&args.share, &args.on) {
+        let (on, names) = (args.scenario.as_deref().unwrap_or("leaf-spine"), names.join(","));
+        let form = shell::command(["lowtide", "matrix", "--on", on, "--share", &names]);
+        let message = format!("--share moves the hosts of a scenario, which --on names: `{form}`");
+        return Err(CommandError::Usage(message, None));
+    }
+    let name = args.on.as_deref().or(args.scenario.as_deref()).unwrap_or(SETUP);
     let mut scenario = set(Scenario::load(name)?, &args.set)?;
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
@@ -73,13 +72,9 @@ fn setup(args: &MatrixArgs) -> Result<Scenario, CommandError> {
 }
 
 fn print(file: PrintArg) -> Result<(), CommandError> {
-    let setup = |name: &str| {
-        let found = lowtide_scenario::embedded_scenarios().iter().find(|e| e.name == name);
-        found.map_or("", |e| e.text)
-    };
+    let mut embedded = lowtide_scenario::embedded_scenarios().iter();
     Output::raw(match file {
-        PrintArg::Setup => setup(SETUP),
-        PrintArg::ShareSetup => setup(SHARE_SETUP),
+        PrintArg::Setup => embedded.find(|e| e.name == SETUP).map_or("", |e| e.text),
         PrintArg::Thresholds => BUILT_IN_THRESHOLDS,
     })
 }
@@ -121,39 +116,6 @@ fn pair_matrix(args: &MatrixArgs, scenario: Scenario) -> Result<PairMatrix, Comm
     Ok(PairMatrix::new(scenario, senders, receivers, neighbours, thresholds(args)?)?)
 }
 
-fn by_share(
-    args: &MatrixArgs,
-    names: &[String],
-    scenario: Scenario,
-    runner: &PlanRunner<'_>,
-    out: Output,
-) -> Result<CompletedExperiment, CommandError> {
-    let experiment = deployment(args, names, scenario)?;
-    let plan = experiment.plan()?;
-    let (finished, answer) =
-        runner.run_plan(&plan, experiment.scenario.text(), out, &|options| {
-            share::execute(&experiment, &plan, options)
-        })?;
-    if out.json {
-        out.json(&answer)?;
-    } else {
-        out.paragraph(&share::describe(&answer))?;
-        show_tables(share::tables(&answer), out)?;
-        out.paragraph(&share::method(&answer))?;
-        foot(&answer.digest, &finished, out)?;
-    }
-    Ok(finished)
-}
-
-fn deployment(
-    args: &MatrixArgs,
-    names: &[String],
-    scenario: Scenario,
-) -> Result<PartialDeployment, CommandError> {
-    let moves = moved_ends(args.moves);
-    Ok(PartialDeployment::new(scenario, two_schemes(names)?, args.hosts, moves)?)
-}
-
 fn two_schemes(names: &[String]) -> Result<[&str; 2], CommandError> {
     match names {
         [from, to] => Ok([from, to]),
@@ -161,14 +123,6 @@ fn two_schemes(names: &[String]) -> Result<[&str; 2], CommandError> {
             format!("--share takes two schemes, not {}", names.len()),
             Some("for instance `--share sack,dctcp`".to_owned()),
         )),
-    }
-}
-
-const fn moved_ends(moves: MoveArg) -> MovedEnds {
-    match moves {
-        MoveArg::Both => MovedEnds::Both,
-        MoveArg::Senders => MovedEnds::Senders,
-        MoveArg::Receivers => MovedEnds::Receivers,
     }
 }
 
@@ -203,7 +157,11 @@ fn rollout(
 ) -> Result<Rollout, CommandError> {
     let options = RolloutOptions {
         schemes: two_schemes(names)?,
-        moves: moved_ends(args.moves),
+        moves: match args.moves {
+            MoveArg::Both => MovedEnds::Both,
+            MoveArg::Senders => MovedEnds::Senders,
+            MoveArg::Receivers => MovedEnds::Receivers,
+        },
         draw: match args.draw {
             DrawArg::Random => HostDraw::Random,
             DrawArg::Rack => HostDraw::Rack,

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 37] = [
     "lowtide-units",
     "lowtide-input-files",
     "lowtide-schema",
@@ -15,7 +15,6 @@ const ORDER: [&str; 39] = [
     "lowtide-switch-config",
     "lowtide-rows",
     "lowtide-wire",
-    "lowtide-capture",
     "lowtide-charts",
     "lowtide-typeset",
     "lowtide-analysis",
@@ -32,7 +31,6 @@ const ORDER: [&str; 39] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
-    "lowtide-bundle",
     "lowtide-papers",
     "lowtide-deployment",
     "lowtide-packet-ring",

@@ -52,26 +52,6 @@ fn printed_files_are_accepted_as_input() {
 }
 
 #[test]
-fn by_share_prints_tables_of_80_columns_with_intervals() {
-    let out = folder("matrix-share").join("out").display().to_string();
-    let short = ["stayed-short", "moved-short"].map(|g| format!("traffic.{g}.count=2"));
-    let args = ["matrix", "--share", "sack,dctcp", "--hosts", "2", "-o", &out];
-    let sets = ["-s", "run.duration=320 ms", "-s", &short[0], "-s", &short[1], "--seeds", "2"];
-    let output = lowtide(&[&args[..], &sets[..]].concat());
-    let shown = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for wanted in ["0 of 2", "1 of 2", "2 of 2", "2 seeds", "Goodput per host", "needs 100"] {
-        assert!(shown.contains(wanted), "{wanted}: {shown}");
-    }
-    // A value that is equal for all seeds has no interval.
-    let mut rows = shown.lines().filter(|l| l.contains("0 of 2"));
-    assert!(rows.any(|l| l.contains('[') && l.contains(']')), "{shown}");
-    for line in shown.lines().filter(|line| !line.starts_with("report ")) {
-        assert!(line.chars().count() <= 80, "{line}");
-    }
-}
-
-#[test]
 fn a_deployment_on_a_scenario_is_a_sentence_and_tables_of_80_columns() {
     let out = folder("matrix-on").join("out").display().to_string();
     let args = ["matrix", "--on", "leaf-spine", "--share", "sack,dctcp", "--points", "50,100"];
@@ -120,23 +100,22 @@ fn invalid_requests_are_status_2_with_help() {
     refused(&["--thresholds", &none], "--print thresholds");
     refused(&["--senders", "dctpc"], "there is no scheme or profile `dctpc`");
     refused(&["--senders", "dctcp+cwr=maybe"], "cwr");
-    refused(&["--share", "sack"], "--share takes two schemes");
-    refused(&["--hosts", "3"], "--share");
-    refused(&["--share", "sack,dctcp", "--hosts", "0"], "1..=1000");
-    let on = |more: &[&'static str], wanted: &str| {
+    refused(&["--on", "leaf-spine", "--share", "sack"], "--share takes two schemes");
+    refused(&["--share", "sack,dctcp"], "`lowtide matrix --on leaf-spine --share sack,dctcp`");
+    refused(&["my setup.toml", "--share", "a,b"], "--on 'my setup.toml' --share a,b`");
+    let on = |more: &[&str], wanted: &str| {
         refused(&[&["--on", "leaf-spine", "--share", "sack,dctcp"], more].concat(), wanted);
     };
     on(&["--points", "30"], "28.125 % (9 hosts) and 31.25 % (10 hosts)");
     on(&["--points", "0,130"], "130 % is not a share");
     on(&["-s", "deployment.hosts=clients"], "no host group `clients`");
-    on(&["--hosts", "3"], "--hosts");
+    on(&["--thresholds", &bad], "there is no `windows`");
     refused(&["--on", "leaf-spine"], "--share");
     refused(&["--on", "leaf-spin", "--share", "sack,dctcp"], "leaf-spine");
     refused(
         &["--on", "leaf-spine", "--share", "sack,dctpc"],
         "there is no scheme or profile `dctpc`",
     );
-    refused(&["--share", "sack,dctcp", "--thresholds", &bad], "--on");
     refused(&["first-light"], "first-light");
     refused(&["-s", "switch.mark.kk=3"], "`k`");
 }

@@ -30,13 +30,14 @@ pub static ENTRY: FeedbackEntry = FeedbackEntry {
 };
 
 fn build(_: &Values) -> Box<dyn FeedbackDecoder> {
-    Box::new(Latched)
+    Box::new(WholeAck)
 }
 
+/// The decoder of the latched echo, and of DCTCP's echo, which states each ACK.
 #[derive(Debug)]
-struct Latched;
+struct WholeAck;
 
-impl FeedbackDecoder for Latched {
+impl FeedbackDecoder for WholeAck {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
         CeFeedback::from_whole_ack(ack)
     }

@@ -83,6 +83,17 @@ impl PairEffect {
 
 /// Returns the sentence that says who pays, who gains, and from which share on.
 pub(super) fn sentence(result: &RolloutResult) -> String {
+    let ends = match result.moves {
+        MovedEnds::Both => "hosts",
+        MovedEnds::Senders => "senders",
+        MovedEnds::Receivers => "receivers",
+    };
+    let move_of = format!("When {ends} move from {} to {}", result.from, result.to);
+    if result.rows.is_empty() {
+        return format!(
+            "{move_of}, no flow has a size: only goodput, queues and queries are compared."
+        );
+    }
     let clause = |effect: Effect| {
         let of_pair = |pair: ClassPair| {
             let rows: Vec<&RolloutRow> = result
@@ -113,17 +124,10 @@ pub(super) fn sentence(result: &RolloutResult) -> String {
         named(Effect::NoValue, "too few flows"),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    let ends = match result.moves {
-        MovedEnds::Both => "hosts",
-        MovedEnds::Senders => "senders",
-        MovedEnds::Receivers => "receivers",
-    };
     format!(
-        "When {ends} move from {} to {}, {} (pairs are sender>receiver; times are the 99th \
+        "{move_of}, {} (pairs are sender>receiver; times are the 99th \
          percentile of the slowdown over that of the same flows before the move, with 95 % \
          intervals).",
-        result.from,
-        result.to,
         all.join("; ")
     )
 }

@@ -7,6 +7,7 @@ use lowtide_record::{Manifest, RunDir};
 use lowtide_rows::{DeploymentClass, FlowRow, FlowStatus, Role};
 use serde::Serialize;
 
+use super::delivered::HostPairFlows;
 use super::queries::TimedQuery;
 use super::statistics::{Bounded, SCALE};
 
@@ -41,7 +42,7 @@ impl ClassPair {
 #[derive(Clone)]
 pub(crate) struct SizedFlow {
     /// Numbers of its hosts.
-    hosts: [u32; 2],
+    pub(crate) hosts: [u32; 2],
     pub(crate) size: u64,
     /// Its slowdown.
     pub(crate) slowdown: Bounded,
@@ -66,6 +67,8 @@ pub(crate) struct RolloutRun {
     pub(crate) seed: u64,
     pub(crate) flows: Vec<SizedFlow>,
     pub(crate) queries: Vec<TimedQuery>,
+    /// All flows, also those without a size and answers of queries, by their hosts.
+    pub(super) delivered: BTreeMap<[u32; 2], HostPairFlows>,
     /// Whether each host was moved; hosts without connections are absent.
     moved: BTreeMap<u32, bool>,
     /// Opened connections by pair and effective transport.
@@ -73,9 +76,9 @@ pub(crate) struct RolloutRun {
 }
 
 impl RolloutRun {
-    /// Returns the pair of a flow, of this or another run of the seed, by the classes of this run.
-    pub(crate) fn pair_of(&self, flow: &SizedFlow) -> Option<ClassPair> {
-        let [from_new, to_new] = flow.hosts.map(|host| self.is_moved(host));
+    /// Returns the pair of two hosts by the classes of this run.
+    pub(crate) fn pair_of(&self, hosts: [u32; 2]) -> Option<ClassPair> {
+        let [from_new, to_new] = hosts.map(|host| self.is_moved(host));
         Some(ClassPair { from_new: from_new?, to_new: to_new? })
     }
 
@@ -101,11 +104,12 @@ pub(crate) fn read(
             seed: run.key.seed,
             flows: Vec::new(),
             queries: Vec::new(),
+            delivered: BTreeMap::new(),
             moved: BTreeMap::new(),
             connections: BTreeMap::new(),
         };
         for row in &tables.flows {
-            add(&mut made, &mut names, row, tables.run.ended_ps);
+            add(&mut made, &mut names, row, [tables.run.warmup_ps, tables.run.ended_ps]);
         }
         for row in &tables.queries {
             let client = number(&mut names, &row.client);
@@ -126,11 +130,17 @@ fn number(names: &mut BTreeMap<String, u32>, name: &str) -> u32 {
     next
 }
 
-fn add(run: &mut RolloutRun, names: &mut BTreeMap<String, u32>, row: &FlowRow, ended_ps: u64) {
+fn add(
+    run: &mut RolloutRun,
+    names: &mut BTreeMap<String, u32>,
+    row: &FlowRow,
+    [warmup_ps, ended_ps]: [u64; 2],
+) {
     let (Some(from), Some(to)) = (row.src_deployment, row.dst_deployment) else { return };
     let hosts = [&row.src, &row.dst].map(|name| number(names, name));
     let [from_new, to_new] = [from, to].map(|class| class == DeploymentClass::New);
     run.moved.extend([(hosts[0], from_new), (hosts[1], to_new)]);
+    run.delivered.entry(hosts).or_default().add(row, warmup_ps, ended_ps);
     if row.established_ps.is_some() {
         let effective = Effective {
             cc: row.cc.to_string(),

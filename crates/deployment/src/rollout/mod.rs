@@ -1,13 +1,17 @@
 //! Partial deployment on any scenario: a share of its hosts moves from one scheme to another.
 //!
 //! Contract: the plan is a sweep of `deployment.share`, with equal arrivals and equally drawn hosts
-//! at every share of a seed. Every share is compared with the share 0 by the same flows. Flows are
-//! those with a size; answers of queries have no ideal time. Queries are compared by their
-//! completion time and the class of the client.
+//! at every share of a seed. Every share is compared with the share 0 by the same flows. Slowdowns
+//! are those of flows with a size; answers of queries have no ideal time. Queries are compared by
+//! their completion time and the class of the client, all flows by their goodput.
 
 mod csv_files;
+mod delivered;
 mod effect;
+mod figures;
 mod flows;
+mod goodput;
+mod longest_queue;
 mod page;
 mod queries;
 mod result;
@@ -24,8 +28,11 @@ use crate::run::run_and_report;
 use crate::thresholds::RolloutThresholds;
 
 pub use crate::request::{HostDraw, MovedEnds};
+pub use delivered::GoodputOf;
 pub use effect::{Effect, PairEffect};
 pub use flows::Effective;
+pub use goodput::GoodputRow;
+pub use longest_queue::LongestQueueRow;
 pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult, RolloutRow};
@@ -84,19 +91,17 @@ impl Rollout {
         let whole = scenario.clone().with_override(SHARE_KEY, "100 %")?;
         let plan = single_share(&whole)?;
         let setup = plan.runs.first().map(RunSpec::setup).transpose()?;
-        let Some(setup) = setup else { return Err(no_flows(&scenario)) };
-        if setup.flows.iter().all(|flow| flow.size.is_none()) {
-            return Err(no_flows(&scenario));
-        }
         let seeds = options.seeds.unwrap_or(match plan.runs.len() as u64 {
             own if own >= DEFAULT_SEEDS => own,
             _ => DEFAULT_SEEDS,
         });
-        let moved = || setup.hosts.iter().filter(|h| h.deployment == Some(DeploymentClass::New));
+        let hosts = || setup.iter().flat_map(|setup| &setup.hosts);
+        let moved = || hosts().filter(|host| host.deployment == Some(DeploymentClass::New));
         let mut groups: Vec<u16> = moved().map(|host| host.group).collect();
         groups.dedup();
         for group in groups {
-            if let Some(name) = setup.host_groups.get(usize::from(group)) {
+            let names = setup.as_ref().map(|setup| &setup.host_groups);
+            if let Some(name) = names.and_then(|names| names.get(usize::from(group))) {
                 scenario = from.impose_on(scenario, name)?;
             }
         }
@@ -153,16 +158,6 @@ fn single_share(scenario: &Scenario) -> Result<RunPlan, LabError> {
         ),
         help: Some(format!("give one value, for instance {}", values.join(" "))),
     })
-}
-
-fn no_flows(scenario: &Scenario) -> LabError {
-    LabError::InvalidRequest {
-        message: format!(
-            "`{}` has no flows with a size, so there is no slowdown to compare",
-            scenario.name()
-        ),
-        help: Some("add a traffic group with sizes, for instance `kind = \"poisson\"`".to_owned()),
-    }
 }
 
 /// Returns whether all hosts run the same before and after the move.

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_lab::{Results, SizeClassFacts};
+use lowtide_lab::{Results, RunFacts, SizeClassFacts};
 use lowtide_record::Manifest;
 use lowtide_rows::FlowStatus;
 use lowtide_units::parse_fraction;
 use serde::Serialize;
 
+use super::SHARE_KEY;
 use super::effect::{Effect, PairEffect, sentence};
 use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
+use super::goodput::{GoodputRow, goodput_rows};
+use super::longest_queue::LongestQueueRow;
 use super::queries::{QueryClassRow, ShareRuns};
 use super::statistics::{Percentiles, Resamples, Sample};
 use crate::request::{HostDraw, MovedEnds, RolloutRequest};
@@ -53,6 +56,10 @@ pub struct RolloutResult {
     pub rows: Vec<RolloutRow>,
     /// By share, traffic group and class of the client; empty without queries.
     pub queries: Vec<QueryClassRow>,
+    /// By share, pair of classes and kind of flows.
+    pub goodput: Vec<GoodputRow>,
+    /// By share.
+    pub longest_queues: Vec<LongestQueueRow>,
     /// By share, pair of classes and effective transport.
     pub connections: Vec<ConnectionRow>,
 }
@@ -145,6 +152,7 @@ pub(super) fn rollout_result(
     let ranges = size_ranges(results);
     let resamples = Resamples::new(manifest.seeds.len());
     let (mut rows, mut queries, mut connections) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut goodput, mut longest_queues) = (Vec::new(), Vec::new());
     let shares = runs.chunk_by(|a, b| a.share == b.share);
     let first = shares.clone().next().unwrap_or_default();
     let seed = |run: &RolloutRun| manifest.seeds.iter().position(|s| *s == run.seed);
@@ -169,7 +177,7 @@ pub(super) fn rollout_result(
                 (&mut before, base.map_or(&[][..], |base| &base.flows[..])),
             ] {
                 let paired =
-                    |flow| Some(PairedFlow { flow, pair: run.pair_of(flow)?, seed: *seed });
+                    |flow| Some(PairedFlow { flow, pair: run.pair_of(flow.hosts)?, seed: *seed });
                 out.extend(flows.iter().filter_map(paired));
             }
         }
@@ -205,6 +213,11 @@ pub(super) fn rollout_result(
             }
         }
         queries.extend(paired_runs.query_rows(&resamples, request.thresholds));
+        goodput.extend(goodput_rows(&paired_runs));
+        let label = of_share.first().map(|run| run.share.as_str());
+        let facts = results.runs.iter().filter(|run| run.key.point.get(SHARE_KEY) == label);
+        let facts: Vec<&RunFacts> = facts.collect();
+        longest_queues.extend(LongestQueueRow::new(share_percent, moved_hosts, &facts));
         connections.extend(connection_rows(share_percent, of_share));
     }
     let mut result = RolloutResult {
@@ -224,6 +237,8 @@ pub(super) fn rollout_result(
         pairs: pair_effects(&rows, &ranges),
         rows,
         queries,
+        goodput,
+        longest_queues,
         connections,
     };
     result.verdict = sentence(&result);

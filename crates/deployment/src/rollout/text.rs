@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::delivered::GoodputOf;
 use super::effect::percent;
+use super::goodput::GoodputRow;
+use super::longest_queue::LongestQueueRow;
 use super::queries::QueryClassRow;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
 use crate::estimate::{Estimate, P99_FLOWS, number, reason, with_interval as shown};
@@ -49,6 +52,9 @@ pub(super) struct Tables {
     pub(super) by_size: TextTable,
     /// Empty without queries.
     pub(super) queries: Vec<TextTable>,
+    /// Empty without such flows.
+    pub(super) goodput: Vec<TextTable>,
+    pub(super) longest_queues: TextTable,
     pub(super) connections: TextTable,
 }
 
@@ -61,17 +67,20 @@ impl Tables {
             percentiles: percentiles(result),
             by_size: by_size(result),
             queries: groups.into_iter().flat_map(of_group).collect(),
+            goodput: GoodputOf::ALL.into_iter().map(|of| goodput(result, of)).collect(),
+            longest_queues: longest_queues(result),
             connections: connections(result),
         }
     }
 }
 
-/// Returns all tables.
+/// Returns all tables that have values.
 pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
-    let Tables { effects, percentiles, by_size, queries, connections } = Tables::of(result);
+    let Tables { effects, percentiles, by_size, queries, goodput, longest_queues, connections } =
+        Tables::of(result);
     let mut out = vec![effects, percentiles, by_size];
-    out.extend(queries);
-    out.push(connections);
+    out.extend(queries.into_iter().chain(goodput).chain([longest_queues, connections]));
+    out.retain(|table| !table.rows.is_empty() && table.head.len() > table.names);
     out
 }
 
@@ -199,6 +208,44 @@ fn by_size(result: &RolloutResult) -> TextTable {
         head: texts(&["moved", "pair"]).into_iter().chain(sizes.iter().map(|s| head(s))).collect(),
         names: 2,
         rows: all_sizes(result).map(row).collect(),
+    }
+}
+
+fn goodput(result: &RolloutResult, of: GoodputOf) -> TextTable {
+    let row = |r: &GoodputRow| {
+        vec![
+            percent(r.share_percent),
+            r.pair.to_owned(),
+            shown(r.goodput_mbps),
+            r.before_mbps.map_or_else(String::new, shown),
+        ]
+    };
+    let title = match of {
+        GoodputOf::Pair => "Goodput of all flows of a pair, Mbit/s, and before",
+        GoodputOf::UnlimitedFlow => "Goodput of one unlimited flow, Mbit/s, and before",
+    };
+    TextTable {
+        title: title.to_owned(),
+        head: texts(&["moved", "pair", "goodput [95 %]", "before [95 %]"]),
+        names: 2,
+        rows: result.goodput.iter().filter(|r| r.of == of).map(row).collect(),
+    }
+}
+
+fn longest_queues(result: &RolloutResult) -> TextTable {
+    let row = |r: &LongestQueueRow| {
+        let (name, seeds) = r.most_frequent();
+        let all: usize = r.queues.values().sum();
+        let queue =
+            if seeds == all { name.to_owned() } else { format!("{name} ({seeds} of {all})") };
+        let length = |estimate: Option<Estimate>| estimate.map_or_else(String::new, shown);
+        vec![percent(r.share_percent), queue, length(r.mean_packets), length(r.p99_packets)]
+    };
+    TextTable {
+        title: "Longest queue at a switch, packets".to_owned(),
+        head: texts(&["moved", "queue (seeds)", "mean [95 %]", "p99 [95 %]"]),
+        names: 2,
+        rows: result.longest_queues.iter().map(row).collect(),
     }
 }
 

@@ -5,4 +5,3 @@
 mod common;
 mod matrix;
 mod rollout;
-mod share;

@@ -1,14 +1,14 @@
 //! Partial deployment on a scenario: the ends are the pure runs, the classes are those of the
 //! tables, and wrong requests are refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use lowtide_deployment::Thresholds;
 use lowtide_deployment::rerender_report;
 use lowtide_deployment::rollout::{
-    Effect, HostDraw, MovedEnds, Rollout, RolloutOptions, RolloutResult, RolloutRow, execute,
-    tables,
+    Effect, GoodputOf, HostDraw, MovedEnds, Rollout, RolloutOptions, RolloutResult, RolloutRow,
+    execute, tables,
 };
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
 use lowtide_record::RunDir;
@@ -172,7 +172,7 @@ fn queries_are_split_by_the_class_of_their_client() {
         page.contains("Which queries pay?")
             && page.contains("queries: query completion time of 3 seeds")
     );
-    assert_eq!(tables(&result).len(), 6);
+    assert_eq!(tables(&result).len(), 8);
 }
 
 #[test]
@@ -242,7 +242,74 @@ fn wrong_requests_are_refused_in_one_sentence() {
     let swept = scenario().with_sweep("switch.mark.k", &["20 pkt".into(), "65 pkt".into()]);
     let shown = error(swept.unwrap(), known, &["50"], HostDraw::Random);
     assert!(shown.contains("`leaf-spine` sweeps `switch.mark.k`"), "{shown}");
-    let endless = Scenario::load("two-flows-1g").unwrap();
-    let shown = error(endless, known, &["50"], HostDraw::Random);
-    assert!(shown.contains("no flows with a size"), "{shown}");
+}
+
+#[test]
+fn goodput_and_the_longest_queue_follow_from_the_tables() {
+    let temp = tempfile::tempdir().unwrap();
+    let set = [
+        ("hosts.senders.count", "4"),
+        ("hosts.receivers.count", "2"),
+        ("traffic.pair.count", "4"),
+        ("run.duration", "300 ms"),
+        ("run.warmup", "100 ms"),
+    ];
+    let scenario = Scenario::load("two-flows-1g").unwrap();
+    let scenario =
+        set.into_iter().fold(scenario, |s, (key, value)| s.with_override(key, value).unwrap());
+    let half = points(&["50"]);
+    let rollout = Rollout::new(scenario, &options(["sack", "dctcp"], &half)).unwrap();
+    let (_, result) = run(&rollout, temp.path());
+    assert!(result.rows.is_empty() && result.verdict.contains("no flow has a size"));
+    let (dir, manifest) = RunDir::open(temp.path()).unwrap();
+    let mut reader = dir.reader().unwrap();
+    // By share, pair and seed: bytes, and the goodput of each flow.
+    let mut flows: BTreeMap<(String, String, u64), Vec<f64>> = BTreeMap::new();
+    let mut queues: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
+    for run in &manifest.runs {
+        let tables = reader.take(run.key.run).unwrap().unwrap();
+        let share = run.key.point.get("deployment.share").unwrap().to_owned();
+        for flow in &tables.flows {
+            let class = |c: Option<lowtide_rows::DeploymentClass>| c.unwrap().name();
+            let pair = format!("{}>{}", class(flow.src_deployment), class(flow.dst_deployment));
+            let mbps = flow.delivered_after_warmup_bytes as f64 * 8.0 / 0.2 / 1e6;
+            flows.entry((share.clone(), pair, run.key.seed)).or_default().push(mbps);
+        }
+        let at_switch = tables.queues.iter().filter(|q| q.at_switch);
+        let lengths =
+            at_switch.map(|q| (q.length.p99_packets.unwrap(), q.length.mean_packets.unwrap()));
+        queues.entry(share).or_default().push(lengths.max_by_key(|(p99, _)| *p99).unwrap());
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let near = |found: f64, wanted: f64| {
+        assert!((found - wanted).abs() < 1e-9 * wanted, "{found} is not {wanted}");
+    };
+    for row in &result.goodput {
+        let share = format!("{} %", row.share_percent);
+        let seeds = flows.iter().filter(|((s, pair, _), _)| *s == share && pair == row.pair);
+        let of_seed = |flows: &Vec<f64>| match row.of {
+            GoodputOf::Pair => flows.iter().sum(),
+            GoodputOf::UnlimitedFlow => mean(flows),
+        };
+        let seeds: Vec<f64> = seeds.map(|(_, flows)| of_seed(flows)).collect();
+        assert_eq!(row.seeds, seeds.len());
+        near(row.goodput_mbps.value, mean(&seeds));
+        assert_eq!(row.before_mbps.is_some(), row.share_percent > 0.0);
+    }
+    let pairs = flows.keys().map(|(share, pair, _)| (share, pair)).collect::<BTreeSet<_>>();
+    assert_eq!(result.goodput.len(), 2 * pairs.len());
+    for row in &result.longest_queues {
+        let longest = &queues[&format!("{} %", row.share_percent)];
+        let p99: Vec<f64> = longest.iter().map(|(p99, _)| f64::from(*p99)).collect();
+        let means: Vec<f64> = longest.iter().map(|(_, mean)| *mean).collect();
+        near(row.p99_packets.unwrap().value, mean(&p99));
+        near(row.mean_packets.unwrap().value, mean(&means));
+        assert_eq!(row.queues.values().sum::<usize>(), 3);
+    }
+    assert_eq!(result.longest_queues.len(), 2);
+    let lines = |file: &str| dir.read(file).unwrap().lines().count();
+    assert_eq!(lines("deployment-goodput.csv"), result.goodput.len() + 1);
+    assert_eq!(lines("deployment-queues.csv"), 3);
+    let page = dir.read("report.html").unwrap();
+    assert!(page.contains("How long is the longest queue?") && !page.contains("Who pays?"));
 }

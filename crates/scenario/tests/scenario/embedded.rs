@@ -27,7 +27,6 @@ fn every_embedded_scenario_expands_under_its_name() {
             "queue-buildup",
             "queue-buildup-100m",
             "schemes-10g",
-            "share",
             "two-flows-1g"
         ]
     );

@@ -9,6 +9,7 @@ use lowtide_bottleneck::BottleneckReport;
 use lowtide_host::Setup;
 use lowtide_rows::{Level, LossCounters, Queue, ServedCounters};
 use lowtide_sim::Digest;
+use lowtide_units::Quantile;
 use serde::{Deserialize, Serialize};
 
 use super::{PersistentError, TestbedPaths};
@@ -57,8 +58,8 @@ impl Snapshot {
             ports: report.ports.clone(),
             packets: fidelity.lateness.count(),
             late_mean_ns: fidelity.lateness.mean(),
-            late_p50_ns: fidelity.lateness.percentile(50),
-            late_p99_ns: fidelity.lateness.percentile(99),
+            late_p50_ns: fidelity.lateness.nearest_rank(Quantile::P50),
+            late_p99_ns: fidelity.lateness.nearest_rank(Quantile::P99),
             late_max_ns: fidelity.lateness.max(),
             late_packets: fidelity.late_packets,
             tolerance_ns: fidelity.tolerance.as_ns(),

@@ -145,8 +145,6 @@ fn matrix_words(args: &MatrixArgs) -> Vec<String> {
     let default = lowtide_deployment::rollout::DEFAULT_POINTS.join(",");
     option("points", (args.on.is_some() && points != default).then_some(points));
     option("draw", (args.draw == DrawArg::Rack).then(|| "rack".to_owned()));
-    let hosts = args.share.is_some() && args.on.is_none();
-    option("hosts", hosts.then(|| args.hosts.to_string()));
     option(
         "moves",
         match args.moves {
@@ -183,9 +181,9 @@ mod tests {
     #[test]
     fn every_choice_of_a_matrix_is_in_its_words() {
         for text in [
-            "matrix --share=a,b --hosts=4 --moves=senders --seeds=2",
+            "matrix --share=a,b --on=first-light --moves=senders --seeds=2",
             "matrix --share=a,b --on=first-light --points=10,20 --draw=rack --moves=receivers",
-            "matrix share --receivers=a --neighbours=none --set=a=1 --set=b=2",
+            "matrix my.toml --receivers=a --neighbours=none --set=a=1 --set=b=2",
         ] {
             let parsed = Cli::try_parse_from([&["lowtide".to_owned()], &*words(text)].concat());
             let Ok(Command::Matrix(args)) = parsed.map(|cli| cli.command) else {

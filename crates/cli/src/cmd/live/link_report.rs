@@ -1,8 +1,9 @@
 //! Report of a network between real hosts, as text and JSON. Names are those of the simulator's
 //! tables.
 
-use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport};
+use lowtide_bottleneck::{BottleneckReport, Fidelity, HostReport};
 use lowtide_rows::{LevelWeight, LossCounters, Queue, QueueSampleRow, ServedCounters};
+use lowtide_units::{LogHistogram, Quantile};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -109,12 +110,12 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-fn spread(h: &Histogram) -> LatencySummary {
+fn spread(h: &LogHistogram) -> LatencySummary {
     LatencySummary {
         count: h.count(),
         mean_us: micros(h.mean()),
-        p50_us: micros(h.percentile(50)),
-        p99_us: micros(h.percentile(99)),
+        p50_us: micros(h.nearest_rank(Quantile::P50)),
+        p99_us: micros(h.nearest_rank(Quantile::P99)),
         max_us: micros(h.max()),
     }
 }

@@ -1,6 +1,6 @@
 //! Handmade capture files.
 
-use lowtide_capture::{CapturedPacket, Reader, SkipReason};
+use lowtide_analysis::capture::{CapturedPacket, Reader, SkipReason};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, packet};

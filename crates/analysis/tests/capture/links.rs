@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use lowtide_capture::{LinkType, SkipReason};
+use lowtide_analysis::capture::{LinkType, SkipReason};
 use lowtide_wire::{Addresses, captured};
 
 use crate::fixtures::{ADDRESSES, all, headers, pcap, segment};

@@ -3,7 +3,7 @@
 use lowtide_output::markdown::{block, cell, code, code_cell};
 use lowtide_output::shell;
 
-use crate::contents::{BundleInfo, RESULTS};
+use super::contents::{BundleInfo, RESULTS};
 
 /// Text for the reader who unpacked the archive.
 pub(crate) fn readme(info: &BundleInfo) -> String {

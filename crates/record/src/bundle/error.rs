@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lowtide_lab::LabError;
-use lowtide_record::RecordError;
+use crate::RecordError;
 
 /// An error of an archive.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +10,6 @@ pub enum BundleError {
     /// The run directory is incomplete or damaged, or a file cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The results cannot be loaded.
-    #[error(transparent)]
-    Lab(#[from] LabError),
     /// A file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
     Io {

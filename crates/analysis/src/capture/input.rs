@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::CaptureError;
+use super::error::CaptureError;
 
 /// Bytes read from the stream at a time.
 const CHUNK: usize = 64 * 1024;

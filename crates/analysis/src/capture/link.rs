@@ -1,7 +1,5 @@
 //! Link headers before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
 
-use crate::{CapturePoint, SkipReason};
-
 // EtherTypes.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
@@ -10,6 +8,37 @@ const VLAN_TPIDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const OUTGOING: u16 = 4;
 /// Limit on VLAN tags of one frame.
 const MAX_VLAN_TAGS: usize = 4;
+
+/// A point at which frames were captured. A packet may be captured at several points.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CapturePoint {
+    /// Interface: its number among [`super::Reader::interfaces`], 0 in a pcap file.
+    pub interface: u32,
+    /// Interface index of the capturing host (Linux cooked v2).
+    pub if_index: Option<u32>,
+    /// VLAN identifier of the outermost tag.
+    pub vlan: Option<u16>,
+    /// Sent, rather than received, by the capturing host. Known if the link header states it and no
+    /// interface index (Linux cooked v1).
+    pub outgoing: Option<bool>,
+}
+
+/// The reason why a frame gives no TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SkipReason {
+    /// The frame carries no IP.
+    NotIp,
+    /// The frame carries IP but no TCP.
+    NotTcp,
+    /// The frame carries a fragment of an IP packet.
+    Fragment,
+    /// Too few bytes of the frame were captured.
+    Truncated,
+    /// The headers contradict each other.
+    Malformed,
+    /// The link type is not known.
+    UnknownLinkType(i32),
+}
 
 /// A link type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

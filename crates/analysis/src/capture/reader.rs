@@ -6,9 +6,11 @@ use pcap_parser::{
     Block, PcapHeader, PcapNGOption, parse_block_be, parse_block_le, parse_pcap_header,
 };
 
-use crate::input::Input;
-use crate::interfaces::{self, Interfaces};
-use crate::{CaptureError, CapturedFrame, Interface, LinkType};
+use super::error::CaptureError;
+use super::frame::CapturedFrame;
+use super::input::Input;
+use super::interfaces::{self, Interface, Interfaces};
+use super::link::LinkType;
 
 /// Longest accepted record; no link carries longer frames.
 const MAX_RECORD_LEN: usize = 16 << 20;

@@ -1,7 +1,7 @@
 //! Capture points of frames: interfaces of a file, interface indices of cooked captures, VLANs; and
 //! packets that the capture lost.
 
-use lowtide_capture::{CapturePoint, Interface, Reader};
+use lowtide_analysis::capture::{CapturePoint, Interface, Reader};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 

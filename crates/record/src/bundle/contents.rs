@@ -1,6 +1,6 @@
 //! Contents of an archive, and the file that describes them.
 
-use lowtide_record::Manifest;
+use crate::Manifest;
 use serde::{Deserialize, Serialize};
 
 /// Schema of [`BundleInfo`].

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::{RunDir, write_atomic_with};
 use lowtide_input_files::{self as input, ARCHIVE};
-use lowtide_record::{RunDir, write_atomic_with};
 
-use crate::archive::ArchiveWriter;
-use crate::contents::{BundleInfo, INFO_FILE, RESULTS};
-use crate::error::BundleError;
-use crate::hashes::{HASHES_FILE, sha256, write_list};
-use crate::readme::readme;
-use crate::verify::survey;
+use super::archive::ArchiveWriter;
+use super::contents::{BundleInfo, INFO_FILE, RESULTS};
+use super::error::BundleError;
+use super::hashes::{HASHES_FILE, sha256, write_list};
+use super::readme::readme;
+use super::verify::survey;
 
 /// Content of an archive beside the run directory.
 #[derive(Clone, PartialEq, Eq, Debug)]

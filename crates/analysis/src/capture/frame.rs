@@ -3,28 +3,14 @@
 use lowtide_wire::captured::{self, CapturedPacket};
 use lowtide_wire::{HeaderKind, WireError};
 
-use crate::LinkType;
-
-/// A point at which frames were captured. A packet may be captured at several points.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct CapturePoint {
-    /// Interface: its number among [`crate::Reader::interfaces`], 0 in a pcap file.
-    pub interface: u32,
-    /// Interface index of the capturing host (Linux cooked v2).
-    pub if_index: Option<u32>,
-    /// VLAN identifier of the outermost tag.
-    pub vlan: Option<u16>,
-    /// Sent, rather than received, by the capturing host. Known if the link header states it and no
-    /// interface index (Linux cooked v1).
-    pub outgoing: Option<bool>,
-}
+use super::link::{CapturePoint, LinkType, SkipReason};
 
 /// A captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedFrame<'a> {
     /// Capture time in nanoseconds of the capturing host's clock, since 1970 if the clock is set.
     pub time_ns: u64,
-    /// Number of the interface among [`crate::Reader::interfaces`], 0 in a pcap file.
+    /// Number of the interface among [`super::Reader::interfaces`], 0 in a pcap file.
     pub interface: u32,
     /// Link type, which gives the link header.
     pub link_type: LinkType,
@@ -34,23 +20,6 @@ pub struct CapturedFrame<'a> {
     pub original_len: u32,
     /// Offset of the record in the file, bytes.
     pub offset: u64,
-}
-
-/// The reason why a frame gives no TCP segment.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SkipReason {
-    /// The frame carries no IP.
-    NotIp,
-    /// The frame carries IP but no TCP.
-    NotTcp,
-    /// The frame carries a fragment of an IP packet.
-    Fragment,
-    /// Too few bytes of the frame were captured.
-    Truncated,
-    /// The headers contradict each other.
-    Malformed,
-    /// The link type is not known.
-    UnknownLinkType(i32),
 }
 
 impl CapturedFrame<'_> {

@@ -17,8 +17,8 @@ mod link;
 mod reader;
 
 pub use error::CaptureError;
-pub use frame::{CapturePoint, CapturedFrame, SkipReason};
+pub use frame::CapturedFrame;
 pub use interfaces::Interface;
-pub use link::LinkType;
+pub use link::{CapturePoint, LinkType, SkipReason};
 pub use lowtide_wire::captured::CapturedPacket;
 pub use reader::Reader;

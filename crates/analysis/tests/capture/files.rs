@@ -1,6 +1,6 @@
 //! Formats, byte orders, timestamps, and damaged files.
 
-use lowtide_capture::Reader;
+use lowtide_analysis::capture::Reader;
 
 use crate::fixtures::{ADDRESSES, all, headers, pcap, pcapng, segment};
 

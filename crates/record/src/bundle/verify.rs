@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::{Manifest, RecordError, RunDir};
+use crate::{combine_digests, place_directory, remove_directory, temp_path};
 use lowtide_input_files::{self as input, ARCHIVE};
-use lowtide_lab::{CompletedExperiment, load};
-use lowtide_record::{Manifest, RunDir, place_directory, remove_directory, temp_path};
 
-use crate::contents::{BundleInfo, INFO_FILE, RESULTS, SCHEMA};
-use crate::error::BundleError;
-use crate::hashes::{HASHES_FILE, HashingReader, read_list};
-use crate::members::{Member, MemberError, for_each_member};
+use super::contents::{BundleInfo, INFO_FILE, RESULTS, SCHEMA};
+use super::error::BundleError;
+use super::hashes::{HASHES_FILE, HashingReader, read_list};
+use super::members::{Member, MemberError, for_each_member};
 
 /// The manifest of the results.
 const MANIFEST_PATH: &str = "results/manifest.json";
@@ -165,6 +165,16 @@ fn extract(
     .map(drop)
 }
 
+/// Returns the digest of all runs, computed from the tables.
+fn recorded_digest(dir: &RunDir, manifest: &Manifest) -> Result<String, RecordError> {
+    let mut reader = dir.reader()?;
+    let mut digests = Vec::new();
+    for run in &manifest.runs {
+        digests.extend(reader.take(run.key.run)?.map(|tables| tables.run.digest));
+    }
+    Ok(combine_digests(digests.iter().map(String::as_str)))
+}
+
 /// Checks the description and the results of the unpacked archive in `dir`.
 fn check(
     file: &Path,
@@ -189,16 +199,16 @@ fn check(
         return Err(BundleError::Damaged(format!("`{name}` is not in `{MANIFEST_PATH}`")));
     }
     run_dir.verify(|_| true)?;
-    let CompletedExperiment { manifest, results, .. } = load(&dir.join(RESULTS))?;
+    let digest = recorded_digest(&run_dir, &manifest)?;
     let stated = [Some(&info.digest), manifest.digest.as_ref()];
-    if stated.iter().any(|digest| *digest != Some(&results.digest)) {
+    if stated.iter().any(|stated| *stated != Some(&digest)) {
         return Err(BundleError::Damaged(format!(
-            "the tables have the digest {}, and `{INFO_FILE}` states {:?}",
-            results.digest, info.digest
+            "the tables have the digest {digest}, and `{INFO_FILE}` states {:?}",
+            info.digest
         )));
     }
     let repeat = info.repeat.clone().ok_or_else(|| info.not_repeatable.clone().unwrap_or_default());
-    let follows = BundleInfo::new(&manifest, &results.digest, repeat);
+    let follows = BundleInfo::new(&manifest, &digest, repeat);
     if (BundleInfo { not_repeatable: follows.not_repeatable.clone(), ..info.clone() }) != follows {
         let reason = format!("`{INFO_FILE}` does not describe `{MANIFEST_PATH}`");
         return Err(BundleError::Damaged(reason));
