@@ -563,9 +563,6 @@ pub(crate) struct PacketdrillArgs {
     /// Print every packet in script notation, with its time
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print one script for stock packetdrill with the shared object, instead of running it
-    #[arg(long, conflicts_with_all = ["so_flags", "verbose"])]
-    pub(crate) stock: bool,
 }
 
 /// Kinds of `list`.

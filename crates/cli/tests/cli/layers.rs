@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 38] = [
     "lowtide-units",
     "lowtide-input-files",
     "lowtide-schema",
@@ -24,7 +24,6 @@ const ORDER: [&str; 39] = [
     "lowtide-conformance",
     "lowtide-sockets",
     "lowtide-packetdrill",
-    "lowtide-packetdrill-shim",
     "lowtide-sim",
     "lowtide-net",
     "lowtide-traffic",
