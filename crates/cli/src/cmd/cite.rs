@@ -1,10 +1,11 @@
 //! `lowtide cite`: citations of the tool and of its sources.
 
+use std::collections::BTreeMap;
+
 use lowtide_papers::{
     Reference, Tool, bibtex, cff, find_experiments, plain_text, reference_of_paper, references,
     references_named_in,
 };
-use serde::Serialize;
 
 use crate::args::{CitationFormat, CiteArgs};
 use crate::catalogue::{self, CatalogueItem};
@@ -15,18 +16,10 @@ use crate::output::Output;
 /// This program.
 const TOOL: Tool<'_> = Tool { version: env!("CARGO_PKG_VERSION") };
 
-#[derive(Serialize)]
-struct CiteOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    references: &'a [&'static Reference],
-}
-
 pub(crate) fn cite(args: &CiteArgs, out: Output) -> Result<(), CommandError> {
     let sources = sources(&args.names)?;
     if out.json {
-        let (schema, version) = ("lowtide.cite/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&CiteOutput { schema, version, references: &sources });
+        return out.answer("lowtide.cite/1", &BTreeMap::from([("references", sources)]));
     }
     let tool = args.names.is_empty().then_some(TOOL);
     Output::raw(&match args.format {

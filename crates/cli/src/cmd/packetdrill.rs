@@ -14,8 +14,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct PacketdrillOutput {
-    schema: &'static str,
-    version: &'static str,
     passed: usize,
     failed: usize,
     /// Scripts that could not be run.
@@ -88,16 +86,9 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
     }
     let failed = verdicts.iter().filter(|v| v.verdict == "fail").count();
     let passed = verdicts.len() - failed - refused.len();
-    let answer = PacketdrillOutput {
-        schema: "lowtide.packetdrill/1",
-        version: env!("CARGO_PKG_VERSION"),
-        passed,
-        failed,
-        refused: refused.len(),
-        scripts: verdicts,
-    };
+    let answer = PacketdrillOutput { passed, failed, refused: refused.len(), scripts: verdicts };
     if out.json {
-        out.json(&answer)?;
+        out.answer("lowtide.packetdrill/1", &answer)?;
     } else {
         let total = answer.scripts.len();
         out.text(&format!(

@@ -97,14 +97,6 @@ pub(super) struct NetworkReport {
     samples: Vec<Sample>,
 }
 
-#[derive(Serialize)]
-struct BottleneckOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    #[serde(flatten)]
-    rows: &'a NetworkReport,
-}
-
 fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -197,8 +189,7 @@ pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
 pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
-        let (schema, version) = ("lowtide.bottleneck/2", env!("CARGO_PKG_VERSION"));
-        return out.json(&BottleneckOutput { schema, version, rows: &rows });
+        return out.answer("lowtide.bottleneck/2", &rows);
     }
     text(&rows, out)
 }

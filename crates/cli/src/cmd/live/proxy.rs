@@ -24,8 +24,6 @@ fn std(d: Duration) -> std::time::Duration {
 
 #[derive(Serialize)]
 struct ProxyOutput {
-    schema: &'static str,
-    version: &'static str,
     transport: String,
     routes: Vec<String>,
     accepted: u64,
@@ -96,9 +94,7 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     if !out.json {
         return out.text(&line(&stats));
     }
-    out.json(&ProxyOutput {
-        schema: "lowtide.live-proxy/2",
-        version: env!("CARGO_PKG_VERSION"),
+    let body = ProxyOutput {
         transport: host.requested,
         routes: args.routes.iter().map(ToString::to_string).collect(),
         accepted: stats.accepted,
@@ -119,7 +115,8 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
         most_open: stats.max_open,
         max_buffered_bytes: stats.max_buffered_bytes,
         driver_cpu_seconds: driver.cpu.as_secs_f64(),
-    })
+    };
+    out.answer("lowtide.live-proxy/2", &body)
 }
 
 /// Prints a line for each interval in which the counters changed.

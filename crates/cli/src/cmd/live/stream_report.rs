@@ -132,8 +132,6 @@ struct Driver {
 
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
-    version: &'static str,
     device: String,
     addresses: Vec<String>,
     mtu: u16,
@@ -320,9 +318,7 @@ pub(super) fn report(
     let per_gb = if bytes > 0 { cpu / (bytes as f64 / 1e9) } else { 0.0 };
     if out.json {
         let side = |s: &lowtide_live::DeviceNetwork| format!("{}/{}", s.local, s.prefix);
-        return out.json(&Report {
-            schema: "lowtide.live/2",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = Report {
             device: host.plan.name.clone(),
             addresses: host.plan.networks.iter().map(side).collect(),
             mtu: host.plan.mtu,
@@ -353,7 +349,8 @@ pub(super) fn report(
                 cpu_seconds_per_gb: per_gb,
             },
             network,
-        });
+        };
+        return out.answer("lowtide.live/2", &body);
     }
     out.text("total")?;
     for s in &report.streams {
