@@ -70,7 +70,7 @@ pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
-pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
+pub(crate) use publish::{BundleArgs, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use sweep::{MergeArgs, StatusArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};

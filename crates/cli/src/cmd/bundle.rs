@@ -74,7 +74,7 @@ fn write(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     sources.dedup();
     let tool = Tool { version: &manifest.version };
     let mut files = vec![
-        ("CITATION.cff".to_owned(), cff(tool, &[])),
+        ("CITATION.cff".to_owned(), cff(tool)),
         ("REFERENCES.bib".to_owned(), bibtex(Some(tool), &sources)),
     ];
     files.extend(scenario.map(|text| (scenario_file(&manifest), text)));
