@@ -4,6 +4,7 @@
 use lowtide_bottleneck::{BottleneckReport, Fidelity, Histogram, HostReport};
 use lowtide_rows::{LevelWeight, LossCounters, Queue, QueueSampleRow, ServedCounters};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::error::CommandError;
 use crate::output::Output;
@@ -71,14 +72,6 @@ struct Timing {
     steal_seconds: f64,
 }
 
-#[derive(Serialize)]
-struct Sample {
-    time_ps: u64,
-    port: u32,
-    packets: u32,
-    bytes: u64,
-}
-
 /// Body of the report.
 #[derive(Serialize)]
 pub(super) struct NetworkReport {
@@ -94,7 +87,7 @@ pub(super) struct NetworkReport {
     /// Warnings.
     complaints: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    samples: Vec<Sample>,
+    samples: Vec<Value>,
 }
 
 fn micros(ns: u64) -> f64 {
@@ -164,11 +157,9 @@ fn timing(f: &Fidelity) -> Timing {
 }
 
 pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
-    let sample = |s: &QueueSampleRow| Sample {
-        time_ps: s.time_ps,
-        port: s.queue,
-        packets: s.packets,
-        bytes: s.bytes,
+    let sample = |s: &QueueSampleRow| {
+        let (port, packets) = (s.queue, s.packets);
+        json!({ "time_ps": s.time_ps, "port": port, "packets": packets, "bytes": s.bytes })
     };
     NetworkReport {
         seconds: report.took.as_secs_f64(),
