@@ -1,22 +1,18 @@
 //! Repository chores.
 //!
 //! `registry` maintains the lists of registered files, `docs` the pages generated from the code,
-//! `notices` the licences of all that others wrote. `adversary` runs random connections, `fuzz` a
-//! fuzzer, `suite` a long suite by name. `instructions` counts those of the hot path, `lines`
-//! counts product code, `words` checks the language of comments and pages. `performance` writes
-//! benchmark results into a page, `record` writes results of claims into their files.
+//! `notices` the licences of all that others wrote. `suite` runs a long suite by name.
+//! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
+//! language of comments and pages. `record` writes results of claims into their files.
 //! `docs/explanation/testing.md` and `docs/explanation/performance.md` say more. Exit 0 done, 1
 //! stale or failed, 2 wrong usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
 
-mod adversary;
 mod arguments;
 mod docs;
-mod fuzz;
 mod instructions;
 mod lines;
 mod notices;
-mod performance;
 mod record;
 mod registry;
 mod source;
@@ -29,14 +25,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask registry [--check]
        cargo xtask docs
-       cargo xtask adversary [--cases N] [--seed S] [-j N] [--long]
-       cargo xtask adversary --replay SEED [--long]
-       cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
-       cargo xtask fuzz TARGET --keep
        cargo xtask instructions [--record] [PROGRAM]
        cargo xtask lines
        cargo xtask notices [--check]
-       cargo xtask performance FILE
        cargo xtask record FILE [--again]
        cargo xtask suite [NAME]
        cargo xtask words [PATH...]";
@@ -54,18 +45,6 @@ fn main() -> ExitCode {
             [] => docs::write(root()),
             _ => usage("docs takes no arguments"),
         },
-        "adversary" => match adversary::AdversaryTask::read(rest) {
-            Ok(plan) => plan.run(root()),
-            Err(why) => usage(&why),
-        },
-        "fuzz" => match fuzz::FuzzTask::read(rest) {
-            Ok(plan) => plan.run(root()),
-            Err(why) => usage(&why),
-        },
-        "performance" => match rest {
-            [file] => performance::run(root(), file),
-            _ => usage("performance takes a file with the output of `lowtide bench --json`"),
-        },
         "record" => match record::RecordTask::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
@@ -81,7 +60,7 @@ fn main() -> ExitCode {
         },
         "words" => words::run(root(), rest).unwrap_or_else(|why| failed(&why)),
         "suite" => match rest {
-            [] => suite::list(),
+            [] => suite::list().unwrap_or_else(|why| failed(&why)),
             [name] => suite::run(root(), name).unwrap_or_else(|why| usage(&why)),
             _ => usage("suite takes one name"),
         },

@@ -62,7 +62,7 @@ struct Summary {
 impl RecordTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
-        let a = Arguments::read(arguments, &[], &["--again"])?;
+        let a = Arguments::read(arguments, &["--again"])?;
         let file = a
             .word
             .clone()

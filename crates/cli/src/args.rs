@@ -70,7 +70,7 @@ pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
-pub(crate) use publish::{BundleArgs, CitationFormat, CiteArgs};
+pub(crate) use publish::{BundleArgs, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
 pub(crate) use sweep::{MergeArgs, StatusArgs};
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
@@ -553,9 +553,6 @@ pub(crate) struct PacketdrillArgs {
     /// Print every packet in script notation, with its time
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print one script for stock packetdrill with the shared object, instead of running it
-    #[arg(long, conflicts_with_all = ["so_flags", "verbose"])]
-    pub(crate) stock: bool,
 }
 
 /// Kinds of `list`.

@@ -64,6 +64,21 @@ fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> Table {
     table
 }
 
+/// The fields of `body` after the name of their format and the version of this program.
+#[derive(Serialize)]
+pub(crate) struct JsonAnswer<'a, T> {
+    schema: &'static str,
+    version: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl<'a, T> JsonAnswer<'a, T> {
+    pub(crate) const fn new(schema: &'static str, body: &'a T) -> Self {
+        Self { schema, version: env!("CARGO_PKG_VERSION"), body }
+    }
+}
+
 /// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -86,6 +101,15 @@ impl Output {
     /// Prints a file of some format as it is, or without control characters on a terminal.
     pub(crate) fn raw(text: &str) -> Result<(), CommandError> {
         streams::data_or_printable(text).map_err(|e| unwritable(&e))
+    }
+
+    /// Prints the fields of `body` as JSON of the format `schema` (`lowtide.plan/2`).
+    pub(crate) fn answer(
+        self,
+        schema: &'static str,
+        body: &impl Serialize,
+    ) -> Result<(), CommandError> {
+        self.json(&JsonAnswer::new(schema, body))
     }
 
     /// Prints `value` as JSON while it is serialised.

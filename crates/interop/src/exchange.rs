@@ -1,7 +1,7 @@
 //! Executes a script over blocking streams: ours and the kernel's.
 
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -120,9 +120,4 @@ pub fn set_timeouts(stream: &TcpStream, script: &EndpointScript) -> io::Result<(
     let limit = Some(Duration::from_secs(script.limit_s.max(1)));
     stream.set_read_timeout(limit)?;
     stream.set_write_timeout(limit)
-}
-
-/// Closes both directions after an error.
-pub fn shutdown_both(stream: &TcpStream) {
-    let _ = stream.shutdown(Shutdown::Both);
 }

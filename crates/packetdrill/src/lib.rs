@@ -1,7 +1,6 @@
 //! packetdrill scripts over lowtide's TCP, in virtual time.
 //!
-//! - [`stack`]: a host with sockets and real bytes over the sans-IO transport. The interpreter and
-//!   the shared object for stock packetdrill both drive it.
+//! - [`stack`]: a host with sockets and real bytes over the sans-IO transport.
 //! - [`so_flags`]: the settings string (`profile=linux ecn=1 ts=0 iw=10`).
 //! - [`script`]: the language, from text to a syntax tree. Unsupported constructs are rejected by
 //!   name.

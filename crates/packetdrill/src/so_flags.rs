@@ -71,13 +71,6 @@ impl Default for SoFlags {
 }
 
 impl SoFlags {
-    /// Parses a settings string over the defaults.
-    pub fn parse(text: &str) -> Result<Self, SoFlagsError> {
-        let mut flags = Self::default();
-        flags.apply(text)?;
-        Ok(flags)
-    }
-
     /// Applies a settings string over the current settings.
     pub fn apply(&mut self, text: &str) -> Result<(), SoFlagsError> {
         let mut rest = 0;
@@ -194,10 +187,16 @@ mod tests {
 
     use super::*;
 
+    fn parse(text: &str) -> Result<SoFlags, SoFlagsError> {
+        let mut flags = SoFlags::default();
+        flags.apply(text)?;
+        Ok(flags)
+    }
+
     #[test]
     fn a_string_sets_what_it_names_and_nothing_else() {
         let text = "profile=linux ecn=1 ts=0,sack=1, iw=10 cc=reno delack=40ms mss=1000 minrto=1s";
-        let config = SoFlags::parse(text).unwrap().settings.config;
+        let config = parse(text).unwrap().settings.config;
         let mut expected = profile::REGISTRY.find("linux").unwrap().config().unwrap();
         expected.ecn = EcnNegotiation::Rfc3168;
         expected.timestamps = false;
@@ -210,7 +209,7 @@ mod tests {
 
     #[test]
     fn host_keys_do_not_touch_the_transport() {
-        let flags = SoFlags::parse("isn=4294967295 seed=7 strict=0 local=10.0.0.9").unwrap();
+        let flags = parse("isn=4294967295 seed=7 strict=0 local=10.0.0.9").unwrap();
         assert_eq!((flags.settings.isn, flags.settings.seed), (Some(u32::MAX), 7));
         assert!(!flags.strict);
         assert_eq!(flags.settings.local_v4, std::net::Ipv4Addr::new(10, 0, 0, 9));
@@ -234,7 +233,7 @@ mod tests {
             ("isn=4294967296", "not a number that fits", "isn=4294967296"),
             ("cc=vegas2", "`vegas2` is unknown", "cc=vegas2"),
         ] {
-            let error = SoFlags::parse(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert!(error.message.contains(says), "{text}: {}", error.message);
             assert_eq!(&text[error.at], word);
         }

@@ -35,7 +35,7 @@ mod windows;
 
 pub use catalogue::{Experiment, experiments, find_experiments, load_experiment};
 pub use citation::{
-    Reference, ReferenceKind, Tool, bibtex, cff, plain_text, reference_of_paper, references,
+    Reference, ReferenceKind, Tool, bibtex, cff, reference_of_paper, references,
     references_named_in,
 };
 pub use error::{ClaimError, PaperError};

@@ -13,6 +13,10 @@ use crate::vendor::Vendor;
 /// First note of every configuration.
 const UNTESTED: &str = "Untested on hardware: the syntax follows vendor documents only.";
 
+/// The documents, in one table for all switches.
+const SOURCES: &str =
+    concat!("Sources: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/howto/switches.md#sources");
+
 /// Packets that WRED with ECN drops although their hosts use ECN (RFC 3168 §6.1).
 const NOT_ECT_TRAFFIC: &str = "SYN, SYN-ACK, pure ACKs and retransmissions of hosts with RFC 3168 \
     ECN are not ECT, nor are DNS, ICMP and BGP. A lost SYN costs a second. Put control traffic and \
@@ -116,13 +120,7 @@ impl Configuration {
         content: Content,
         particular: Vec<String>,
     ) -> Self {
-        let mut notes = vec![UNTESTED.to_owned()];
-        notes.extend(
-            vendor
-                .sources()
-                .iter()
-                .map(|s| format!("Source: {}, {}, {}", s.title, s.version, s.url)),
-        );
+        let mut notes = vec![UNTESTED.to_owned(), SOURCES.to_owned()];
         notes.extend(particular);
         if settings.marking.is_some_and(|m| m.signal == Signal::Mark(NotEct::Drop)) {
             notes.push(NOT_ECT_TRAFFIC.to_owned());

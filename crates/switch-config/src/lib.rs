@@ -20,7 +20,7 @@ pub use error::ConfigError;
 pub use settings::{Buffer, Marking, NotEct, Settings, Signal, Thresholds};
 pub use sonic::import as import_sonic;
 pub use switch_table::{from_switch, to_switch};
-pub use vendor::{Source, Vendor};
+pub use vendor::Vendor;
 
 /// Returns the configuration of a switch of `vendor`.
 ///

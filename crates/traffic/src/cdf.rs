@@ -108,21 +108,13 @@ impl Cdf {
     /// Returns the mean, by exact integration, rounded to a whole byte or picosecond.
     pub fn mean(&self) -> u64 {
         let whole = u128::from(PROBABILITY_ONE);
-        u64::try_from((self.integral(u64::MAX) + whole) / (2 * whole)).unwrap_or(u64::MAX)
-    }
-
-    /// Returns twice the integral of the value over all draws below `limit`, in units of
-    /// 1/[`PROBABILITY_ONE`]: at most 2^125.
-    fn integral(&self, limit: u64) -> u128 {
-        self.pieces()
-            .filter(|(from, _)| from.value <= limit)
-            .map(|(from, to)| {
-                let whole_piece = to.value <= limit;
-                let upto = if whole_piece { to.cumulative } else { interpolate(from, to, limit) };
-                let end = if whole_piece { to.value } else { limit };
-                u128::from(upto - from.cumulative) * (u128::from(from.value) + u128::from(end))
-            })
-            .sum()
+        // Twice the integral of the value, in units of 1/`PROBABILITY_ONE`: at most 2^125.
+        let twice = |(from, to): (Point, Point)| {
+            u128::from(to.cumulative - from.cumulative)
+                * (u128::from(from.value) + u128::from(to.value))
+        };
+        let all: u128 = self.pieces().map(twice).sum();
+        u64::try_from((all + whole) / (2 * whole)).unwrap_or(u64::MAX)
     }
 
     /// Returns the pairs of adjacent points. The first point is preceded by its value with
@@ -130,22 +122,6 @@ impl Cdf {
     fn pieces(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
         let first = self.points.first().map(|p| Point { cumulative: 0, ..*p });
         first.into_iter().chain(self.points.iter().copied()).zip(self.points.iter().copied())
-    }
-
-    /// Returns the fraction of draws at or below `value`, in units of 1/[`PROBABILITY_ONE`].
-    pub fn probability_at_most(&self, value: u64) -> u64 {
-        let reached = self.pieces().filter(|(from, _)| from.value <= value);
-        reached.map(|(from, to)| interpolate(from, to, value)).max().unwrap_or(0)
-    }
-
-    /// Returns the fraction of the sum of all draws (of all bytes) from draws at or below `value`,
-    /// in units of 1/[`PROBABILITY_ONE`].
-    pub fn mass_at_most(&self, value: u64) -> u64 {
-        let all = self.integral(u64::MAX);
-        // A product of 2^125 and `PROBABILITY_ONE` overflows: drop low bits first.
-        let shift = 64_u32.saturating_sub(all.leading_zeros());
-        let part = (self.integral(value) >> shift) * u128::from(PROBABILITY_ONE);
-        u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(PROBABILITY_ONE)
     }
 
     /// Returns the value at a probability in units of 1/[`PROBABILITY_ONE`], or the largest beyond
@@ -178,16 +154,6 @@ impl Cdf {
     pub fn draw_duration(&self, rng: &mut Rng) -> Duration {
         Duration::from_ps(self.draw(rng))
     }
-}
-
-/// Interpolates the cumulative probability of `value` between two points.
-fn interpolate(from: Point, to: Point, value: u64) -> u64 {
-    if value >= to.value {
-        return to.cumulative;
-    }
-    let into =
-        u128::from(value.saturating_sub(from.value)) * u128::from(to.cumulative - from.cumulative);
-    from.cumulative + (into / u128::from(to.value - from.value)) as u64
 }
 
 impl fmt::Debug for Cdf {

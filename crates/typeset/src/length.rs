@@ -13,11 +13,6 @@ const UNITS: [(&str, f64); 4] =
     [("in", 72.0), ("mm", 72.0 / 25.4), ("cm", 720.0 / 25.4), ("pt", 1.0)];
 
 impl Length {
-    /// Creates a length of this many points.
-    pub const fn from_points(points: f64) -> Self {
-        Self { points }
-    }
-
     /// Returns the length in points, 1/72 inch.
     pub const fn points(self) -> f64 {
         self.points

@@ -6,16 +6,20 @@ use lowtide_charts::{
 };
 use resvg::usvg::{Group, Node, Options, Rect, Tree};
 
-use crate::{Fonts, Format, Length, PaperStyle, TypesetError, render};
+use crate::{Fonts, Format, Length, PaperStyle, TypesetError, parse_length, render};
 
 /// The width of a column of two.
 const COLUMN: f64 = 237.6;
 
+fn length(points: f64) -> Length {
+    parse_length(&format!("{points}pt")).unwrap()
+}
+
 fn style() -> PaperStyle {
     PaperStyle {
-        width: Length::from_points(COLUMN),
+        width: length(COLUMN),
         height: None,
-        font_size: Length::from_points(8.0),
+        font_size: length(8.0),
         title: false,
         grey: false,
         outlines: false,
@@ -148,7 +152,7 @@ fn text_boxes(group: &Group, out: &mut Vec<(String, Rect)>) {
 fn texts_are_within_the_sheet_and_do_not_overlap() {
     let fonts = Fonts::built_in().unwrap();
     for (width, title) in [(COLUMN, false), (COLUMN, true), (504.0, true)] {
-        let style = PaperStyle { width: Length::from_points(width), title, ..style() };
+        let style = PaperStyle { width: length(width), title, ..style() };
         for chart in all() {
             let options = Options { fontdb: fonts.database(), ..Options::default() };
             let tree = Tree::from_str(&svg(&chart, &style), &options).unwrap();
@@ -175,7 +179,7 @@ fn texts_are_within_the_sheet_and_do_not_overlap() {
 #[test]
 fn all_text_has_the_size_asked_for() {
     for (chart, points) in all().iter().zip([8.0, 7.0, 9.0, 8.0, 10.0, 8.0]) {
-        let style = PaperStyle { font_size: Length::from_points(points), ..style() };
+        let style = PaperStyle { font_size: length(points), ..style() };
         let svg = svg(chart, &style);
         let view = svg.split("viewBox=\"0 0 ").nth(1).unwrap().split(' ').next().unwrap();
         let scale = COLUMN / view.parse::<f64>().unwrap();
@@ -213,7 +217,7 @@ fn grey_figures_have_no_colour_and_distinguish_series_by_dashes() {
 fn a_pdf_has_the_size_and_its_fonts() {
     let fonts = Fonts::built_in().unwrap();
     for chart in all() {
-        let height = Some(Length::from_points(400.0));
+        let height = Some(length(400.0));
         let pdf = render(&chart, &PaperStyle { height, ..style() }, &fonts, Format::Pdf).unwrap();
         let again = render(&chart, &PaperStyle { height, ..style() }, &fonts, Format::Pdf).unwrap();
         assert!(pdf == again, "equal figures give equal bytes");
@@ -252,7 +256,7 @@ fn a_pdf_has_the_size_and_its_fonts() {
 fn a_png_has_width_times_dpi_pixels() {
     let fonts = Fonts::built_in().unwrap();
     for (dpi, width) in [(100, 330), (300, 990)] {
-        let height = Some(Length::from_points(360.0));
+        let height = Some(length(360.0));
         let style = PaperStyle { height, dpi, ..style() };
         let file = render(&panels(), &style, &fonts, Format::Png).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
@@ -288,7 +292,7 @@ fn sheets_that_are_too_small_are_refused() {
         let error: TypesetError = render(chart, &style, &fonts, Format::Pdf).unwrap_err();
         error.to_string()
     };
-    let points = Length::from_points;
+    let points = length;
     for (width, chart) in [(100.0, panels()), (120.0, lanes()), (120.0, grids(kinds(), 24, 1))] {
         let why = refuse(&chart, PaperStyle { width: points(width), ..style() });
         assert!(why.contains("its width must be at least"), "{why}");

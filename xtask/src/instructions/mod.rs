@@ -54,7 +54,7 @@ struct Row {
 impl InstructionsTask {
     /// Reads the options.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
-        let a = crate::arguments::Arguments::read(arguments, &[], &["--large", "--record"])?;
+        let a = crate::arguments::Arguments::read(arguments, &["--large", "--record"])?;
         let program = a.word.clone().map(PathBuf::from);
         Ok(Self { program, large: a.has("--large"), record: a.has("--record") })
     }

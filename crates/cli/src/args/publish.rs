@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 pub(super) const BUNDLE_EXAMPLES: &str = "\
 The archive (tar.gz) has the tables, the page, the figures, the scenario as run, and a README with
@@ -37,7 +37,7 @@ pub(super) const CITE_EXAMPLES: &str = "\
 Examples:
   lowtide cite >>paper.bib                   the tool
   lowtide cite dctcp cubic >>paper.bib       the sources of two schemes
-  lowtide cite od-fig5.1 --format text       the paper of an experiment";
+  lowtide cite od-fig5.1 >>paper.bib         the paper of an experiment";
 
 #[derive(Debug, Args)]
 pub(crate) struct CiteArgs {
@@ -45,18 +45,4 @@ pub(crate) struct CiteArgs {
     /// the tool
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Format
-    #[arg(long, value_enum, default_value_t = CitationFormat::Bibtex)]
-    pub(crate) format: CitationFormat,
-}
-
-/// Format of a citation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum CitationFormat {
-    /// BibTeX.
-    Bibtex,
-    /// Citation File Format, of the tool, with the sources as references.
-    Cff,
-    /// One line each.
-    Text,
 }

@@ -17,15 +17,15 @@ use crate::cmd::run::processors;
 use crate::cmd::set;
 use crate::cmd::switch_config::{as_json, configuration};
 use crate::error::CommandError;
-use crate::output::Output;
+use crate::output::{JsonAnswer, Output};
+
+const SCHEMA: &str = "lowtide.advise/1";
 
 /// Name of the file with the advice, as `--json` prints it: `lowtide figure` reads it.
 pub(crate) const ADVICE_FILE: &str = "advice.json";
 
 #[derive(Serialize)]
 struct AdviseOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     scenario: &'a str,
     sentences: Vec<String>,
     #[serde(flatten)]
@@ -43,8 +43,6 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     let switch = switch(&advised, args);
     let sentences = sentences(&advice);
     let answer = AdviseOutput {
-        schema: "lowtide.advise/1",
-        version: env!("CARGO_PKG_VERSION"),
         scenario: request.scenario.name(),
         sentences,
         advice: &advice,
@@ -54,7 +52,7 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
         write(dir, &answer, &advised, switch.as_ref().ok())?;
     }
     if out.json {
-        return out.json(&answer);
+        return out.answer(SCHEMA, &answer);
     }
     for sentence in &answer.sentences {
         out.paragraph(sentence)?;
@@ -259,7 +257,7 @@ fn write(
 ) -> Result<(), CommandError> {
     let figure =
         FigureFiles::of(&knee(answer.advice)).map_err(|e| CommandError::Run(e.to_string()))?;
-    let json = serde_json::to_string_pretty(answer)
+    let json = serde_json::to_string_pretty(&JsonAnswer::new(SCHEMA, answer))
         .map_err(|e| CommandError::Run(format!("cannot write {ADVICE_FILE}: {e}")))?;
     let mut files = vec![
         ("knee.svg", figure.svg),

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::args::AnalyzeArgs;
 use crate::error::CommandError;
-use crate::output::Output;
+use crate::output::{JsonAnswer, Output};
+
+const SCHEMA: &str = "lowtide.analysis/2";
 
 #[derive(Serialize)]
 struct AnalyzeOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     #[serde(flatten)]
     analysis: &'a Analysis,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,7 +45,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
     };
     if out.json {
         // With many connections the text is longer than the capture.
-        out.json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
+        let files = files.iter().map(|f| f.display().to_string()).collect();
+        out.answer(SCHEMA, &AnalyzeOutput { analysis: &analysis, files })?;
     } else {
         out.text(&analysis.text(args.all))?;
         if let Some(page) = files.first() {
@@ -56,11 +57,6 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         Some(why) => Err(CommandError::Run(format!("{name} was not read to its end: {why}"))),
         None => Ok(()),
     }
-}
-
-fn envelope(analysis: &Analysis, files: Vec<String>) -> AnalyzeOutput<'_> {
-    let version = env!("CARGO_PKG_VERSION");
-    AnalyzeOutput { schema: "lowtide.analysis/2", version, analysis, files }
 }
 
 fn open(path: &Path) -> Result<Take<File>, CommandError> {
@@ -90,7 +86,7 @@ fn failure(error: AnalysisError, name: &str) -> CommandError {
 /// Writes the page, the JSON and the figures. Returns their paths, the page first.
 fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let page = Page::of(analysis, open(capture)?)?;
-    let mut json = serde_json::to_string_pretty(&envelope(analysis, Vec::new()))
+    let mut json = serde_json::to_string_pretty(&JsonAnswer::new(SCHEMA, analysis))
         .map_err(|e| CommandError::Run(format!("cannot write the analysis as JSON: {e}")))?;
     json.push('\n');
     let head = [("analysis.html".to_owned(), page.html), ("analysis.json".to_owned(), json)];

@@ -1,10 +1,11 @@
 //! `lowtide bench`: speed of the simulator on this machine.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use lowtide_lab::bench::{Benchmark, BenchmarkResult, all, measure, select};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
@@ -12,13 +13,6 @@ use crate::cmd::run::processors;
 use crate::error::CommandError;
 use crate::invocation;
 use crate::output::Output;
-
-#[derive(Serialize)]
-struct Bench {
-    schema: &'static str,
-    version: &'static str,
-    rows: Vec<BenchmarkResult>,
-}
 
 /// Output of the process of one benchmark.
 #[derive(Deserialize)]
@@ -98,8 +92,7 @@ fn in_subprocess(
 
 fn print(rows: Vec<BenchmarkResult>, out: Output) -> Result<(), CommandError> {
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
-        return out.json(&Bench { schema: "lowtide.bench/1", version, rows });
+        return out.answer("lowtide.bench/1", &BTreeMap::from([("rows", rows)]));
     }
     let header = [
         "benchmark",

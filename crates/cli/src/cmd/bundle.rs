@@ -25,8 +25,6 @@ const REPEATED: &str = "repeated";
 
 #[derive(Serialize)]
 struct PackOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     path: &'a Path,
     bytes: u64,
     files: usize,
@@ -35,8 +33,6 @@ struct PackOutput<'a> {
 
 #[derive(Serialize)]
 struct VerifyOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     files: usize,
     /// Digest of the repetition; null without `--repeat`.
     repeated_digest: Option<&'a str>,
@@ -77,16 +73,16 @@ fn write(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     sources.dedup();
     let tool = Tool { version: &manifest.version };
     let mut files = vec![
-        ("CITATION.cff".to_owned(), cff(tool, &[])),
+        ("CITATION.cff".to_owned(), cff(tool)),
         ("REFERENCES.bib".to_owned(), bibtex(Some(tool), &sources)),
     ];
     files.extend(scenario.map(|text| (scenario_file(&manifest), text)));
     let packed = pack(&args.path, BundleSource { repeat, files }, args.out.as_deref())?;
     let PackedBundle { path, info, files, bytes } = &packed;
     if out.json {
-        let (schema, version) = ("lowtide.bundle-written/1", env!("CARGO_PKG_VERSION"));
         let (files, bytes) = (*files, *bytes);
-        return out.json(&PackOutput { schema, version, path, bytes, files, bundle: info });
+        let body = PackOutput { path, bytes, files, bundle: info };
+        return out.answer("lowtide.bundle-written/1", &body);
     }
     if let Some(reason) = &info.not_repeatable {
         out.note(&format!("no command in the archive repeats the runs: {reason}"));
@@ -141,10 +137,10 @@ fn verify(args: &BundleArgs, out: Output) -> Result<(), CommandError> {
     let repeated = if args.repeat { Some(repeat(&unpacked, out)?) } else { None };
     let UnpackedBundle { info, files, .. } = &unpacked;
     if out.json {
-        let (schema, version) = ("lowtide.bundle-verified/1", env!("CARGO_PKG_VERSION"));
         let repeated_digest = repeated.as_deref();
         let files = *files;
-        out.json(&VerifyOutput { schema, version, files, repeated_digest, bundle: info })?;
+        let body = VerifyOutput { files, repeated_digest, bundle: info };
+        out.answer("lowtide.bundle-verified/1", &body)?;
     } else {
         out.text(&format!(
             "{files} files have their hashes, and the tables give the digest {}",

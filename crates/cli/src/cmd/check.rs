@@ -12,14 +12,6 @@ use crate::error::CommandError;
 use crate::machine;
 use crate::output::Output;
 
-#[derive(Serialize)]
-struct CheckOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    #[serde(flatten)]
-    checked: &'a PlanCheck,
-}
-
 fn tier_text(tier: &TierCheck) -> Option<String> {
     let load = tier.offered_load.map(|load| format!("offered load {:.0} %", load * 100.0));
     let over = tier.oversubscription.map(|over| format!("oversubscription {over:.1}:1"));
@@ -47,8 +39,7 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
         out.note(&format!("warning: {warning}"));
     }
     if out.json {
-        let (schema, version) = ("lowtide.check/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&CheckOutput { schema, version, checked: &checked });
+        return out.answer("lowtide.check/1", &checked);
     }
     let millions = HOPS_PER_SECOND / 1_000_000;
     out.text(&format!(
@@ -76,8 +67,6 @@ pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), CommandError> {
 
 #[derive(Serialize)]
 struct DirectoryCheck {
-    schema: &'static str,
-    version: &'static str,
     dir: String,
     files: usize,
     damaged: Vec<String>,
@@ -97,9 +86,9 @@ fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Command
     }
     let damaged: Vec<String> = damage.iter().map(ToString::to_string).collect();
     if out.json {
-        let (schema, version) = ("lowtide.directory/1", env!("CARGO_PKG_VERSION"));
         let dir = dir.display().to_string();
-        out.json(&DirectoryCheck { schema, version, dir, files, damaged: damaged.clone() })?;
+        let body = DirectoryCheck { dir, files, damaged: damaged.clone() };
+        out.answer("lowtide.directory/1", &body)?;
     } else if damaged.is_empty() {
         out.text(&format!("{}: fine, {files} files are as they were written", dir.display()))?;
     }

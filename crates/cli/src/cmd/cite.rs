@@ -1,39 +1,24 @@
 //! `lowtide cite`: citations of the tool and of its sources.
 
-use lowtide_papers::{
-    Reference, Tool, bibtex, cff, find_experiments, plain_text, reference_of_paper, references,
-    references_named_in,
-};
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-use crate::args::{CitationFormat, CiteArgs};
+use lowtide_papers::{
+    Reference, Tool, bibtex, find_experiments, reference_of_paper, references, references_named_in,
+};
+
+use crate::args::CiteArgs;
 use crate::catalogue::{self, CatalogueItem};
 use crate::cmd::explain::unknown;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// This program.
-const TOOL: Tool<'_> = Tool { version: env!("CARGO_PKG_VERSION") };
-
-#[derive(Serialize)]
-struct CiteOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    references: &'a [&'static Reference],
-}
-
 pub(crate) fn cite(args: &CiteArgs, out: Output) -> Result<(), CommandError> {
     let sources = sources(&args.names)?;
     if out.json {
-        let (schema, version) = ("lowtide.cite/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&CiteOutput { schema, version, references: &sources });
+        return out.answer("lowtide.cite/1", &BTreeMap::from([("references", sources)]));
     }
-    let tool = args.names.is_empty().then_some(TOOL);
-    Output::raw(&match args.format {
-        CitationFormat::Bibtex => bibtex(tool, &sources),
-        CitationFormat::Cff => cff(TOOL, &sources),
-        CitationFormat::Text => plain_text(tool, &sources),
-    })
+    let tool = Tool { version: env!("CARGO_PKG_VERSION") };
+    Output::raw(&bibtex(args.names.is_empty().then_some(tool), &sources))
 }
 
 /// Sources that the items of these names cite, in the order of [`references`].

@@ -24,8 +24,6 @@ const MANIFEST: &str = "manifest.json";
 
 #[derive(Serialize)]
 struct CompareOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     a: CompareSide<'a>,
     b: CompareSide<'a>,
     same_within: f64,
@@ -56,16 +54,15 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
     let found = differences(&a.results, &b.results, &wanted)?;
     let failed = found.rows.iter().filter(|r| r.fails).count();
     if out.json {
-        out.json(&CompareOutput {
-            schema: "lowtide.compare/2",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = CompareOutput {
             a: side(&args.a, &a),
             b: side(name_b, &b),
             same_within: args.same,
             fail_above: args.fail_above,
             failed,
             comparison: &found,
-        })?;
+        };
+        out.answer("lowtide.compare/2", &body)?;
     } else {
         show(&a, &b, &wanted, &found, out)?;
     }

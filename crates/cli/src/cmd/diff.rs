@@ -16,8 +16,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct DiffOutput<'a, T> {
-    schema: &'static str,
-    version: &'static str,
     a: &'a str,
     b: &'a str,
     #[serde(flatten)]
@@ -49,13 +47,12 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
     let (of_a, of_b) =
         (flow_selector("", &args.run_selector(0))?, flow_selector("", &args.run_selector(1))?);
     let (a, b) = ((&a, &of_a), (&b, &of_b));
-    let version = env!("CARGO_PKG_VERSION");
     let same = if args.first_divergence {
         let runs = first_divergence(a, b, &args.memory.limits())?;
         let same = runs.iter().all(|r| r.first.is_none());
         if out.json {
-            let (schema, found) = ("lowtide.divergence/1", FirstDivergences { same, runs });
-            out.json(&DiffOutput { schema, version, a: &args.a, b: other, found })?;
+            let found = FirstDivergences { same, runs };
+            out.answer("lowtide.divergence/1", &DiffOutput { a: &args.a, b: other, found })?;
         } else {
             out.text(&runs.iter().map(RunDivergence::text).collect::<String>())?;
         }
@@ -64,8 +61,7 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), CommandError> {
         let found = overview(a, b)?;
         let same = found.same && found.tables.is_empty();
         if out.json {
-            let schema = "lowtide.diff/1";
-            out.json(&DiffOutput { schema, version, a: &args.a, b: other, found })?;
+            out.answer("lowtide.diff/1", &DiffOutput { a: &args.a, b: other, found })?;
         } else {
             print(&found, out)?;
         }

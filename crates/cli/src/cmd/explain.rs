@@ -1,5 +1,6 @@
 //! `lowtide explain`: the meaning of a name, and the differences of two configurations.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use lowtide_output::shell;
@@ -12,13 +13,6 @@ use serde::Serialize;
 use crate::catalogue::{self, CatalogueItem, CatalogueSetting};
 use crate::error::CommandError;
 use crate::output::Output;
-
-#[derive(Serialize)]
-struct Explanation {
-    schema: &'static str,
-    version: &'static str,
-    items: Vec<CatalogueItem>,
-}
 
 pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError> {
     let mut items = Vec::new();
@@ -46,8 +40,7 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
         items.extend(found);
     }
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
-        return out.json(&Explanation { schema: "lowtide.explain/1", version, items });
+        return out.answer("lowtide.explain/1", &BTreeMap::from([("items", items)]));
     }
     let mut text = String::new();
     for item in &items {
@@ -128,8 +121,6 @@ fn write_setting(text: &mut String, item: &CatalogueItem, s: &CatalogueSetting) 
 
 #[derive(Serialize)]
 struct Difference {
-    schema: &'static str,
-    version: &'static str,
     a: String,
     b: String,
     rows: Vec<Row>,
@@ -206,9 +197,8 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), CommandError> {
         })
         .collect();
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
         let (a, b) = (a.clone(), b.clone());
-        return out.json(&Difference { schema: "lowtide.diff/1", version, a, b, rows });
+        return out.answer("lowtide.diff/1", &Difference { a, b, rows });
     }
     let cell = |value: String, source: Option<String>| match source {
         Some(s) => format!("{value}  [{s}]"),

@@ -1,5 +1,6 @@
 //! `lowtide figure`: figures of result directories for papers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lowtide_charts::Chart;
@@ -22,16 +23,7 @@ use crate::output::Output;
 const NEAR: usize = 3;
 
 #[derive(Serialize)]
-struct FiguresOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    figures: Vec<FigureRow<'a>>,
-}
-
-#[derive(Serialize)]
 struct FigureOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     file: String,
     #[serde(flatten)]
     figure: FigureRow<'a>,
@@ -73,8 +65,8 @@ pub(crate) fn figure(args: &FigureArgs, out: Output) -> Result<(), CommandError>
     write_atomic(&file, &content)?;
     let file = file.display().to_string();
     if out.json {
-        let (schema, version) = ("lowtide.figure/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&FigureOutput { schema, version, file, figure: FigureRow::new(chart) });
+        let body = FigureOutput { file, figure: FigureRow::new(chart) };
+        return out.answer("lowtide.figure/1", &body);
     }
     let caption = format!("{}. {}", chart.title(), chart.caption());
     out.note(&textwrap::fill(caption.trim_end(), 80));
@@ -187,9 +179,8 @@ fn select<'a>(args: &FigureArgs, charts: &'a [Chart]) -> Result<Option<&'a Chart
 
 fn list(charts: &[Chart], out: Output) -> Result<(), CommandError> {
     if out.json {
-        let figures = charts.iter().map(FigureRow::new).collect();
-        let (schema, version) = ("lowtide.figures/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&FiguresOutput { schema, version, figures });
+        let figures: Vec<_> = charts.iter().map(FigureRow::new).collect();
+        return out.answer("lowtide.figures/1", &BTreeMap::from([("figures", figures)]));
     }
     let row = |c: &Chart| vec![c.id().to_owned(), c.title().to_owned()];
     out.table(&["figure", "title"], &[], &charts.iter().map(row).collect::<Vec<_>>())

@@ -1,11 +1,11 @@
 //! `lowtide plot`, `lowtide pcap` and `lowtide explain DIR --flow`: one flow of a run directory.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::LabError;
 use lowtide_lab::flow::{self, FlowSelector, FlowSource, PlotWindow, ReplayProgress, Vantage};
 use lowtide_record::{write_atomic, write_atomic_with};
-use serde::Serialize;
 
 use crate::args::{
     CapturePointArg, MemoryArg, OptionalFlowArgs, PcapArgs, PlotArgs, RunSelectorArgs,
@@ -17,20 +17,6 @@ use crate::progress::ProgressReporter;
 
 /// Most events printed without `--all`.
 const MAX_EVENTS: usize = 40;
-
-#[derive(Serialize)]
-struct ExplainFlowOutput {
-    schema: &'static str,
-    version: &'static str,
-    flows: Vec<flow::Explanation>,
-}
-
-#[derive(Serialize)]
-struct FilesOutput {
-    schema: &'static str,
-    version: &'static str,
-    files: Vec<String>,
-}
 
 pub(crate) fn flow_selector(
     flow: &str,
@@ -64,8 +50,7 @@ pub(crate) fn explain(
     let from = (Path::new(dir), selected.memory);
     let flows = each_flow(from, &selector, out, |flow, progress| flow.explain(progress))?;
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
-        return out.json(&ExplainFlowOutput { schema: "lowtide.flow/2", version, flows });
+        return out.answer("lowtide.flow/2", &BTreeMap::from([("flows", flows)]));
     }
     let most = if all { usize::MAX } else { MAX_EVENTS };
     let texts: Vec<String> = flows.iter().map(|f| f.text(most)).collect();
@@ -75,8 +60,7 @@ pub(crate) fn explain(
 fn print_files(files: &[PathBuf], out: Output) -> Result<(), CommandError> {
     let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
-        return out.json(&FilesOutput { schema: "lowtide.files/1", version, files });
+        return out.answer("lowtide.files/1", &BTreeMap::from([("files", files)]));
     }
     out.text(&files.join("\n"))
 }

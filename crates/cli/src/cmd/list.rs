@@ -1,18 +1,11 @@
 //! `lowtide list`: all named items.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
 use crate::args::ListKind;
 use crate::catalogue::{self, CatalogueItem};
 use crate::error::CommandError;
 use crate::output::Output;
-
-#[derive(Serialize)]
-struct Listing {
-    schema: &'static str,
-    version: &'static str,
-    items: Vec<CatalogueItem>,
-}
 
 pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandError> {
     // There are too many switches to list them without being asked.
@@ -22,11 +15,7 @@ pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandErr
     );
     let items: Vec<CatalogueItem> = kinds.into_iter().flat_map(catalogue::items).collect();
     if out.json {
-        return out.json(&Listing {
-            schema: "lowtide.list/1",
-            version: env!("CARGO_PKG_VERSION"),
-            items,
-        });
+        return out.answer("lowtide.list/1", &BTreeMap::from([("items", items)]));
     }
     let rows: Vec<Vec<String>> = items
         .into_iter()

@@ -14,8 +14,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct PacketdrillOutput {
-    schema: &'static str,
-    version: &'static str,
     passed: usize,
     failed: usize,
     /// Scripts that could not be run.
@@ -64,9 +62,6 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
         let help = "directories are searched for *.pkt; name any other file".to_string();
         return Err(CommandError::Usage("no scripts were found".to_string(), Some(help)));
     }
-    if args.stock {
-        return stock(&paths);
-    }
     let options = RunOptions { so_flags: args.so_flags.clone() };
     let mut verdicts = Vec::new();
     let mut refused = Vec::new();
@@ -91,16 +86,9 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
     }
     let failed = verdicts.iter().filter(|v| v.verdict == "fail").count();
     let passed = verdicts.len() - failed - refused.len();
-    let answer = PacketdrillOutput {
-        schema: "lowtide.packetdrill/1",
-        version: env!("CARGO_PKG_VERSION"),
-        passed,
-        failed,
-        refused: refused.len(),
-        scripts: verdicts,
-    };
+    let answer = PacketdrillOutput { passed, failed, refused: refused.len(), scripts: verdicts };
     if out.json {
-        out.json(&answer)?;
+        out.answer("lowtide.packetdrill/1", &answer)?;
     } else {
         let total = answer.scripts.len();
         out.text(&format!(
@@ -146,17 +134,6 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
 fn read(path: &Path) -> Result<String, CommandError> {
     lowtide_input_files::read_text(path, &SCRIPT)
         .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))
-}
-
-/// Prints one script for stock packetdrill.
-fn stock(paths: &[PathBuf]) -> Result<(), CommandError> {
-    let [path] = paths else {
-        let message = format!("--stock prints one script, not {}", paths.len());
-        return Err(CommandError::Usage(message, Some("name one file".to_string())));
-    };
-    let script = Script::parse(&path.display().to_string(), &read(path)?);
-    let text = script.and_then(|s| s.for_stock()).map_err(|e| CommandError::Scripts(vec![e]))?;
-    Output::raw(&text)
 }
 
 fn print_report(report: &ScriptReport, verbose: bool, out: Output) -> Result<(), CommandError> {

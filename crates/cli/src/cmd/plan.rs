@@ -13,8 +13,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct PlanOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     rate_bps: u64,
     rtt_us: f64,
     flows: u32,
@@ -39,16 +37,15 @@ pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), CommandError> {
     }
     let check = if args.no_check { None } else { Some(check(args, &input, &sizing)?) };
     if out.json {
-        return out.json(&PlanOutput {
-            schema: "lowtide.plan/2",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = PlanOutput {
             rate_bps: input.rate.as_bps(),
             rtt_us: input.rtt.as_ps() as f64 / 1e6,
             flows: input.flows,
             mtu_bytes: input.mtu,
             advice: &sizing,
             check: check.as_ref(),
-        });
+        };
+        return out.answer("lowtide.plan/2", &body);
     }
     check.map_or(Ok(()), |check| show_check(&check, out))
 }

@@ -19,8 +19,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct ReproduceOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     quick: bool,
     claims: &'a [&'a ClaimResult],
     varied: &'a [&'a VariedClaim],
@@ -87,16 +85,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Command
     ran?;
     let all: Vec<&ClaimResult> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
-        let (schema, version) = ("lowtide.reproduce/3", env!("CARGO_PKG_VERSION"));
         let variations = done.iter().flat_map(|(_, _, o)| &o.variations);
         let varied: Vec<&VariedClaim> = variations.flat_map(|v| &v.varied).collect();
-        out.json(&ReproduceOutput {
-            schema,
-            version,
-            quick: args.quick,
-            claims: &all,
-            varied: &varied,
-        })?;
+        let body = ReproduceOutput { quick: args.quick, claims: &all, varied: &varied };
+        out.answer("lowtide.reproduce/3", &body)?;
     } else {
         total(&all, &root.join(claims::REPRODUCTION_PAGE), out)?;
     }

@@ -140,8 +140,6 @@ const MAX_REMARKS: usize = 12;
 
 #[derive(Serialize)]
 struct TaskOutput {
-    schema: &'static str,
-    version: &'static str,
     /// Null if the runs are listed.
     index: Option<usize>,
     finished: usize,
@@ -161,8 +159,8 @@ fn print_task(
         RunSelection::Listed { .. } => None,
     };
     if out.json {
-        let (schema, version) = ("lowtide.task/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&TaskOutput { schema, version, index, finished, total, dir: dir.into() });
+        let body = TaskOutput { index, finished, total, dir: dir.into() };
+        return out.answer("lowtide.task/1", &body);
     }
     out.text(&format!(
         "the task {selection} is done: {finished} of {total} runs are in {}; the last task completes the directory",
@@ -172,8 +170,6 @@ fn print_task(
 
 #[derive(Serialize)]
 struct PartOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     dir: &'a Path,
     scenario: &'a str,
     scenario_hash: &'a str,
@@ -186,16 +182,15 @@ struct PartOutput<'a> {
 fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), CommandError> {
     let PartOutcome { manifest, total } = part;
     if out.json {
-        return out.json(&PartOutput {
-            schema: "lowtide.part/1",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = PartOutput {
             dir,
             scenario: &manifest.scenario,
             scenario_hash: &manifest.scenario_hash,
             program: &manifest.program,
             total: *total,
             runs: &manifest.runs,
-        });
+        };
+        return out.answer("lowtide.part/1", &body);
     }
     let (count, dir) = (manifest.runs.len(), dir.display().to_string());
     out.text(&format!(

@@ -8,8 +8,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct Shown {
-    schema: &'static str,
-    version: &'static str,
     name: String,
     text: String,
 }
@@ -24,9 +22,8 @@ pub(crate) fn show(name: &str, out: Output) -> Result<(), CommandError> {
         return Err(unknown(name, &all));
     };
     if out.json {
-        let version = env!("CARGO_PKG_VERSION");
         let (name, text) = (name.clone(), (*text).to_owned());
-        return out.json(&Shown { schema: "lowtide.show/1", version, name, text });
+        return out.answer("lowtide.show/1", &Shown { name, text });
     }
     Output::raw(text)
 }

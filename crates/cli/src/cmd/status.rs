@@ -13,8 +13,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct StatusOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     scenario: &'a str,
     scenario_hash: &'a str,
     program: &'a str,
@@ -43,9 +41,7 @@ pub(crate) fn status(args: &StatusArgs, out: Output) -> Result<(), CommandError>
     let found = survey(&args.dirs, now)?;
     if out.json {
         let count = |state| found.count(state);
-        return out.json(&StatusOutput {
-            schema: "lowtide.status/1",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = StatusOutput {
             scenario: &found.manifest.scenario,
             scenario_hash: &found.manifest.scenario_hash,
             program: &found.manifest.program,
@@ -60,7 +56,8 @@ pub(crate) fn status(args: &StatusArgs, out: Output) -> Result<(), CommandError>
             remaining_s: found.remaining_seconds,
             remaining_wall_s: found.remaining_wall_seconds(),
             runs: &found.runs,
-        });
+        };
+        return out.answer("lowtide.status/1", &body);
     }
     show(&found, out)
 }

@@ -14,8 +14,6 @@ use crate::output::Output;
 #[expect(clippy::struct_field_names, reason = "the names of the JSON envelope")]
 #[derive(Serialize)]
 struct Table {
-    schema: &'static str,
-    version: &'static str,
     table: String,
     columns: Vec<Column>,
     rows: Vec<Map<String, Value>>,
@@ -106,13 +104,9 @@ pub(crate) fn table(args: &TableArgs, out: Output) -> Result<(), CommandError> {
             unit: c.unit.clone(),
             description: c.description.clone(),
         };
-        return out.json(&Table {
-            schema: "lowtide.table/1",
-            version: env!("CARGO_PKG_VERSION"),
-            table: name.to_string(),
-            columns: columns.iter().map(column).collect(),
-            rows,
-        });
+        let body =
+            Table { table: name.to_string(), columns: columns.iter().map(column).collect(), rows };
+        return out.answer("lowtide.table/1", &body);
     }
     let header: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
     let right: Vec<usize> =

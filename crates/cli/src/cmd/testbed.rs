@@ -54,8 +54,6 @@ struct HostEntry {
 
 #[derive(Serialize)]
 struct TestbedUpOutput {
-    schema: &'static str,
-    version: &'static str,
     pid: u32,
     hosts: Vec<HostEntry>,
     removed: Vec<String>,
@@ -75,10 +73,10 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
     };
     let hosts: Vec<HostEntry> = up.hosts().iter().map(entry).collect();
     if out.json {
-        let (schema, version) = ("lowtide.testbed/1", env!("CARGO_PKG_VERSION"));
         let (removed, differences) = (up.removed.clone(), up.differences.clone());
         let pid = std::process::id();
-        out.json(&TestbedUpOutput { schema, version, pid, hosts, removed, differences })?;
+        let body = TestbedUpOutput { pid, hosts, removed, differences };
+        out.answer("lowtide.testbed/1", &body)?;
     } else {
         for name in &up.removed {
             out.note(&format!("removed `{name}`, left behind by an earlier testbed"));
@@ -143,8 +141,6 @@ fn run(args: &TestbedRunArgs, out: Output) -> Result<(), CommandError> {
 
 #[derive(Serialize)]
 struct TestbedDownOutput {
-    schema: &'static str,
-    version: &'static str,
     ended: Option<u32>,
     removed: Vec<String>,
 }
@@ -152,13 +148,8 @@ struct TestbedDownOutput {
 fn take_down(args: &TestbedDirArgs, out: Output) -> Result<(), CommandError> {
     let done = down(&args.places()).map_err(failed)?;
     if out.json {
-        let (schema, version) = ("lowtide.testbed-down/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&TestbedDownOutput {
-            schema,
-            version,
-            ended: done.ended,
-            removed: done.removed,
-        });
+        let body = TestbedDownOutput { ended: done.ended, removed: done.removed };
+        return out.answer("lowtide.testbed-down/1", &body);
     }
     match done.ended {
         Some(pid) => out.text(&format!("the testbed of process {pid} is down"))?,

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/explanation/architecture.md`.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 36] = [
     "lowtide-units",
     "lowtide-input-files",
     "lowtide-schema",
@@ -23,7 +23,6 @@ const ORDER: [&str; 37] = [
     "lowtide-conformance",
     "lowtide-sockets",
     "lowtide-packetdrill",
-    "lowtide-packetdrill-shim",
     "lowtide-sim",
     "lowtide-net",
     "lowtide-traffic",

@@ -274,11 +274,8 @@ fn cite_prints_the_tool_and_the_sources_of_schemes_and_experiments() {
     assert!(scheme.contains("@mastersthesis{odctcp-2013,"), "{scheme}");
     assert!(scheme.contains("@techreport{rfc8257,") && !scheme.contains("tdctcp"), "{scheme}");
     assert!(!scheme.contains("@software"), "{scheme}");
-    let experiment = text(&["od-fig5.1", "--format", "text"]);
-    assert_eq!(experiment.lines().count(), 1, "{experiment}");
-    assert!(experiment.starts_with("Midori Kato. Improving"), "{experiment}");
-    let cff = text(&["cubic", "--format", "cff"]);
-    assert!(cff.contains("\nreferences:\n  - type: ") && cff.contains("RFC9438"), "{cff}");
+    let experiment = text(&["od-fig5.1"]);
+    assert!(experiment.starts_with("@mastersthesis{odctcp-2013,"), "{experiment}");
     let wrong = error(&lowtide(here, &["cite", "dctpc"]), 2);
     assert!(wrong.contains("did you mean `dctcp`?"), "{wrong}");
     let found = json(&lowtide(here, &["--json", "cite", "dx"]));

@@ -14,7 +14,7 @@ fn a_switch_goes_to_sonic_and_comes_back() {
     assert!(exported.status.success(), "{}", stderr(&exported));
     fs::write(&file, &exported.stdout).unwrap();
     // JSON has no comments, so its document is named beside it.
-    assert!(stderr(&exported).contains("Source: YANG model"), "{}", stderr(&exported));
+    assert!(stderr(&exported).contains("Sources: https://"), "{}", stderr(&exported));
     let imported = lowtide(&["import", "sonic", file.to_str().unwrap()]);
     let toml = "[switch]\nbuffer = \"dynamic\"\nalpha = \"1\"\nmemory = \"4 MB\"\n\n\
                 [switch.mark]\nkind = \"step\"\nk = \"97500 B\"\nnot-ect = \"drop\"\n";
@@ -44,7 +44,7 @@ fn other_switches_have_comments_with_their_documents() {
     ] {
         let text = export(args, &drop);
         assert!(text.contains(line), "{text}");
-        assert!(text.contains("Source: ") && text.contains("Untested on hardware"), "{text}");
+        assert!(text.contains("Sources: ") && text.contains("Untested on hardware"), "{text}");
     }
     // The rule for packets that are not ECT is the simulated one.
     assert!(export(&["cumulus", "leaf-spine"], &drop).contains(" red enable\n"));
@@ -54,7 +54,7 @@ fn other_switches_have_comments_with_their_documents() {
     assert_eq!(json["name"], "nxos");
     assert!(json["configuration"].as_str().unwrap().starts_with("policy-map type queuing"));
     assert!(json["notes"][0].as_str().unwrap().starts_with("Untested on hardware"));
-    assert!(json["notes"][1].as_str().unwrap().starts_with("Source: "));
+    assert!(json["notes"][1].as_str().unwrap().starts_with("Sources: "));
 }
 
 #[test]

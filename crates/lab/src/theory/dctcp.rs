@@ -20,15 +20,6 @@ pub fn min_k(bdp: f64) -> Result<f64, DomainError> {
     Ok(check_bdp(bdp)? / 7.0)
 }
 
-/// The number of flows at which eq. 12 has its minimum: (C x RTT + K) / 8. Eq. 13 is the worst
-/// case, at this number of flows.
-///
-/// # Errors
-/// `bdp` is not positive, or `k` is negative.
-pub fn worst_case_flows(bdp: f64, k: f64) -> Result<f64, DomainError> {
-    Ok((check_bdp(bdp)? + check_threshold(k)?) / 8.0)
-}
-
 /// Upper bound of g for its average to span a congestion event, in the worst case of one flow:
 /// 1.386 / sqrt(2 (C x RTT + K)) (eq. 15; 1.386 is 2 ln 2).
 ///
@@ -96,11 +87,6 @@ impl Sawtooth {
             }
         }
         f64::midpoint(low, high)
-    }
-
-    /// Alpha for a small alpha and a large W*: sqrt(2 / W*) (after eq. 6). Above 1 for W* below 2.
-    pub fn alpha_closed(&self) -> f64 {
-        (2.0 / self.critical_window()).sqrt()
     }
 
     /// A, in packets: the amplitude of the queue, in the closed form of eq. 8.
@@ -175,7 +161,8 @@ mod tests {
     #[test]
     fn a_threshold_of_a_seventh_is_the_worst_case_over_all_numbers_of_flows() {
         let least = min_k(FIG12).unwrap();
-        let worst = worst_case_flows(FIG12, least).unwrap();
+        // Eq. 12 has its minimum at (C x RTT + K) / 8 flows.
+        let worst = (FIG12 + least) / 8.0;
         close(worst, FIG12 / 7.0);
         close(Sawtooth::new(FIG12, least, worst).unwrap().q_min(), 0.0);
         for n in 1..=80 {
@@ -217,7 +204,9 @@ mod tests {
             close(a * a * (1.0 - a / 4.0), (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0)));
         }
         let many = Sawtooth::new(1e6, 1e5, 1.0).unwrap();
-        assert!((many.alpha() / many.alpha_closed() - 1.0).abs() < 2e-3);
+        // After eq. 6: sqrt(2 / W*) for a small alpha and a large W*.
+        let closed = (2.0 / many.critical_window()).sqrt();
+        assert!((many.alpha() / closed - 1.0).abs() < 2e-3);
         assert!((many.amplitude_exact() / many.amplitude() - 1.0).abs() < 2e-3);
         let least = Sawtooth::new(10.0, 0.0, 10.0).unwrap();
         close(least.critical_window(), 1.0);

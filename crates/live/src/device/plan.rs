@@ -129,11 +129,6 @@ impl DevicePlan {
         }
         Ok(Self { kind, name: name.to_owned(), mtu, networks, offload: false, rx_ring: RX_RING })
     }
-
-    /// Our address of the same family as `peer`.
-    pub fn local_for(&self, peer: IpAddr) -> Option<IpAddr> {
-        self.networks.iter().map(|s| s.local).find(|a| a.is_ipv4() == peer.is_ipv4())
-    }
 }
 
 #[cfg(test)]

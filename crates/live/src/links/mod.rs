@@ -154,15 +154,6 @@ impl Links {
         })
     }
 
-    /// Sets the MTU of an interface, bytes.
-    ///
-    /// # Errors
-    /// The interface does not exist or does not support the MTU; no permission.
-    pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<(), LiveError> {
-        let what = || format!("set the MTU of `{name}` to {mtu} bytes");
-        self.set(name, what, |_, attributes| attributes.push(LinkAttribute::Mtu(mtu)))
-    }
-
     /// Removes an interface; for one end of a veth pair, also the other.
     ///
     /// # Errors

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -149,15 +149,6 @@ impl<'a> Relay<'a> {
             buffer: vec![0; plan.buffer_size.max(1)],
             plan,
         })
-    }
-
-    /// Addresses of the kernel's listeners, with the port that the kernel chose for port 0.
-    pub fn kernel_addresses(&self) -> Vec<SocketAddr> {
-        let address = |(listener, _): &(RelayListener, bool)| match listener {
-            RelayListener::Kernel(listener) => listener.local_addr().ok(),
-            RelayListener::Lowtide(_) => None,
-        };
-        self.listeners.iter().filter_map(address).collect()
     }
 
     /// Counters for another thread, updated several times a second.

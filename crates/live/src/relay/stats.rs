@@ -45,18 +45,3 @@ pub struct RelayStats {
     /// Most bytes buffered at a time.
     pub max_buffered_bytes: usize,
 }
-
-impl RelayStats {
-    /// Connections that have ended for any reason.
-    pub fn total_ended(&self) -> u64 {
-        self.closed
-            + self.unreachable
-            + self.timed_out
-            + self.reset
-            + self.idle
-            + self.too_slow
-            + self.replaced
-            + self.refused
-            + self.reset_at_shutdown
-    }
-}

@@ -203,7 +203,7 @@ pub(crate) fn setup_errors_name_their_cause() {
         let forwards = start("packet:lt0", V4);
         assert!(forwards.contains("net.ipv4.conf.lt0.forwarding to 0"), "{forwards}");
         set_sysctl("ipv4.conf.lt0.forwarding", "0").unwrap();
-        links.set_mtu("lt0", 1400).unwrap();
+        ip(&["link", "set", "dev", "lt0", "mtu", "1400"]);
         assert!(start("packet:lt0", V4).contains("--mtu 1400"));
         links.set_link_up("lt0", false).unwrap();
         assert!(start("packet:lt0", V4).contains("`lt0` is down"));

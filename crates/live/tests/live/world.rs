@@ -14,6 +14,7 @@ use lowtide_live::load::{
     Amount, ByteStream, LoadFlow, LoadPlan, LoadReport, StreamReport, TransferDirection, transfer,
 };
 use lowtide_live::netns::Namespace;
+use lowtide_live::relay::RelayStats;
 use lowtide_live::{Device, DeviceNetwork, DevicePlan, Live, LiveSettings, RxBatch, config, netns};
 use lowtide_tcp::Config;
 use lowtide_units::HostStamp;
@@ -251,4 +252,10 @@ pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<Stream
 pub(crate) fn ip(args: &[&str]) {
     let status = Command::new("ip").args(args).status().unwrap();
     assert!(status.success(), "ip {args:?}");
+}
+
+/// Connections of the relay that have ended for any reason.
+pub(crate) fn total_ended(s: &RelayStats) -> u64 {
+    let failed = s.unreachable + s.timed_out + s.reset + s.idle + s.too_slow;
+    s.closed + failed + s.replaced + s.refused + s.reset_at_shutdown
 }

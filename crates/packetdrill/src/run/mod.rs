@@ -68,11 +68,6 @@ pub fn run(
     Ok(runner.report)
 }
 
-/// A packet in script notation, with its wire numbers; `None` if it is not a TCP packet.
-pub fn show(bytes: &[u8]) -> Option<String> {
-    ObservedPacket::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
-}
-
 struct Runner<'a> {
     script: &'a Script,
     setup: Setup,

@@ -196,7 +196,7 @@ impl Peer {
     }
 
     /// The packet in wire numbers.
-    pub(super) fn wire_numbers(observed: &ObservedPacket) -> ScriptPacket {
+    fn wire_numbers(observed: &ObservedPacket) -> ScriptPacket {
         let segment: &Segment = &observed.segment;
         let acks = segment.flags.contains(Flags::ACK);
         ScriptPacket(PacketSpec {

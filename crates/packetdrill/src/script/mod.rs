@@ -11,7 +11,6 @@ mod cursor;
 mod error;
 mod packet;
 mod parse;
-mod stock;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -245,17 +244,6 @@ impl Script {
     /// Parses a script. `name` is for messages only.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         parse::script(name, text)
-    }
-
-    /// Rewrites the script for stock packetdrill with the shared object, in its grammar. Assertions
-    /// and commands become no-op events at their time. A `sysctl` before the first socket becomes a
-    /// word of `--so_flags`. Times have a tolerance of at least 4 ms.
-    ///
-    /// # Errors
-    /// A construct that stock packetdrill lacks, with its line: a blocking call, the options `DX`
-    /// and `raw`, a call on a closed descriptor, a second connection on the same four-tuple.
-    pub fn for_stock(&self) -> Result<String, ScriptError> {
-        stock::text(self)
     }
 
     /// An error about `span` of this script.

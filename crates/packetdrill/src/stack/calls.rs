@@ -34,22 +34,6 @@ pub enum Shutdown {
     Both,
 }
 
-/// Events that `poll` would report.
-#[expect(clippy::struct_excessive_bools, reason = "one per bit of poll")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Readiness {
-    /// POLLIN: data, end of stream, a connection to accept, or an error.
-    pub readable: bool,
-    /// POLLOUT: a write would take at least one byte, or fail.
-    pub writable: bool,
-    /// POLLERR: SO_ERROR is set.
-    pub error: bool,
-    /// POLLHUP: both directions are closed.
-    pub hung_up: bool,
-    /// POLLRDHUP: the peer sent FIN.
-    pub peer_closed: bool,
-}
-
 type Result<T> = std::result::Result<T, CallError>;
 
 impl Stack {
@@ -318,33 +302,6 @@ impl Stack {
             SocketKind::Listening { .. } => Err(Errno::EINVAL.into()),
             SocketKind::Stream { conn, .. } => Ok(self.conn(conn)?.receive.unread()),
         }
-    }
-
-    /// Events that `poll` would report for this descriptor.
-    pub fn readiness(&mut self, fd: i32) -> Result<Readiness> {
-        let read_shut = self.get(fd)?.read_shut;
-        let key = match &self.get(fd)?.kind {
-            SocketKind::Idle => return Ok(Readiness { hung_up: true, ..Readiness::default() }),
-            SocketKind::Listening { ready, .. } => {
-                return Ok(Readiness { readable: !ready.is_empty(), ..Readiness::default() });
-            }
-            SocketKind::Stream { conn, .. } => *conn,
-        };
-        let conn = self.conn(key)?;
-        let (id, error) = (conn.id, pending_error(conn).is_some());
-        let closed = conn.close_reason.is_some();
-        let ended = conn.peer_closed || closed || read_shut;
-        let mut readiness = Readiness {
-            readable: error || ended || conn.receive.unread() > 0,
-            writable: error || closed || conn.write_shut,
-            error,
-            hung_up: closed || (ended && conn.write_shut),
-            peer_closed: conn.peer_closed || closed,
-        };
-        if let Some(id) = id.filter(|_| conn.established) {
-            readiness.writable |= self.conns.endpoint().send_space(self.now, id) > 0;
-        }
-        Ok(readiness)
     }
 }
 

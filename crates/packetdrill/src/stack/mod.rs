@@ -2,9 +2,9 @@
 //!
 //! Contract: this is a driver of the transport and knows nothing of scripts. IP packets enter by
 //! [`Stack::inject`] and leave by [`Stack::take_packet`], each with its send time. Only
-//! [`Stack::advance_to`] and [`Stack::run_to_packet`] advance time, from timer to timer. No call
-//! blocks: it returns [`CallError::WouldBlock`] on a blocking socket and `EAGAIN` on others. Socket
-//! behaviour that differs between systems follows Linux.
+//! [`Stack::advance_to`] advances time, from timer to timer. No call blocks: it returns
+//! [`CallError::WouldBlock`] on a blocking socket and `EAGAIN` on others. Socket behaviour that
+//! differs between systems follows Linux.
 
 mod buffers;
 mod calls;
@@ -23,8 +23,8 @@ use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
 use buffers::SentSegments;
-pub use calls::{CallError, Readiness, Shutdown};
-use digest::{Direction, PacketDigest, RelativeDigest};
+pub use calls::{CallError, Shutdown};
+use digest::{Direction, PacketDigest};
 pub use errno::Errno;
 pub use options::{SocketOption, SocketValue};
 pub use view::ConnView;
@@ -119,7 +119,6 @@ pub struct Stack {
     conns: Sockets<DriverState>,
     out: VecDeque<SentPacket>,
     digest: PacketDigest,
-    relative_digest: RelativeDigest,
     fault: Option<String>,
 }
 
@@ -135,7 +134,6 @@ impl Stack {
             sockets: BTreeMap::new(),
             out: VecDeque::new(),
             digest: PacketDigest::default(),
-            relative_digest: RelativeDigest::default(),
             fault: None,
         }
     }
@@ -172,22 +170,6 @@ impl Stack {
         self.now = self.now.max(to);
     }
 
-    /// Advances the clock until [`Self::take_packet`] has a packet, at most to `limit`. Returns
-    /// false if there is none; the clock is then at `limit`, or unchanged if no timer is armed.
-    pub fn run_to_packet(&mut self, limit: Instant) -> bool {
-        while self.out.is_empty() && self.fault.is_none() {
-            match self.next_timer() {
-                Some(next) if next <= limit => self.advance_to(next),
-                Some(_) => {
-                    self.now = self.now.max(limit);
-                    return false;
-                }
-                None => return false,
-            }
-        }
-        !self.out.is_empty()
-    }
-
     fn fire(&mut self) {
         for key in self.conns.keys() {
             if self.conns.handle_timeout(self.now, key) {
@@ -201,7 +183,7 @@ impl Stack {
     /// # Errors
     /// The reason that it is not a TCP packet; the host drops it.
     pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        self.hash(Direction::In, bytes);
+        self.digest.update(self.now, Direction::In, bytes);
         let (addresses, mut segment, payload) = packet::parse(bytes)?;
         let (remote, local) = addresses.src_dst();
         segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
@@ -227,25 +209,9 @@ impl Stack {
         self.out.front()
     }
 
-    /// Number of packets in the output queue.
-    pub fn queued_packets(&self) -> usize {
-        self.out.len()
-    }
-
     /// Hash of all packets in and out, with their times.
     pub const fn digest(&self) -> u64 {
         self.digest.value()
-    }
-
-    /// Like [`Self::digest`], without values that depend on a connection's addresses and ports:
-    /// these themselves, checksums, the host's ISN and its timestamp offset.
-    pub const fn relative_digest(&self) -> u64 {
-        self.relative_digest.value()
-    }
-
-    fn hash(&mut self, direction: Direction, bytes: &[u8]) {
-        self.digest.update(self.now, direction, bytes);
-        self.relative_digest.update(self.now, direction, bytes);
     }
 
     /// A fault of the stack itself, which no script can cause.
@@ -268,7 +234,7 @@ impl Stack {
         match packet::emit(&addresses, segment, payload, &mut bytes) {
             Ok(len) => {
                 bytes.truncate(len);
-                self.hash(Direction::Out, &bytes);
+                self.digest.update(self.now, Direction::Out, &bytes);
                 self.out.push_back(SentPacket { at: self.now, bytes });
             }
             Err(error) => self.fault = Some(format!("a segment is not a valid packet: {error}")),

@@ -4,5 +4,3 @@
 mod interpreter;
 mod language;
 mod scripts;
-mod stock;
-mod stock_grammar;

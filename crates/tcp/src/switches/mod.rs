@@ -14,7 +14,6 @@ mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
-mod unavailable;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -61,12 +60,12 @@ pub static SWITCHES: &[Switch] = &ALL;
 
 /// The tables in display order.
 const TABLES: [&[Switch]; 6] = [
-    &sender::SENDER,
-    &receiver::RECEIVER,
-    &connection::CONNECTION,
-    &delay::DELAY,
-    &defence::DEFENCE,
-    &liveness::LIVENESS,
+    sender::SENDER,
+    receiver::RECEIVER,
+    connection::CONNECTION,
+    delay::DELAY,
+    defence::DEFENCE,
+    liveness::LIVENESS,
 ];
 
 const fn count() -> usize {

@@ -5,7 +5,7 @@
 //! One seed is one case: two endpoints and one to eight connections between them. A failing seed is
 //! printed with the command that reruns it. `LOWTIDE_FAULT_SEEDS=a..b` selects the seeds,
 //! `LOWTIDE_FAULT_TRACE=1` prints every segment. The parts called `short` use short connections of
-//! about 20 segments, a million of which run in minutes (`cargo xtask adversary`).
+//! about 20 segments, a million of which run in minutes (`cargo xtask suite adversary`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod arrive;

@@ -2,6 +2,48 @@ use lowtide_sim::Seed;
 
 use super::*;
 
+impl Cdf {
+    /// Returns twice the integral of the value over all draws below `limit`, in units of
+    /// 1/[`PROBABILITY_ONE`]: at most 2^125.
+    fn integral(&self, limit: u64) -> u128 {
+        self.pieces()
+            .filter(|(from, _)| from.value <= limit)
+            .map(|(from, to)| {
+                let whole_piece = to.value <= limit;
+                let upto = if whole_piece { to.cumulative } else { interpolate(from, to, limit) };
+                let end = if whole_piece { to.value } else { limit };
+                u128::from(upto - from.cumulative) * (u128::from(from.value) + u128::from(end))
+            })
+            .sum()
+    }
+
+    /// Returns the fraction of draws at or below `value`, in units of 1/[`PROBABILITY_ONE`].
+    fn probability_at_most(&self, value: u64) -> u64 {
+        let reached = self.pieces().filter(|(from, _)| from.value <= value);
+        reached.map(|(from, to)| interpolate(from, to, value)).max().unwrap_or(0)
+    }
+
+    /// Returns the fraction of the sum of all draws (of all bytes) from draws at or below `value`,
+    /// in units of 1/[`PROBABILITY_ONE`].
+    fn mass_at_most(&self, value: u64) -> u64 {
+        let all = self.integral(u64::MAX);
+        // A product of 2^125 and `PROBABILITY_ONE` overflows: drop low bits first.
+        let shift = 64_u32.saturating_sub(all.leading_zeros());
+        let part = (self.integral(value) >> shift) * u128::from(PROBABILITY_ONE);
+        u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(PROBABILITY_ONE)
+    }
+}
+
+/// Interpolates the cumulative probability of `value` between two points.
+fn interpolate(from: Point, to: Point, value: u64) -> u64 {
+    if value >= to.value {
+        return to.cumulative;
+    }
+    let into =
+        u128::from(value.saturating_sub(from.value)) * u128::from(to.cumulative - from.cumulative);
+    from.cumulative + (into / u128::from(to.value - from.value)) as u64
+}
+
 fn named(name: &str) -> Cdf {
     Cdf::named(name).unwrap()
 }

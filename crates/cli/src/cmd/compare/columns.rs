@@ -21,8 +21,6 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct ColumnsOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
     columns: Vec<Column<'a>>,
     same_within: f64,
     #[serde(flatten)]
@@ -65,13 +63,9 @@ pub(super) fn compare(
                 mismatches: transports.mismatches,
             }
         });
-        return out.json(&ColumnsOutput {
-            schema: "lowtide.columns/2",
-            version: env!("CARGO_PKG_VERSION"),
-            columns: columns.collect(),
-            same_within: args.same,
-            found: &found,
-        });
+        let body =
+            ColumnsOutput { columns: columns.collect(), same_within: args.same, found: &found };
+        return out.answer("lowtide.columns/2", &body);
     }
     show(&all, &found, out)
 }

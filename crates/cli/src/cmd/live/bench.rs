@@ -49,8 +49,6 @@ struct Row {
 
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
-    version: &'static str,
     repeats: u32,
     processors: [usize; 2],
     segments_at_once: String,
@@ -119,14 +117,8 @@ pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), CommandErro
         });
     }
     if out.json {
-        return out.json(&Report {
-            schema: "lowtide.live-bench/1",
-            version: env!("CARGO_PKG_VERSION"),
-            repeats: args.repeats,
-            processors,
-            segments_at_once: segments,
-            rows,
-        });
+        let body = Report { repeats: args.repeats, processors, segments_at_once: segments, rows };
+        return out.answer("lowtide.live-bench/1", &body);
     }
     let head = [
         "line",

@@ -5,6 +5,7 @@ use lowtide_bottleneck::{BottleneckReport, Fidelity, HostReport};
 use lowtide_rows::{LevelWeight, LossCounters, Queue, QueueSampleRow, ServedCounters};
 use lowtide_units::{LogHistogram, Quantile};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::error::CommandError;
 use crate::output::Output;
@@ -72,14 +73,6 @@ struct Timing {
     steal_seconds: f64,
 }
 
-#[derive(Serialize)]
-struct Sample {
-    time_ps: u64,
-    port: u32,
-    packets: u32,
-    bytes: u64,
-}
-
 /// Body of the report.
 #[derive(Serialize)]
 pub(super) struct NetworkReport {
@@ -95,15 +88,7 @@ pub(super) struct NetworkReport {
     /// Warnings.
     complaints: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    samples: Vec<Sample>,
-}
-
-#[derive(Serialize)]
-struct BottleneckOutput<'a> {
-    schema: &'static str,
-    version: &'static str,
-    #[serde(flatten)]
-    rows: &'a NetworkReport,
+    samples: Vec<Value>,
 }
 
 fn micros(ns: u64) -> f64 {
@@ -173,11 +158,9 @@ fn timing(f: &Fidelity) -> Timing {
 }
 
 pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
-    let sample = |s: &QueueSampleRow| Sample {
-        time_ps: s.time_ps,
-        port: s.queue,
-        packets: s.packets,
-        bytes: s.bytes,
+    let sample = |s: &QueueSampleRow| {
+        let (port, packets) = (s.queue, s.packets);
+        json!({ "time_ps": s.time_ps, "port": port, "packets": packets, "bytes": s.bytes })
     };
     NetworkReport {
         seconds: report.took.as_secs_f64(),
@@ -198,8 +181,7 @@ pub(super) fn rows(report: &BottleneckReport) -> NetworkReport {
 pub(super) fn show(report: &BottleneckReport, out: Output) -> Result<(), CommandError> {
     let rows = rows(report);
     if out.json {
-        let (schema, version) = ("lowtide.bottleneck/2", env!("CARGO_PKG_VERSION"));
-        return out.json(&BottleneckOutput { schema, version, rows: &rows });
+        return out.answer("lowtide.bottleneck/2", &rows);
     }
     text(&rows, out)
 }

@@ -258,8 +258,6 @@ fn finish(
 
 #[derive(Serialize)]
 struct ReplayOutput {
-    schema: &'static str,
-    version: &'static str,
     calls: u64,
     segments: u64,
     transmissions: u64,
@@ -279,14 +277,13 @@ fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
     })?;
     let seconds = replayed.end.as_secs_f64();
     if out.json {
-        return out.json(&ReplayOutput {
-            schema: "lowtide.live-replay/1",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = ReplayOutput {
             calls: replayed.calls,
             segments: replayed.segments,
             transmissions: replayed.transmissions,
             seconds,
-        });
+        };
+        return out.answer("lowtide.live-replay/1", &body);
     }
     out.text(&format!(
         "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: all results are equal",

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
 use lowtide_units::Duration;
-use serde::Serialize;
+use serde_json::json;
 
 use super::setup::{LiveHost, live_error};
 use super::{end, failed, setup};
@@ -20,32 +20,6 @@ const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 fn std(d: Duration) -> std::time::Duration {
     std::time::Duration::from_micros(d.as_us())
-}
-
-#[derive(Serialize)]
-struct ProxyOutput {
-    schema: &'static str,
-    version: &'static str,
-    transport: String,
-    routes: Vec<String>,
-    accepted: u64,
-    connected: u64,
-    closed: u64,
-    unreachable: u64,
-    timed_out: u64,
-    reset: u64,
-    idle: u64,
-    too_slow: u64,
-    replaced: u64,
-    refused: u64,
-    reset_at_shutdown: u64,
-    at_limit: u64,
-    accept_errors: u64,
-    bytes_to_targets: u64,
-    bytes_from_targets: u64,
-    most_open: usize,
-    max_buffered_bytes: usize,
-    driver_cpu_seconds: f64,
 }
 
 fn line(stats: &RelayStats) -> String {
@@ -96,30 +70,29 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), CommandError> {
     if !out.json {
         return out.text(&line(&stats));
     }
-    out.json(&ProxyOutput {
-        schema: "lowtide.live-proxy/2",
-        version: env!("CARGO_PKG_VERSION"),
-        transport: host.requested,
-        routes: args.routes.iter().map(ToString::to_string).collect(),
-        accepted: stats.accepted,
-        connected: stats.connected,
-        closed: stats.closed,
-        unreachable: stats.unreachable,
-        timed_out: stats.timed_out,
-        reset: stats.reset,
-        idle: stats.idle,
-        too_slow: stats.too_slow,
-        replaced: stats.replaced,
-        refused: stats.refused,
-        reset_at_shutdown: stats.reset_at_shutdown,
-        at_limit: stats.at_limit,
-        accept_errors: stats.accept_errors,
-        bytes_to_targets: stats.bytes_to_targets,
-        bytes_from_targets: stats.bytes_from_targets,
-        most_open: stats.max_open,
-        max_buffered_bytes: stats.max_buffered_bytes,
-        driver_cpu_seconds: driver.cpu.as_secs_f64(),
-    })
+    let body = json!({
+        "transport": host.requested,
+        "routes": args.routes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "accepted": stats.accepted,
+        "connected": stats.connected,
+        "closed": stats.closed,
+        "unreachable": stats.unreachable,
+        "timed_out": stats.timed_out,
+        "reset": stats.reset,
+        "idle": stats.idle,
+        "too_slow": stats.too_slow,
+        "replaced": stats.replaced,
+        "refused": stats.refused,
+        "reset_at_shutdown": stats.reset_at_shutdown,
+        "at_limit": stats.at_limit,
+        "accept_errors": stats.accept_errors,
+        "bytes_to_targets": stats.bytes_to_targets,
+        "bytes_from_targets": stats.bytes_from_targets,
+        "most_open": stats.max_open,
+        "max_buffered_bytes": stats.max_buffered_bytes,
+        "driver_cpu_seconds": driver.cpu.as_secs_f64(),
+    });
+    out.answer("lowtide.live-proxy/2", &body)
 }
 
 /// Prints a line for each interval in which the counters changed.

@@ -7,39 +7,12 @@ use lowtide_live::load::{
 use lowtide_sockets::ConnInfo;
 use lowtide_units::Duration;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::link_report::{self, NetworkReport};
 use super::setup::LiveHost;
 use crate::error::CommandError;
 use crate::output::Output;
-
-/// State of a connection, with the names of `tcp_info` if there is one.
-#[derive(Serialize)]
-struct Transport {
-    state: String,
-    cc: &'static str,
-    ecn: String,
-    snd_cwnd: u64,
-    snd_ssthresh: Option<u64>,
-    mss: u32,
-    srtt_us: Option<f64>,
-    rttvar_us: f64,
-    min_rtt_us: Option<f64>,
-    rto_us: f64,
-    /// Estimate of the marked fraction, 0 to 1.
-    alpha: Option<f64>,
-    /// Segments that the peer reported as marked.
-    delivered_ce_segs: u64,
-    /// Payload bytes received with CE.
-    received_ce_bytes: u64,
-    data_segs_out: u64,
-    bytes_retrans: u64,
-    fast_retransmits: u64,
-    rto_count: u64,
-    ecn_reductions: u64,
-    /// Memory of the transport, without payload, bytes.
-    memory: usize,
-}
 
 fn micros(d: Duration) -> f64 {
     d.as_secs_f64() * 1e6
@@ -49,91 +22,38 @@ fn alpha(info: &ConnInfo) -> Option<f64> {
     info.alpha_q20.map(|a| a as f64 / f64::from(1 << 20))
 }
 
-fn transport(info: &ConnInfo) -> Transport {
+/// State of a connection, with the names of `tcp_info` if there is one.
+fn transport(info: &ConnInfo) -> Value {
     let t = &info.tcp;
-    Transport {
-        state: format!("{:?}", t.state),
-        cc: t.cc,
-        ecn: format!("{:?}", t.ecn),
-        snd_cwnd: t.snd_cwnd,
-        snd_ssthresh: t.snd_ssthresh,
-        mss: t.mss,
-        srtt_us: t.srtt.map(micros),
-        rttvar_us: micros(t.rttvar),
-        min_rtt_us: t.min_rtt.map(micros),
-        rto_us: micros(t.rto),
-        alpha: alpha(info),
-        delivered_ce_segs: t.counters.delivered_ce_segs,
-        received_ce_bytes: t.received_ce_bytes,
-        data_segs_out: t.counters.data_segs_out,
-        bytes_retrans: t.counters.bytes_retrans,
-        fast_retransmits: t.counters.fast_retransmits,
-        rto_count: t.counters.rto_count,
-        ecn_reductions: t.counters.ecn_reductions,
-        memory: info.memory,
-    }
-}
-
-#[derive(Serialize)]
-struct StreamRow {
-    stream: usize,
-    peer: Option<String>,
-    /// Direction, as in [`Report::direction`]; `null` if the connection was not established.
-    direction: Option<&'static str>,
-    /// Time of the opening since the start of the client.
-    start_seconds: f64,
-    bytes: u64,
-    seconds: f64,
-    bits_per_second: f64,
-    /// Both ends have equal checksums; `null` if the other end reports none.
-    checksums_agree: Option<bool>,
-    error: Option<String>,
-    transport: Option<Transport>,
-}
-
-#[derive(Serialize)]
-struct SampleRow {
-    stream: usize,
-    bytes: u64,
-    transport: Option<Transport>,
-}
-
-#[derive(Serialize)]
-struct IntervalRow {
-    start: f64,
-    end: f64,
-    bytes: u64,
-    bits_per_second: f64,
-    streams: Vec<SampleRow>,
-}
-
-#[derive(Serialize)]
-struct Driver {
-    packets_received: u64,
-    packets_sent: u64,
-    malformed: u64,
-    bad_checksum: u64,
-    fragments: u64,
-    /// Packets from addresses that no other host has.
-    martians: u64,
-    /// Packets for broadcast and multicast addresses.
-    multicast: u64,
-    unsent: u64,
-    /// Packets whose offloaded checksum or segmentation was completed here.
-    checksum_partial: u64,
-    backlog_full: u64,
-    /// SYNs beyond the limit of half-open connections that were answered with cookies.
-    cookies_sent: u64,
-    /// Connections opened by such cookies.
-    cookies_accepted: u64,
-    cpu_seconds: f64,
-    cpu_seconds_per_gb: f64,
+    json!({
+        "state": format!("{:?}", t.state),
+        "cc": t.cc,
+        "ecn": format!("{:?}", t.ecn),
+        "snd_cwnd": t.snd_cwnd,
+        "snd_ssthresh": t.snd_ssthresh,
+        "mss": t.mss,
+        "srtt_us": t.srtt.map(micros),
+        "rttvar_us": micros(t.rttvar),
+        "min_rtt_us": t.min_rtt.map(micros),
+        "rto_us": micros(t.rto),
+        // Estimate of the marked fraction, 0 to 1.
+        "alpha": alpha(info),
+        // Segments that the peer reported as marked.
+        "delivered_ce_segs": t.counters.delivered_ce_segs,
+        // Payload bytes received with CE.
+        "received_ce_bytes": t.received_ce_bytes,
+        "data_segs_out": t.counters.data_segs_out,
+        "bytes_retrans": t.counters.bytes_retrans,
+        "fast_retransmits": t.counters.fast_retransmits,
+        "rto_count": t.counters.rto_count,
+        "ecn_reductions": t.counters.ecn_reductions,
+        // Memory of the transport, without payload, bytes.
+        "memory": info.memory,
+    })
 }
 
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
-    version: &'static str,
     device: String,
     addresses: Vec<String>,
     mtu: u16,
@@ -147,12 +67,12 @@ struct Report {
     bits_per_second: f64,
     checksums_agree: bool,
     /// Connections as seen by the client.
-    streams: Vec<StreamRow>,
+    streams: Vec<Value>,
     /// Connections as seen by the server, if it is lowtide in this process.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    served: Vec<StreamRow>,
-    intervals: Vec<IntervalRow>,
-    driver: Driver,
+    served: Vec<Value>,
+    intervals: Vec<Value>,
+    driver: Value,
     /// Network between the two, with `--through`.
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<NetworkReport>,
@@ -179,34 +99,39 @@ fn direction(load: &LoadPlan) -> &'static str {
     }
 }
 
-fn stream_row(s: &StreamReport) -> StreamRow {
-    StreamRow {
-        stream: s.number,
-        peer: s.peer.map(|p| p.to_string()),
-        direction: s.direction.map(name),
-        start_seconds: s.start.as_secs_f64(),
-        bytes: s.bytes,
-        seconds: s.took.as_secs_f64(),
-        bits_per_second: rate(s.bytes, s.took),
-        checksums_agree: s.outcome.and_then(|o| o.remote.map(|_| o.checksums_match())),
-        error: s.error.clone(),
-        transport: s.info.as_ref().map(transport),
-    }
+fn stream_row(s: &StreamReport) -> Value {
+    json!({
+        "stream": s.number,
+        "peer": s.peer.map(|p| p.to_string()),
+        // Direction, as in `Report`; `null` if the connection was not established.
+        "direction": s.direction.map(name),
+        // Time of the opening since the start of the client.
+        "start_seconds": s.start.as_secs_f64(),
+        "bytes": s.bytes,
+        "seconds": s.took.as_secs_f64(),
+        "bits_per_second": rate(s.bytes, s.took),
+        // Both ends have equal checksums; `null` if the other end reports none.
+        "checksums_agree": s.outcome.and_then(|o| o.remote.map(|_| o.checksums_match())),
+        "error": s.error.clone(),
+        "transport": s.info.as_ref().map(transport),
+    })
 }
 
-fn interval_row(interval: &LoadInterval) -> IntervalRow {
-    let sample = |s: &FlowSample| SampleRow {
-        stream: s.number,
-        bytes: s.bytes,
-        transport: s.info.as_ref().map(transport),
+fn interval_row(interval: &LoadInterval) -> Value {
+    let sample = |s: &FlowSample| {
+        json!({
+            "stream": s.number,
+            "bytes": s.bytes,
+            "transport": s.info.as_ref().map(transport),
+        })
     };
-    IntervalRow {
-        start: interval.from.as_secs_f64(),
-        end: interval.to.as_secs_f64(),
-        bytes: interval.bytes(),
-        bits_per_second: rate(interval.bytes(), interval.to.saturating_sub(interval.from)),
-        streams: interval.samples.iter().map(sample).collect(),
-    }
+    json!({
+        "start": interval.from.as_secs_f64(),
+        "end": interval.to.as_secs_f64(),
+        "bytes": interval.bytes(),
+        "bits_per_second": rate(interval.bytes(), interval.to.saturating_sub(interval.from)),
+        "streams": interval.samples.iter().map(sample).collect::<Vec<_>>(),
+    })
 }
 
 /// Formats window, round trip, marks and retransmissions.
@@ -320,9 +245,7 @@ pub(super) fn report(
     let per_gb = if bytes > 0 { cpu / (bytes as f64 / 1e9) } else { 0.0 };
     if out.json {
         let side = |s: &lowtide_live::DeviceNetwork| format!("{}/{}", s.local, s.prefix);
-        return out.json(&Report {
-            schema: "lowtide.live/2",
-            version: env!("CARGO_PKG_VERSION"),
+        let body = Report {
             device: host.plan.name.clone(),
             addresses: host.plan.networks.iter().map(side).collect(),
             mtu: host.plan.mtu,
@@ -336,24 +259,30 @@ pub(super) fn report(
             streams: report.streams.iter().map(stream_row).collect(),
             served: served.iter().map(stream_row).collect(),
             intervals: report.intervals.iter().map(interval_row).collect(),
-            driver: Driver {
-                packets_received: packets.received,
-                packets_sent: packets.sent,
-                malformed: packets.malformed,
-                bad_checksum: packets.bad_checksum,
-                fragments: packets.fragments,
-                martians: packets.martians,
-                multicast: packets.multicast,
-                unsent: packets.unsent,
-                checksum_partial: packets.checksum_partial,
-                backlog_full: packets.backlog_full,
-                cookies_sent: packets.cookies_sent,
-                cookies_accepted: packets.cookies_accepted,
-                cpu_seconds: cpu,
-                cpu_seconds_per_gb: per_gb,
-            },
+            driver: json!({
+                "packets_received": packets.received,
+                "packets_sent": packets.sent,
+                "malformed": packets.malformed,
+                "bad_checksum": packets.bad_checksum,
+                "fragments": packets.fragments,
+                // Packets from addresses that no other host has.
+                "martians": packets.martians,
+                // Packets for broadcast and multicast addresses.
+                "multicast": packets.multicast,
+                "unsent": packets.unsent,
+                // Packets whose offloaded checksum or segmentation was completed here.
+                "checksum_partial": packets.checksum_partial,
+                "backlog_full": packets.backlog_full,
+                // SYNs beyond the limit of half-open connections that were answered with cookies.
+                "cookies_sent": packets.cookies_sent,
+                // Connections opened by such cookies.
+                "cookies_accepted": packets.cookies_accepted,
+                "cpu_seconds": cpu,
+                "cpu_seconds_per_gb": per_gb,
+            }),
             network,
-        });
+        };
+        return out.answer("lowtide.live/2", &body);
     }
     out.text("total")?;
     for s in &report.streams {
