@@ -16,7 +16,7 @@ pub(crate) fn refusal(error: &clap::Error, words: &[String]) -> Option<CommandEr
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    // The same word after another command is a mistake of another kind.
+    // This word after another command is a mistake of another kind.
     let first = words.iter().find(|w| !w.starts_with('-') && *w != "help");
     let (command, feature) = FEATURES.iter().find(|(command, _)| command == name)?;
     (first == Some(name)).then(|| lacking(command, feature))

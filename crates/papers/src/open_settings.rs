@@ -38,7 +38,7 @@ struct OpenParameter {
     value: BTreeMap<String, String>,
 }
 
-/// What a paper leaves open, as a section of its page. Empty without the file.
+/// Settings that a paper leaves open, as a section of its page. Empty without the file.
 ///
 /// # Errors
 /// The file is wrong.

@@ -11,10 +11,10 @@ use crate::common::run;
 
 /// Runs a scenario and returns its figures with panels.
 fn figures(scenario: &Scenario) -> Vec<Figure> {
-    let temp = tempfile::tempdir().unwrap();
+    let temp = tempfile::tempdir().expect("a directory");
     run(&scenario.expand().expect("a right scenario"), temp.path());
-    let (dir, _) = RunDir::open(temp.path()).unwrap();
-    let charts = charts(&dir, &load(temp.path()).unwrap()).unwrap();
+    let (dir, _) = RunDir::open(temp.path()).expect("results");
+    let charts = charts(&dir, &load(temp.path()).expect("results")).expect("figures");
     let panels = charts.into_iter().filter_map(|chart| match chart {
         Chart::Panels(figure) => Some(figure),
         _ => None,
@@ -63,8 +63,9 @@ fn metrics_without_a_figure_are_named() {
     }
     let figures = figures(&Scenario::parse(&text, "t.toml").expect("a right scenario"));
     let times = figures.iter().filter(|f| f.id.starts_with("transfer-time-"));
-    assert_eq!(times.clone().count(), 6);
-    let last = times.last().unwrap();
+    let times: Vec<&Figure> = times.collect();
+    assert_eq!(times.len(), 6);
+    let last = times[5];
     let named = "No figure: transfer time of g7, transfer time of g8; summary.json has all.";
     assert!(last.caption.ends_with(named), "{}", last.caption);
 }

@@ -2,7 +2,7 @@
 //! exhaust the places. `cargo test -p lowtide-live --test live admission -- --nocapture` prints the
 //! share that is served, and the median and the 99th percentile of connect times (the longest of
 //! fewer than 100), of our TCP and of the kernel's with a server that has no limits. Times are not
-//! asserted, only that clients are served. `LOWTIDE_ADMISSION_TRANSFERS` is the number of transfers.
+//! asserted, only that clients are served. `LOWTIDE_ADMISSION_TRANSFERS` is their number.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -186,7 +186,7 @@ pub(super) fn solicitation(
     }
 }
 
-/// Builds a reply that `ours` is at `mac`, to the sender of the question; broadcast if it is unknown.
+/// Builds a reply that `ours` is at `mac`, to the sender of the request; broadcast if unknown.
 pub(super) fn advertisement(
     ours: IpAddr,
     mac: Mac,
