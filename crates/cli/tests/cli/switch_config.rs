@@ -88,7 +88,7 @@ fn what_a_switch_cannot_do_is_refused() {
         (&["export", "nxos", "leaf-spine"], "Cisco NX-OS cannot express `mark.not-ect`"),
         (&["export", "cumulus", "leaf-spine", "--queue", "9"], "egress queues are 0 to 7, not 9"),
         (&["export", "junos", "leaf-spine"], "state it with --queue-memory"),
-        (&["export", "junos", "leaf-spine", "--queue-memory", "9 k"], "no unit"),
+        (&["export", "junos", "leaf-spine", "--queue-memory", "9 k"], "lacks the base unit"),
     ] {
         let refused = lowtide(args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}");
