@@ -56,8 +56,8 @@ fn forty_flows_swing_less_than_predicted_and_a_remark_says_so() {
 }
 
 #[test]
-fn a_zero_threshold_costs_throughput_as_predicted() {
-    let (sizing, check) = check(&SizingInput { k: Some(0), ..question(4) }, 1);
+fn a_threshold_of_one_packet_costs_throughput_as_predicted() {
+    let (sizing, check) = check(&SizingInput { k: Some(1), ..question(4) }, 1);
     let predicted = sizing.predicted.expect("a steady state").utilisation;
     assert!(predicted < 1.0);
     assert!(measured(&check, "utilisation") < 0.999, "{check:?}");
