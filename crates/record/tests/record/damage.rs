@@ -222,12 +222,12 @@ fn a_table_with_any_changed_bytes_is_read_or_refused() {
     for round in 0..rounds {
         let name = TABLES[round % TABLES.len()];
         let mut bytes = fs::read(temp.path().join(format!("{name}.parquet"))).unwrap();
-        for _ in 0..1 + next() % 3 {
+        for _ in 0..=next() % 3 {
             let at = next() % bytes.len();
             bytes[at] = [0, 0xFF, bytes[at] ^ 1 << (next() % 8), next() as u8][next() % 4];
         }
         fs::write(&changed, &bytes).unwrap();
-        let rows = read_table(&changed).map(|table| table.collect::<Result<Vec<_>, _>>());
+        let rows = read_table(&changed).map(Iterator::collect::<Result<Vec<_>, _>>);
         refused += usize::from(!matches!(rows, Ok(Ok(_))));
     }
     assert!(refused > rounds / 4, "{refused} of {rounds}");
