@@ -16,17 +16,22 @@ pub fn line<'a>(fields: impl IntoIterator<Item = &'a str>) -> String {
         if i > 0 {
             line.push(',');
         }
-        let field = without_formula(field);
-        if field.contains([',', '"', '\n', '\r']) {
-            line.push('"');
-            line.push_str(&field.replace('"', "\"\""));
-            line.push('"');
-        } else {
-            line.push_str(&field);
-        }
+        push(&mut line, field);
     }
     line.push('\n');
     line
+}
+
+/// Appends a field. Not generic, so that it is compiled and optimised with this crate.
+fn push(line: &mut String, field: &str) {
+    let field = without_formula(field);
+    if field.contains([',', '"', '\n', '\r']) {
+        line.push('"');
+        line.push_str(&field.replace('"', "\"\""));
+        line.push('"');
+    } else {
+        line.push_str(&field);
+    }
 }
 
 /// A single sign is no formula.

@@ -204,7 +204,7 @@ impl RunDir {
         for (key, part) in with {
             let (path, file) = part.open_table::<R>()?;
             for batch in TableReader::open((&path, file))? {
-                let batch = table::merged(&batch?, &fields, &swept, key)
+                let batch = table::merged(batch?, &fields, &swept, key)
                     .map_err(|e| RecordError::table(&path, &e))?;
                 writer.batch(batch)?;
             }

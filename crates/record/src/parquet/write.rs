@@ -66,7 +66,11 @@ impl TableWriter {
         if self.pending.rows() + batch.rows() > ROW_GROUP {
             self.write_group()?;
         }
-        self.pending.append(batch);
+        if self.pending.rows() == 0 {
+            self.pending = batch;
+        } else {
+            self.pending.append(batch);
+        }
         Ok(())
     }
 

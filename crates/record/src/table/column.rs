@@ -57,38 +57,6 @@ impl ColumnCells {
         }
     }
 
-    /// Appends a cell.
-    ///
-    /// # Errors
-    /// No column has the count; or the cell is a null or of another type and the column has no
-    /// nulls, which would be a bug of a declaration.
-    pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), String> {
-        match (&mut self.values, cell) {
-            (_, Cell::TooLarge(count)) => {
-                return Err(format!("{count} is more than tables hold, {}", i64::MAX));
-            }
-            (Values::Int(values), Cell::Int(value)) => values.push(value),
-            (Values::F64(values), Cell::F64(value)) => values.push(value),
-            (Values::Bool(values), Cell::Bool(value)) => values.push(value),
-            (Values::Text(values), Cell::Text(text)) => {
-                // Names of schemes and groups repeat: equal neighbours share their bytes.
-                let last = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
-                values.push(last.unwrap_or_else(|| text.into()));
-            }
-            (_, cell) => {
-                let Some(levels) = &mut self.levels else {
-                    return Err(format!("{cell:?} is in a column without such cells"));
-                };
-                levels.push(0);
-                return Ok(());
-            }
-        }
-        if let Some(levels) = &mut self.levels {
-            levels.push(1);
-        }
-        Ok(())
-    }
-
     /// Appends the cells of a column of equal type.
     pub(crate) fn append(&mut self, other: Self) {
         match (&mut self.values, other.values) {
@@ -106,6 +74,66 @@ impl ColumnCells {
     /// The cells, in order.
     pub fn cells(&self) -> Cells<'_> {
         Cells { column: self, row: 0, value: 0 }
+    }
+}
+
+/// A column that grows by one cell per row.
+pub(crate) struct ColumnBuilder {
+    column: ColumnCells,
+    /// The texts in one piece, since one allocation for each would take a tenth of the time of
+    /// writing a table, and the end of each.
+    texts: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl ColumnBuilder {
+    pub(crate) fn new(kind: ColumnType, nullable: bool) -> Self {
+        let column = ColumnCells::new(kind, nullable);
+        Self { column, texts: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Appends a cell.
+    ///
+    /// # Errors
+    /// No column has the count; or the cell is a null or of another type and the column has no
+    /// nulls, which would be a bug of a declaration.
+    pub(crate) fn push(&mut self, cell: Cell<'_>) -> Result<(), String> {
+        match (&mut self.column.values, cell) {
+            (_, Cell::TooLarge(count)) => {
+                return Err(format!("{count} is more than tables hold, {}", i64::MAX));
+            }
+            (Values::Int(values), Cell::Int(value)) => values.push(value),
+            (Values::F64(values), Cell::F64(value)) => values.push(value),
+            (Values::Bool(values), Cell::Bool(value)) => values.push(value),
+            (Values::Text(_), Cell::Text(text)) => {
+                self.texts.extend_from_slice(text.as_bytes());
+                self.ends.push(self.texts.len());
+            }
+            (_, cell) => {
+                let Some(levels) = &mut self.column.levels else {
+                    return Err(format!("{cell:?} is in a column without such cells"));
+                };
+                levels.push(0);
+                return Ok(());
+            }
+        }
+        if let Some(levels) = &mut self.column.levels {
+            levels.push(1);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> ColumnCells {
+        if let Values::Text(values) = &mut self.column.values {
+            let texts = ByteArray::from(self.texts);
+            let mut start = 0;
+            values.extend(self.ends.into_iter().map(|end| {
+                let text = texts.slice(start, end - start);
+                start = end;
+                text
+            }));
+        }
+        self.column
     }
 }
 

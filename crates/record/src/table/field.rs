@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
 use serde::{Deserialize, Serialize};
 
-use super::column::ColumnCells;
+use super::column::{ColumnBuilder, ColumnCells};
 
 /// A column in the list `lowtide.columns`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -63,6 +63,11 @@ impl Field {
     /// A column of this type without cells.
     pub(crate) fn empty(&self) -> ColumnCells {
         ColumnCells::new(self.kind, self.nullable)
+    }
+
+    /// A column of this type that grows.
+    pub(crate) fn builder(&self) -> ColumnBuilder {
+        ColumnBuilder::new(self.kind, self.nullable)
     }
 
     /// The column in the schema of a file.

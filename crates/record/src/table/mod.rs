@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use lowtide_rows::{Cell, RUN, Row, SCHEME, SEED, Value};
 
+use self::column::ColumnBuilder;
 pub(crate) use self::column::Values;
 pub use self::column::{Cells, ColumnCells};
 pub use self::field::{ColumnMetadata, Field};
@@ -79,47 +80,51 @@ pub(crate) fn batch<R: Row>(
     key: &RunKey,
     rows: &[R],
 ) -> Result<Batch, String> {
-    let mut batch = Batch::empty(fields);
+    let mut columns: Vec<_> = fields.iter().map(Field::builder).collect();
     let mut cells = Vec::with_capacity(fields.len());
     for row in rows {
         cells.extend([key.run.cell(), Cell::Text(&key.scheme)]);
         cells.extend(key.point.0.iter().map(|(_, value)| Cell::Text(value)));
         cells.push(key.seed.cell());
         row.cells(&mut cells);
-        for (column, cell) in batch.columns.iter_mut().zip(cells.drain(..)) {
+        for (column, cell) in columns.iter_mut().zip(cells.drain(..)) {
             column.push(cell)?;
         }
     }
-    batch.rows = rows.len();
-    Ok(batch)
+    let columns = columns.into_iter().map(ColumnBuilder::finish).collect();
+    Ok(Batch { fields: Arc::clone(fields), columns, rows: rows.len() })
 }
 
 /// Converts a batch of one run to `fields`, those of the plan: with the number of the run in the
 /// plan, and with the numbers of the swept keys. An error names the invalid column.
 pub(crate) fn merged(
-    batch: &Batch,
+    batch: Batch,
     fields: &Arc<[Field]>,
     swept: &SweptKeys,
     key: &RunKey,
 ) -> Result<Batch, String> {
+    let rows = batch.rows;
+    let mut own: Vec<Option<ColumnCells>> = batch.columns.into_iter().map(Some).collect();
     let repeat = |field: &Field, cell| {
-        let mut column = field.empty();
-        repeat_n(cell, batch.rows).try_for_each(|cell| column.push(cell)).map(|()| column)
+        let mut column = field.builder();
+        repeat_n(cell, rows).try_for_each(|cell| column.push(cell)).map(|()| column.finish())
     };
-    let column = |field: &Field| {
+    let mut column = |field: &Field| {
         if field.name() == RUN.name {
             return repeat(field, key.run.cell());
         }
         if let Some((of, unit)) = swept.number(field) {
             return repeat(field, key.point.get(of).map_or(Cell::Null, |value| unit.read(value)));
         }
-        let same = batch.column(field.name()).filter(|column| {
+        let at = batch.fields.iter().position(|own| own.name() == field.name());
+        let column = at.and_then(|at| own.get_mut(at)?.take());
+        let same = column.filter(|column| {
             column.kind() == field.kind && column.levels.is_some() == field.nullable
         });
-        same.cloned().ok_or_else(|| missing(field.name()))
+        same.ok_or_else(|| missing(field.name()))
     };
-    let columns = fields.iter().map(column).collect::<Result<_, String>>()?;
-    Ok(Batch { fields: Arc::clone(fields), columns, rows: batch.rows })
+    let columns = fields.iter().map(&mut column).collect::<Result<_, String>>()?;
+    Ok(Batch { fields: Arc::clone(fields), columns, rows })
 }
 
 /// The error of a table that lacks a column.
@@ -132,10 +137,13 @@ pub(crate) fn by_run(batch: &Batch) -> Result<Vec<(u32, Batch)>, String> {
     let runs = read::<u32>(batch, RUN.name)?;
     let mut cells: Vec<Cells<'_>> = batch.columns.iter().map(ColumnCells::cells).collect();
     let stretch = |same: &[u32]| {
-        let mut part = Batch { rows: same.len(), ..Batch::empty(&batch.fields) };
-        for (column, cells) in part.columns.iter_mut().zip(&mut cells) {
+        let columns = batch.fields.iter().zip(&mut cells).map(|(field, cells)| {
+            let mut column = field.builder();
             cells.take(same.len()).try_for_each(|cell| column.push(cell))?;
-        }
+            Ok::<_, String>(column.finish())
+        });
+        let columns = columns.collect::<Result<_, _>>()?;
+        let part = Batch { fields: Arc::clone(&batch.fields), columns, rows: same.len() };
         Ok(same.first().map(|run| (*run, part)))
     };
     runs.chunk_by(|a, b| a == b).map(stretch).filter_map(Result::transpose).collect()
