@@ -20,8 +20,11 @@ use lowtide_schema::DefaultValue;
 /// A number with any unit.
 const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
 
-/// A number, possibly negative, with a unit of a fraction.
-const SHARE: &str = r"^\s*-?[0-9]+(\.[0-9]+)?\s*(%|ppm|ppb)\s*$";
+/// A number with any unit, or a number of bytes.
+const SIZE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*([A-Za-z].*)?$";
+
+/// A number, possibly negative, with a unit of a fraction, or up to 1 without.
+const SHARE: &str = r"^\s*-?[0-9]+(\.[0-9]+)?\s*(%|ppm|ppb)?\s*$";
 
 /// Pattern of group names.
 const NAME: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
@@ -164,8 +167,22 @@ fn default(ty: KeyType, text: &str) -> Value {
     }
 }
 
+fn quantity() -> Value {
+    json!({ "type": "string", "pattern": QUANTITY })
+}
+
+fn size() -> Value {
+    json!({ "anyOf": [{ "type": "string", "pattern": SIZE }, { "type": "integer", "minimum": 0 }] })
+}
+
+fn share() -> Value {
+    json!({ "anyOf": [
+        { "type": "string", "pattern": SHARE },
+        { "type": "number", "minimum": -1, "maximum": 1 },
+    ] })
+}
+
 fn of_type(ty: KeyType) -> Value {
-    let quantity = || json!({ "type": "string", "pattern": QUANTITY });
     let quantity_or = |word: &str| json!({ "anyOf": [quantity(), { "const": word }] });
     match ty {
         KeyType::Text | KeyType::File => json!({ "type": "string" }),
@@ -195,14 +212,15 @@ fn of_type(ty: KeyType) -> Value {
         KeyType::Buffer => {
             json!({ "anyOf": [quantity(), { "enum": ["unlimited", "dynamic"] }] })
         }
-        KeyType::Time { .. } | KeyType::Size | KeyType::Rate | KeyType::Length => quantity(),
+        KeyType::Time { .. } | KeyType::Rate | KeyType::Length => quantity(),
+        KeyType::Size => size(),
         KeyType::TimeOrOff | KeyType::RateOrOff => quantity_or("off"),
         KeyType::LengthOrUnlimited => quantity_or("unlimited"),
-        KeyType::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
+        KeyType::Parts { .. } => share(),
         KeyType::Name(names) => of_names(names),
         KeyType::NameList(names) => one_or_many(&of_names(names)),
         KeyType::Hosts | KeyType::FreeNames(_) => one_or_many(&json!({ "type": "string" })),
-        KeyType::Sizes => one_or_many(&quantity()),
+        KeyType::Sizes => one_or_many(&size()),
         KeyType::Flows => one_or_many(&json!({ "type": ["string", "integer"], "minimum": 0 })),
     }
 }
@@ -249,13 +267,10 @@ fn of_kind(kind: ValueKind) -> Value {
         ValueKind::Count { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max })
         }
-        ValueKind::Bytes { .. }
-        | ValueKind::Rate
-        | ValueKind::Fraction { .. }
-        | ValueKind::Length => json!({ "type": "string", "pattern": QUANTITY }),
-        ValueKind::Duration { .. } => {
-            json!({ "anyOf": [{ "type": "string", "pattern": QUANTITY }, { "const": "never" }] })
-        }
+        ValueKind::Rate | ValueKind::Length => quantity(),
+        ValueKind::Bytes { .. } => size(),
+        ValueKind::Fraction { .. } => share(),
+        ValueKind::Duration { .. } => json!({ "anyOf": [quantity(), { "const": "never" }] }),
         ValueKind::Ratio => json!({ "type": ["string", "number"] }),
         ValueKind::Choice(names) => json!({ "enum": names }),
         ValueKind::Name { allowed, .. } => json!({ "enum": allowed() }),
@@ -296,11 +311,16 @@ mod tests {
         match (schema.get("type").and_then(Value::as_str), value) {
             (None, _) | (Some("boolean"), toml::Value::Boolean(_)) => None,
             (Some("string"), toml::Value::String(s)) => {
-                // Approximates the patterns: starts with a digit and contains a unit.
-                let quantity = s.starts_with(|c: char| c.is_ascii_digit())
-                    && s.contains(|c: char| c.is_alphabetic() || c == '%');
-                if schema.get("pattern").is_some() && !quantity { no("no unit") } else { None }
+                // Approximates the patterns: starts with a number, and contains a unit.
+                let number = s.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                let unit = s.contains(|c: char| c.is_alphabetic());
+                match schema.get("pattern").and_then(Value::as_str) {
+                    Some(QUANTITY) if !unit => no("no unit"),
+                    Some(_) if !number => no("no number"),
+                    _ => None,
+                }
             }
+            (Some("number"), toml::Value::Integer(_) | toml::Value::Float(_)) => None,
             (Some("integer"), toml::Value::Integer(n)) => {
                 let range = schema["minimum"].as_i64()?..=schema["maximum"].as_i64()?;
                 if range.contains(n) { None } else { no("out of range") }
@@ -341,6 +361,25 @@ mod tests {
         for (name, text) in scenarios.chain(templates) {
             let value = toml::Value::Table(text.parse().unwrap());
             assert_eq!(first_mismatch(&schema, &value, name), None);
+        }
+    }
+
+    #[test]
+    fn rates_sizes_and_shares_fit_as_people_write_them() {
+        let schema = json_schema();
+        let first = embedded::find("first-light").unwrap().text;
+        for (old, new) in [
+            ("\"1 Gbit/s\"", "\"1G\""),
+            ("size = \"1 MB\"", "size = \"1000000\""),
+            ("size = \"1 MB\"", "size = 1000000"),
+            ("[probes]", "[pipe.p]\non = \"senders\"\nloss = 0.01\n[probes]"),
+            ("[probes]", "[pipe.p]\non = \"senders\"\nloss = \"1 %\"\n[probes]"),
+        ] {
+            assert!(first.contains(old));
+            let text = first.replacen(old, new, 1);
+            let value = toml::Value::Table(text.parse().unwrap());
+            assert_eq!(first_mismatch(&schema, &value, "t"), None, "{new}");
+            assert!(crate::Scenario::parse(&text, "t.toml").unwrap().expand().is_ok(), "{new}");
         }
     }
 

@@ -127,6 +127,9 @@ fn trace(work: &Path, log: &Path, kind: Kind, cases: Range<u64>) -> Vec<String> 
             findings.push(format!("{} {current}: the worker ended with {status}", kind.name()));
         }
     }
+    let told = fs::read_to_string(log.with_extension("err")).unwrap();
+    let panics = told.lines().filter(|line| line.contains("panicked at"));
+    findings.extend(panics.map(|line| format!("{} {current}: {line}", kind.name())));
     // A scenario may name any regular file.
     let outside = work.join("../outside").canonicalize().unwrap();
     let named = [outside.join("secret.txt"), outside.join("victim.txt")];

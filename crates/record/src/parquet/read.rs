@@ -1,9 +1,10 @@
 //! Reading a table: in batches, as typed rows, and run by run.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use lowtide_rows::{RUN, Row};
 use parquet::column::reader::ColumnReader;
@@ -145,10 +146,31 @@ impl TableReader {
     }
 }
 
-/// Decodes a file. The decoder panics at some faults of a file that are errors here.
+thread_local! {
+    /// Whether this thread decodes a file.
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Decodes a file. The decoder panics at some faults of a file. They are errors here, and the hook
+/// of panics prints nothing about them.
 fn decoded<T>(decode: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    static SILENCE: Once = Once::new();
+    SILENCE.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !DECODING.get() {
+                others(info);
+            }
+        }));
+    });
+    DECODING.set(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
-    result.unwrap_or_else(|_| Err("the decoder cannot go on".to_owned()))
+    DECODING.set(false);
+    result.unwrap_or_else(|cause| {
+        let text = cause.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("no reason");
+        Err(format!("the decoder cannot go on: {text}"))
+    })
 }
 
 impl Iterator for TableReader {
