@@ -29,7 +29,7 @@ fn lacking(command: &str, feature: &str) -> CommandError {
     }
     let help = format!(
         "`cargo install --path crates/cli --locked --features {feature}` builds one that has it; \
-         so have the Debian package, the wheel and the image"
+         the Debian package, the wheel and the image have it"
     );
     CommandError::Usage(message, Some(help))
 }

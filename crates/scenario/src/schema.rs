@@ -320,7 +320,11 @@ mod tests {
                     _ => None,
                 }
             }
-            (Some("number"), toml::Value::Integer(_) | toml::Value::Float(_)) => None,
+            (Some("number"), toml::Value::Integer(_) | toml::Value::Float(_)) => {
+                let number = value.as_float().or(value.as_integer().map(|n| n as f64))?;
+                let range = schema["minimum"].as_f64()?..=schema["maximum"].as_f64()?;
+                if range.contains(&number) { None } else { no("out of range") }
+            }
             (Some("integer"), toml::Value::Integer(n)) => {
                 let range = schema["minimum"].as_i64()?..=schema["maximum"].as_i64()?;
                 if range.contains(n) { None } else { no("out of range") }
@@ -402,6 +406,7 @@ mod tests {
             ("duration = \"2 s\"", "duratoin = \"2 s\""),
             ("duration = \"2 s\"", "duration = 2"),
             ("duration = \"2 s\"", "duration = \"2\""),
+            ("[probes]", "[pipe.p]\non = \"senders\"\nloss = 10\n[probes]"),
             ("seeds = 2", "seeds = 0"),
             ("kind = \"star\"", "kind = \"ring\""),
             ("title", "subtitle"),
