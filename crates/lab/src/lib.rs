@@ -29,6 +29,7 @@ mod plan_check;
 mod plots;
 mod program;
 mod queries;
+mod question;
 mod queues;
 mod report;
 mod rerender;

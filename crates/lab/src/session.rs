@@ -27,7 +27,9 @@ use crate::results::Results;
 use crate::schedule::{FinishedRun, OnThread, RunProgress, Schedule, keys};
 use crate::settings::settings;
 use crate::sharing;
-use crate::stored::{CompletedExperiment, OutputWriter, load_results, verify_and_load};
+use crate::stored::{
+    CompletedExperiment, OutputWriter, answer_again, load_results, verify_and_load,
+};
 use crate::transports::manifest_entry;
 
 /// Options of an execution.
@@ -260,6 +262,10 @@ impl<'a> Session<'a> {
             let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
             if let Some(complete) = before.as_ref().filter(|m| self.holds(m)) {
                 (options.progress)(RunProgress::Planned { runs: keys.len(), kept: keys.len() });
+                let asked = Manifest { question: planned.question.clone(), ..complete.clone() };
+                if asked.question != complete.question {
+                    return answer_again(&dir, &asked, write_outputs).map(T::from);
+                }
                 return verify_and_load(&dir, complete, write_outputs).map(T::from);
             }
             let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
@@ -436,6 +442,7 @@ fn manifest(plan: &RunPlan, options: &ExecuteOptions<'_>) -> Result<Manifest, La
         digest: None,
         schemes: plan.schemes.clone(),
         replaced: plan.replaced.iter().map(manifest_entry).collect(),
+        question: plan.question.clone(),
         points: plan.points.iter().cloned().map(SweepPoint).collect(),
         seeds,
         settings: settings(plan)?,

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(find(&rows, "traffic.short", "size").values, ["800 kB"], "the last point");
         assert_eq!(
             find(&rows, "hosts.senders.sender", "cc").values,
-            ["newreno", "newreno", "dctcp"]
+            ["newreno", "newreno", "dctcp", "newreno"]
         );
         assert!(rows.iter().all(|r| r.name != "title" && r.name != "seeds"));
     }

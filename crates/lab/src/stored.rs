@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use lowtide_record::{Manifest, RecordError, RunDir};
+use lowtide_record::{Manifest, RecordError, RunDir, SweepPoint};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
+use crate::question::{answer, asked_point};
 use crate::results::Results;
 use crate::transports::Transports;
 use crate::verdict::{counted, verdict};
@@ -30,8 +31,30 @@ impl CompletedExperiment {
         Transports::new(&self.manifest, &self.results)
     }
 
-    /// Returns the verdict in words, one sentence each.
+    /// Returns the answer to the question of the scenario.
+    pub fn answer(&self) -> Option<String> {
+        let question = self.manifest.question.as_ref()?;
+        answer(question, &self.manifest, &self.results, &self.transports())
+    }
+
+    /// Returns the points whose tables a terminal shows: all; with a question the first one and
+    /// that of the question.
+    pub fn shown_points(&self) -> Vec<&SweepPoint> {
+        let points = &self.manifest.points;
+        let asked = self.manifest.question.as_ref().map(|q| asked_point(q, points).0);
+        let shown = |(i, point): &(usize, &SweepPoint)| {
+            asked.as_ref().is_none_or(|a| *i == 0 || *point == a)
+        };
+        points.iter().enumerate().filter(shown).map(|(_, point)| point).collect()
+    }
+
+    /// Returns the verdict in words, one sentence each: the answer to the question first.
     pub fn verdict(&self) -> Vec<String> {
+        self.answer().into_iter().chain(self.comparison()).collect()
+    }
+
+    /// Returns how the schemes compare for the shortest flows, one sentence each.
+    pub fn comparison(&self) -> Vec<String> {
         let (manifest, results) = self.transports().relabelled(&self.manifest, &self.results);
         let shown = manifest.points.last().cloned().unwrap_or_default();
         verdict(&results, &manifest.schemes, &shown)
@@ -110,6 +133,17 @@ pub(crate) fn verify_and_load(
         return rerender_in(dir, complete, write_outputs);
     }
     load_results(dir, complete.clone())
+}
+
+/// Renders the outputs of a complete directory again for another question.
+pub(crate) fn answer_again(
+    dir: &RunDir,
+    manifest: &Manifest,
+    write_outputs: &OutputWriter<'_>,
+) -> Result<CompletedExperiment, LabError> {
+    dir.verify(is_source)?;
+    dir.tidy()?;
+    rerender_in(dir, manifest, write_outputs)
 }
 
 /// Returns whether a file of a complete directory cannot be derived from the others.

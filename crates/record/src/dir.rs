@@ -526,6 +526,11 @@ fn read_manifest(root: &Path) -> Result<Manifest, RecordError> {
             }
             // A setting may be a file of several lines; these are lines of files and reports.
             let names = manifest.schemes.iter().chain([&manifest.scenario, &manifest.command]);
+            let asked = manifest.question.iter().flat_map(|question| {
+                let schemes = question.schemes.iter().flat_map(|asked| &asked.name);
+                schemes.chain(&question.source).chain([&question.traffic, &question.percentile])
+            });
+            let names = names.chain(asked);
             if let Some(found) = names.chain([&manifest.title]).find_map(|t| find_unprintable(t)) {
                 return Err(damaged(format!("a name of it has {found}")));
             }

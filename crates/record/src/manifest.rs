@@ -1,6 +1,7 @@
 //! `manifest.json`: content, origin and status of a run directory.
 
 use lowtide_input_files::{check_name, check_path};
+use lowtide_rows::Question;
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileEntry;
@@ -178,6 +179,9 @@ pub struct Manifest {
     /// Switches that settings replace; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<SchemeOverride>,
+    /// The question that the results answer first; absent if the scenario has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
     /// The sweep points, in order; one empty point if nothing is swept.
     pub points: Vec<SweepPoint>,
     /// The seeds, in order.

@@ -10,6 +10,7 @@ mod flow;
 mod level;
 mod probe;
 mod query;
+mod question;
 mod queue;
 mod run;
 mod shared_text;
@@ -22,6 +23,7 @@ pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallRea
 pub use level::{Level, LevelWeight};
 pub use probe::{DelayRow, ProbeRow};
 pub use query::QueryRow;
+pub use question::{AskedScheme, Question};
 pub use queue::{
     BufferPoolRow, ClassQueue, ClassRow, LengthStatistics, LevelRow, LinkRow, LossCounters, Queue,
     QueueRow, QueueSampleRow, ServedCounters,

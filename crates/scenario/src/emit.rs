@@ -112,7 +112,11 @@ mod tests {
         let text = crate::embedded::find("dumbbell-10g").unwrap().text;
         let own = "[hosts.senders]\nprofile = \"rfc\"\nscheme = \"dctcp\"";
         let text = text.replace("[hosts.senders]", own);
-        written(&format!("{text}{MORE}"), &[], &["topology.links", "switch.class", "files"]);
+        written(
+            &format!("{text}{MORE}"),
+            &[],
+            &["topology.links", "switch.class", "files", "question"],
+        );
         written(
             &format!("{text}{MORE}{CLASSES}")
                 .replace("buffer = \"50 pkt\"\n", "")

@@ -18,6 +18,8 @@ pub(crate) struct KnownNames {
     pub(crate) switches: Vec<String>,
     pub(crate) classes: Vec<String>,
     pub(crate) bundles: Vec<String>,
+    /// Schemes in the answer of the question.
+    pub(crate) asked: Vec<String>,
 }
 
 impl KnownNames {
@@ -35,6 +37,7 @@ impl KnownNames {
             switches: names(&["switch", "at"]),
             classes: names(&["switch", "class"]),
             bundles: names(&["compare", "bundles"]),
+            asked: names(&["question", "schemes"]),
         }
     }
 
@@ -48,6 +51,7 @@ impl KnownNames {
             ["switch", "at"] => Some(&self.switches),
             ["switch", "class"] => Some(&self.classes),
             ["compare", "bundles"] => Some(&self.bundles),
+            ["question", "schemes"] => Some(&self.asked),
             _ => None,
         }
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use lowtide_rows::Question;
+
 use crate::bundle_overrides;
 use crate::check;
 use crate::diagnostics::Diagnostics;
@@ -39,6 +41,8 @@ pub struct RunPlan {
     pub points: Vec<Vec<(String, String)>>,
     /// Switches of schemes that settings replace, without duplicates, by scheme.
     pub replaced: Vec<ReplacedSwitch>,
+    /// The question that the results answer first; it is not in the hash.
+    pub question: Option<Question>,
 }
 
 impl RunPlan {
@@ -90,6 +94,7 @@ impl RunPlan {
             points: Vec::new(),
             // The parts have their own names.
             replaced: Vec::new(),
+            question: None,
         };
         for PlanPart { scheme, point, plan } in parts {
             whole.update(plan.hash.as_bytes());
@@ -184,6 +189,7 @@ pub(crate) fn expand(
     let Some((_, first)) = models.first() else {
         return Err(ScenarioError::plain("this scenario has no runs", None).into());
     };
+    let (title, question) = (first.title.clone(), first.question.clone());
     let total = (run_configs.len() as u64).saturating_mul(first.run.seeds);
     if total > MAX_RUNS {
         let message = format!("this scenario has {total} runs, more than {MAX_RUNS}");
@@ -217,12 +223,13 @@ pub(crate) fn expand(
     }
     Ok(RunPlan {
         name: name.to_owned(),
-        title: first.title.clone(),
+        title,
         hash: short_hash(&whole),
         runs,
         schemes: schemes.into_iter().map(|(label, _)| label).collect(),
         points: models.into_iter().map(|(point, _)| point).collect(),
         replaced: replacements,
+        question,
     })
 }
 

@@ -33,7 +33,7 @@ const NOT_SWEEPABLE: [&str; 5] = ["schema", "title", "description", "run.seeds",
 
 /// Returns whether a key is common to all runs of a scenario.
 pub(crate) fn is_not_sweepable(key: &str) -> bool {
-    NOT_SWEEPABLE.contains(&key) || key.starts_with("compare.")
+    NOT_SWEEPABLE.contains(&key) || key.starts_with("compare.") || key.starts_with("question.")
 }
 
 /// Reads the table of swept keys.
@@ -143,6 +143,15 @@ fn axis(
         return None;
     }
     Some(SweepAxis { key, key_at, paths, values })
+}
+
+/// Returns the label of a point with this value of a key; an error is a message with optional help.
+pub(crate) fn value_label(
+    key: &str,
+    node: &TomlNode,
+    known: &KnownNames,
+) -> Result<String, (String, Option<String>)> {
+    Ok(point_name(node, key_path::resolve(key, known)?, known))
 }
 
 /// Returns the label of a point: the canonical form of a valid value, otherwise the value as

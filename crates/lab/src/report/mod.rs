@@ -19,6 +19,7 @@ use crate::findings::RunFinding;
 use crate::naming::{point_text, title};
 use crate::plots::{PlotInput, ReportSection, line_and_fairness, plotted_metrics};
 use crate::queries::QueryFacts;
+use crate::question::answer;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
 use crate::transports::Transports;
@@ -78,10 +79,12 @@ pub(crate) fn render(
     let m = source.manifest;
     let shown = source.point();
     let (deciding, rest) = partition_settings(&m.settings);
+    let question = m.question.as_ref();
+    let answer = question.and_then(|q| answer(q, m, source.results, transports));
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
-        verdict => verdict(source.results, &m.schemes, &shown),
+        verdict => answer.into_iter().chain(verdict(source.results, &m.schemes, &shown)).collect::<Vec<_>>(),
         counted => counted(source.results),
         sections => sections(source, figures),
         mismatches => Serde(&transports.mismatches),

@@ -43,8 +43,12 @@ pub(crate) fn plan() -> RunPlan {
 pub(crate) fn scenario() -> Scenario {
     let sizes = ["10 kB".to_owned(), "20 kB".to_owned()];
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
-    let small =
-        [("traffic.long.size", "400 kB"), ("traffic.short.start", "2 ms"), ("run.seeds", "2")];
+    let small = [
+        ("traffic.long.size", "400 kB"),
+        ("traffic.short.start", "2 ms"),
+        ("run.seeds", "2"),
+        ("compare.schemes", "[\"sack\", \"ecn\", \"dctcp\"]"),
+    ];
     let scenario = small.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
     scenario.with_sweep("traffic.short.size", &sizes).expect("a key")
 }

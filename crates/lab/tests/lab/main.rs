@@ -10,6 +10,7 @@ mod fabric;
 mod figure_limits;
 mod flows;
 mod parts;
+mod question;
 mod session;
 mod sharing;
 mod sizing;

@@ -272,6 +272,7 @@ mod tests {
             digest: None,
             schemes: vec!["dctcp".into()],
             replaced: Vec::new(),
+            question: None,
             points: vec![SweepPoint::default()],
             seeds: vec![1],
             settings: Vec::new(),

@@ -19,6 +19,7 @@ mod nic;
 mod param;
 mod pipe;
 mod probes;
+mod question;
 mod read_context;
 mod routing;
 mod run;
@@ -63,6 +64,7 @@ pub(crate) static ROOT: TableSpec = TableSpec {
         &disturbance::DISTURBANCE,
         &probes::PROBES,
         &compare::COMPARE,
+        &question::QUESTION,
         &files::TABLE,
     ],
     contents: TableContents::KeysOnly,
@@ -104,6 +106,7 @@ pub(crate) fn read(
     let probes = probes::read(file);
     let compare = compare::read(file);
     let bundles = compare::bundles(file);
+    let question = question::read(file);
     file.diagnostics.is_empty().then_some(ScenarioModel {
         title,
         description,
@@ -121,6 +124,7 @@ pub(crate) fn read(
         probes,
         compare,
         bundles,
+        question,
     })
 }
 

@@ -582,3 +582,28 @@ fn ranges_of_flow_sizes_grow() {
         assert_eq!(&error.text[span], meant, "{shown}");
     }
 }
+
+#[test]
+fn a_question_that_cannot_be_answered() {
+    let with = |question: &str| format!("{BASE}\n{question}");
+    let one = |question: &str, parts: &[&str]| {
+        let text = errors(&with(question)).to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(!text.contains("1 more"), "{text}");
+    };
+    let asked = "[question.schemes.dctcp]\nreported = \"82.5 ms\"";
+    let right = format!("[question]\ntraffic = \"long\"\n{asked}");
+    assert!(Scenario::parse(&with(&right), "t.toml").unwrap().expand().is_ok());
+    one(&format!("[question]\ntraffic = \"lnog\"\n{asked}"), &["lnog", "`long`"]);
+    one(&format!("[question]\n{asked}"), &["`traffic` is missing in [question]"]);
+    one("[question]\ntraffic = \"long\"", &["there is no [question.schemes] group"]);
+    one(&right.replace("82.5 ms", "82.5"), &["`reported` is not a time, `\"82.5 ms\"`"]);
+    one(&right.replace("dctcp", "dtcpp"), &["unknown scheme `dtcpp` in [question.schemes]"]);
+    one(&right.replace("\n[", "\none-side = \"dctcp\"\n["), &["`both-sides` is missing"]);
+    one(&right.replace("\n[", "\npercentile = \"p42\"\n["), &["p42", "p99"]);
+    one(&right.replace("\n[", "\nat = { \"run.foo\" = 1 }\n["), &["`run.foo` in [question.at]"]);
+    one(
+        &format!("{right}\n[sweep]\n\"question.traffic\" = [\"long\"]"),
+        &["`question.traffic` cannot be swept"],
+    );
+}

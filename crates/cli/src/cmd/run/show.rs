@@ -5,6 +5,7 @@
 
 use lowtide_lab::summary::DROP_KINDS;
 use lowtide_lab::{CompletedExperiment, SummaryRow};
+use lowtide_record::SweepPoint;
 use lowtide_rows::HostRange;
 use lowtide_scenario::RunPlan;
 
@@ -23,13 +24,24 @@ pub(in crate::cmd) fn show(
     let rows = &finished.results.summary;
     let transports = finished.transports();
     let labels: Vec<&str> = plan.schemes.iter().map(|s| transports.label(s)).collect();
-    for sentence in finished.verdict() {
+    let points = finished.shown_points();
+    let answer = finished.answer();
+    if let Some(sentence) = &answer {
+        out.paragraph(sentence)?;
+        tails::show(&points, finished, out)?;
+    }
+    for sentence in finished.comparison() {
         out.paragraph(&sentence)?;
     }
     out.paragraph(&finished.counted())?;
-    tails::show(plan, finished, out)?;
-    transfers(plan, rows, &labels, out)?;
-    queues(plan, rows, &labels, out)?;
+    if answer.is_none() {
+        tails::show(&points, finished, out)?;
+    }
+    transfers(plan, &points, rows, &labels, out)?;
+    queues(plan, &points, rows, &labels, out)?;
+    if let Some(more @ 1..) = plan.points.len().checked_sub(points.len()) {
+        out.text(&format!("{more} more points are in the report"))?;
+    }
     let ran: Vec<String> =
         transports.ran().map(|(scheme, ran)| format!("{scheme}: {ran}")).collect();
     out.paragraph(&format!("ran {}", ran.join("; ")))?;
@@ -62,6 +74,7 @@ pub(in crate::cmd) fn show(
 /// missing; percentiles that they cannot change and a lower bound of the mean replace it.
 fn transfers(
     plan: &RunPlan,
+    points: &[&SweepPoint],
     rows: &[SummaryRow],
     labels: &[&str],
     out: Output,
@@ -72,13 +85,13 @@ fn transfers(
     groups.dedup();
     let mut cells = Vec::new();
     for group in groups {
-        for point in &plan.points {
+        for point in points {
             let line = |metric: &str| {
                 let of_scheme = |scheme: &String| {
                     rows.iter().find(|r| {
                         r.subject.is_group_metric(group, metric)
                             && r.subject.scheme == *scheme
-                            && r.subject.point.0 == *point
+                            && r.subject.point == **point
                     })
                 };
                 let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(of_scheme).collect();
@@ -102,7 +115,7 @@ fn transfers(
                 lines.extend(line("goodput_mbps").map(|found| ("goodput_mbps".to_owned(), found)));
             }
             for (metric, found) in lines {
-                let mut line = vec![group.to_string(), values(point), name(&metric).to_string()];
+                let mut line = vec![group.to_string(), values(&point.0), name(&metric).to_string()];
                 line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
                 cells.push(line);
             }
@@ -117,6 +130,7 @@ const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
 /// Prints the switch queue with the largest mean length, at each point.
 fn queues(
     plan: &RunPlan,
+    points: &[&SweepPoint],
     rows: &[SummaryRow],
     labels: &[&str],
     out: Output,
@@ -130,7 +144,7 @@ fn queues(
     let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
     let shown = [&["mean_packets", "p99_packets", "drops"], &DROP_KINDS[..]].concat();
     let at_queue = |row: &SummaryRow, metric: &str| row.subject.is_queue_metric(queue, metric);
-    let cells = metric_lines(plan, rows, &shown, &at_queue);
+    let cells = metric_lines(plan, points, rows, &shown, &at_queue);
     out.text(&format!("queue at {queue}"))?;
     table(labels, &["point", "metric"], &cells, out)?;
     let total = |of: &dyn Fn(&SummaryRow, &str) -> bool| {
@@ -142,23 +156,24 @@ fn queues(
     }
     let shown = [&["drops"], &DROP_KINDS[..]].concat();
     out.text("the whole network")?;
-    table(labels, &["point", "metric"], &metric_lines(plan, rows, &shown, &in_network), out)
+    table(labels, &["point", "metric"], &metric_lines(plan, points, rows, &shown, &in_network), out)
 }
 
 /// Returns a line per point and metric, a column per scheme. A kind of drops of which a point has
 /// none has no line.
 fn metric_lines(
     plan: &RunPlan,
+    points: &[&SweepPoint],
     rows: &[SummaryRow],
     metrics: &[&str],
     of: &dyn Fn(&SummaryRow, &str) -> bool,
 ) -> Vec<Vec<String>> {
     let mut cells = Vec::new();
-    for point in &plan.points {
+    for point in points {
         for &metric in metrics {
             let find = |scheme: &String| {
                 rows.iter().find(|r| {
-                    of(r, metric) && r.subject.scheme == *scheme && r.subject.point.0 == *point
+                    of(r, metric) && r.subject.scheme == *scheme && r.subject.point == **point
                 })
             };
             let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(find).collect();
@@ -166,7 +181,7 @@ fn metric_lines(
             if DROP_KINDS.contains(&metric) && none {
                 continue;
             }
-            let mut line = vec![values(point), name(metric).to_string()];
+            let mut line = vec![values(&point.0), name(metric).to_string()];
             line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
             cells.push(line);
         }

@@ -5,7 +5,6 @@ use lowtide_lab::{
     range, significant,
 };
 use lowtide_record::SweepPoint;
-use lowtide_scenario::RunPlan;
 
 use super::show::values;
 use crate::error::CommandError;
@@ -15,7 +14,7 @@ use crate::output::Output;
 const MAX_PAIRS: usize = 3;
 
 pub(super) fn show(
-    plan: &RunPlan,
+    points: &[&SweepPoint],
     finished: &CompletedExperiment,
     out: Output,
 ) -> Result<(), CommandError> {
@@ -28,15 +27,18 @@ pub(super) fn show(
             sets.push((&row.group, row.metric));
         }
     }
+    let asked = finished.manifest.question.as_ref().map(|question| question.traffic.as_str());
+    sets.sort_by_key(|(group, _)| Some(*group) != asked);
     for (group, metric) in sets {
-        let of: Vec<&TailRow> =
-            rows.iter().filter(|r| r.group == group && r.metric == metric).collect();
+        let of: Vec<&TailRow> = rows
+            .iter()
+            .filter(|r| r.group == group && r.metric == metric && points.contains(&&r.point))
+            .collect();
         let classes = of.iter().any(|r| r.class.is_some());
         if classes {
-            for point in &plan.points {
-                let at: Vec<&TailRow> =
-                    of.iter().copied().filter(|r| r.point.0 == *point).collect();
-                let place = lowtide_lab::point_text(&SweepPoint(point.clone()));
+            for point in points {
+                let at: Vec<&TailRow> = of.iter().copied().filter(|r| r.point == **point).collect();
+                let place = lowtide_lab::point_text(point);
                 let place = if place.is_empty() { place } else { format!(", {place}") };
                 let title = format!("{}{place}, by size", title(group, metric));
                 table(&title, "size", &at, &|row| row.sizes(), &label, out)?;
@@ -47,7 +49,7 @@ pub(super) fn show(
             table(&title(group, metric), "point", &of, &point, &label, out)?;
         }
     }
-    ratios(finished, &label, out)
+    ratios(points, finished, &label, out)
 }
 
 fn title(group: &str, metric: TailMetric) -> String {
@@ -147,6 +149,7 @@ fn note(notes: &mut Vec<String>, which: Percentile, of: &TailQuantile) {
 
 /// Prints the ratios of the tails of the shortest flows, one column per pair of schemes.
 fn ratios(
+    shown: &[&SweepPoint],
     finished: &CompletedExperiment,
     label: &dyn Fn(&str) -> String,
     out: Output,
@@ -159,7 +162,7 @@ fn ratios(
         if !pairs.contains(&(&ratio.a, &ratio.b)) {
             pairs.push((&ratio.a, &ratio.b));
         }
-        if !points.contains(&&ratio.point) {
+        if shown.contains(&&ratio.point) && !points.contains(&&ratio.point) {
             points.push(&ratio.point);
         }
     }
