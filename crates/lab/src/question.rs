@@ -5,7 +5,7 @@
 
 use lowtide_charts::number;
 use lowtide_record::{Manifest, SweepPoint};
-use lowtide_rows::{AskedScheme, Question};
+use lowtide_rows::{AskedScheme, ScenarioQuestion};
 use lowtide_units::Bytes;
 
 use crate::facts::RunFacts;
@@ -21,7 +21,7 @@ struct Answered<'a> {
     ci95: Option<[f64; 2]>,
 }
 
-/// How the value of a scheme compares with that of the baseline.
+/// Comparison of the value of a scheme with that of the baseline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Against {
     Sooner,
@@ -31,7 +31,10 @@ enum Against {
 }
 
 /// Returns the point of the sweep that the question is about, and whether it is the stated one.
-pub(crate) fn asked_point(question: &Question, points: &[SweepPoint]) -> (SweepPoint, bool) {
+pub(crate) fn asked_point(
+    question: &ScenarioQuestion,
+    points: &[SweepPoint],
+) -> (SweepPoint, bool) {
     let stated = points.iter().find(|p| question.at.iter().all(|pair| p.0.contains(pair)));
     let point = stated.or(points.last()).cloned().unwrap_or_default();
     (point, stated.is_some())
@@ -39,7 +42,7 @@ pub(crate) fn asked_point(question: &Question, points: &[SweepPoint]) -> (SweepP
 
 /// Returns the sentence; `None` unless two schemes of the question were run.
 pub(crate) fn answer(
-    question: &Question,
+    question: &ScenarioQuestion,
     manifest: &Manifest,
     results: &Results,
     transports: &Transports,
@@ -98,7 +101,7 @@ pub(crate) fn answer(
 }
 
 /// Returns the metric of the summary.
-fn metric(question: &Question, run: &RunFacts) -> String {
+fn metric(question: &ScenarioQuestion, run: &RunFacts) -> String {
     let queries = run.queries.iter().any(|group| group.name == question.traffic);
     let times = match question.measure.as_str() {
         "slowdown" => "slowdown",
@@ -108,13 +111,18 @@ fn metric(question: &Question, run: &RunFacts) -> String {
     format!("{times}.{}", question.percentile.replace("99.9", "999"))
 }
 
-fn statistic(question: &Question) -> String {
+fn statistic(question: &ScenarioQuestion) -> String {
     let measure = if question.measure == "slowdown" { " slowdown" } else { "" };
     format!("{}{measure}", question.percentile)
 }
 
 /// Describes the flows of the question and those beside them.
-fn subject(question: &Question, run: &RunFacts, results: &Results, point: &SweepPoint) -> String {
+fn subject(
+    question: &ScenarioQuestion,
+    run: &RunFacts,
+    results: &Results,
+    point: &SweepPoint,
+) -> String {
     let group = |name: &str| run.groups.iter().find(|group| group.name == name);
     let same = |name: &str, flows: usize| {
         let all = results.runs.iter().filter(|run| run.key.point == *point);
@@ -169,7 +177,11 @@ fn against(baseline: &Answered<'_>, other: &Answered<'_>, tolerance: f64) -> Aga
 }
 
 /// Compares the others with the baseline, and one side with both.
-fn judgement(question: &Question, baseline: &Answered<'_>, others: &[Answered<'_>]) -> String {
+fn judgement(
+    question: &ScenarioQuestion,
+    baseline: &Answered<'_>,
+    others: &[Answered<'_>],
+) -> String {
     let sooner = if question.measure == "slowdown" { "less" } else { "sooner" };
     let later = if question.measure == "slowdown" { "more" } else { "later" };
     let verdicts: Vec<Against> =

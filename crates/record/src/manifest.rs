@@ -1,7 +1,7 @@
 //! `manifest.json`: content, origin and status of a run directory.
 
 use lowtide_input_files::{check_name, check_path};
-use lowtide_rows::Question;
+use lowtide_rows::ScenarioQuestion;
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileEntry;
@@ -181,7 +181,7 @@ pub struct Manifest {
     pub replaced: Vec<SchemeOverride>,
     /// The question that the results answer first; absent if the scenario has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Question>,
+    pub question: Option<ScenarioQuestion>,
     /// The sweep points, in order; one empty point if nothing is swept.
     pub points: Vec<SweepPoint>,
     /// The seeds, in order.

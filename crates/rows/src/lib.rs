@@ -23,7 +23,7 @@ pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallRea
 pub use level::{Level, LevelWeight};
 pub use probe::{DelayRow, ProbeRow};
 pub use query::QueryRow;
-pub use question::{AskedScheme, Question};
+pub use question::{AskedScheme, ScenarioQuestion};
 pub use queue::{
     BufferPoolRow, ClassQueue, ClassRow, LengthStatistics, LevelRow, LinkRow, LossCounters, Queue,
     QueueRow, QueueSampleRow, ServedCounters,

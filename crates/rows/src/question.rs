@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A question about one traffic group at one point of the sweep.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Question {
+pub struct ScenarioQuestion {
     /// The traffic group.
     pub traffic: String,
     /// `completion-time` or `slowdown`.

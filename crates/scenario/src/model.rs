@@ -11,7 +11,7 @@ use std::sync::Arc;
 use lowtide_net::profiles::SwitchProfile;
 use lowtide_net::topology::TopologyEntry;
 use lowtide_net::{BufferSpec, MarkSpec, Routing, Service};
-use lowtide_rows::Question;
+use lowtide_rows::ScenarioQuestion;
 use lowtide_schema::Values;
 use lowtide_traffic::workload::{
     self, Traffic, UserFile, WorkloadArgs, WorkloadContext, WorkloadError,
@@ -306,7 +306,7 @@ pub(crate) struct ScenarioModel {
     /// Names of the compared schemes; empty without a comparison.
     pub(crate) compare: Vec<SpannedName>,
     pub(crate) bundles: Vec<Bundle>,
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<ScenarioQuestion>,
 }
 
 impl ScenarioModel {

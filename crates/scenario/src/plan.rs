@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lowtide_rows::Question;
+use lowtide_rows::ScenarioQuestion;
 
 use crate::bundle_overrides;
 use crate::check;
@@ -42,7 +42,7 @@ pub struct RunPlan {
     /// Switches of schemes that settings replace, without duplicates, by scheme.
     pub replaced: Vec<ReplacedSwitch>,
     /// The question that the results answer first; it is not in the hash.
-    pub question: Option<Question>,
+    pub question: Option<ScenarioQuestion>,
 }
 
 impl RunPlan {

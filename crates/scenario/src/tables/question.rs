@@ -1,6 +1,6 @@
 //! `[question]`: the question that the results answer first.
 
-use lowtide_rows::{AskedScheme, Question};
+use lowtide_rows::{AskedScheme, ScenarioQuestion};
 use lowtide_schema::DefaultValue::{Is, Required, Unset};
 use lowtide_units::Fraction;
 
@@ -84,7 +84,7 @@ static ASKED: TableSpec = TableSpec {
 };
 
 /// Reads the table; there may be none.
-pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Option<Question> {
+pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Option<ScenarioQuestion> {
     let node = file.root.get(QUESTION.path)?;
     let mut r = file.table(&QUESTION);
     let traffic = r.text("traffic");
@@ -130,7 +130,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Option<Question> {
         }
         schemes.push(AskedScheme { scheme: named.name.to_owned(), name, reported });
     }
-    Some(Question {
+    Some(ScenarioQuestion {
         traffic: traffic?,
         measure,
         percentile,

@@ -196,6 +196,7 @@ pub(crate) fn manifest() -> Manifest {
         digest: None,
         schemes: vec!["sack".into(), "dctcp".into()],
         replaced: Vec::new(),
+        question: None,
         points: vec![keys()[0].point.clone()],
         seeds: vec![1, 2, 3],
         settings: Vec::new(),
