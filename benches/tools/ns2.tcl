@@ -15,7 +15,7 @@ foreach argument $argv {
     set o($key) $value
 }
 
-# The values of the script that came with the DCTCP patch (docs/notes/tools/ns2.md, S).
+# The values of the script that came with the DCTCP patch (docs/evidence/tools/ns2.md, S).
 Agent/TCP set ecn_ $o(ecn)
 Agent/TCP set old_ecn_ $o(ecn)
 Agent/TCP set packetSize_ 1460

@@ -149,7 +149,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// List scenarios, schemes, profiles, congestion controls, markers, result tables ...
     List {
-        /// Kind to list; default: all, `switches` only with --json
+        /// Kind to list; default: all, `switches` and `keys` only with --json
         kind: Option<ListKind>,
     },
     /// Explain a scheme, profile, switch, table ..., or a flow's completion time (--flow)
@@ -590,6 +590,8 @@ pub(crate) enum ListKind {
     Benchmarks,
     /// Result tables, with their columns (--json).
     Tables,
+    /// Tables of a scenario file, with their keys (--json).
+    Keys,
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use lowtide_net::topology::TopologyEntry;
 use lowtide_papers::ExperimentClaims;
 use lowtide_record::{ColumnDescription, TableDescription, dictionary};
-use lowtide_scenario::nearest;
-use lowtide_schema::{DefaultValue, DistributionOf, Param};
+use lowtide_scenario::{TableDescription as ScenarioTable, nearest, table_descriptions};
+use lowtide_schema::{DefaultValue, DistributionOf, Param, ValueKind};
 use lowtide_tcp::{ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::{Cdf, workload};
 use lowtide_units::{Bytes, Duration};
@@ -21,7 +21,10 @@ pub(crate) struct CatalogueItem {
     pub(crate) summary: String,
     /// Specification; empty if there is none.
     pub(crate) spec: String,
-    /// Its parameters, or the switches that it sets.
+    /// Its other declared properties, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+    /// Its parameters or keys, or the switches that it sets.
     pub(crate) settings: Vec<CatalogueSetting>,
     /// The columns of a table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,6 +71,7 @@ fn registered(
         name: name.into(),
         summary: summary.into(),
         spec: spec.into(),
+        notes: Vec::new(),
         settings: params.iter().map(param).collect(),
         columns: Vec::new(),
     }
@@ -126,16 +130,92 @@ fn all_switches() -> Vec<CatalogueItem> {
             doc: s.doc().into(),
             source: s.source().into(),
         };
+        let refused = match s.kind() {
+            ValueKind::Name { refused, .. } => refused,
+            _ => &[],
+        };
         CatalogueItem {
-            kind: "switch",
-            name: s.name(),
-            summary: s.doc().into(),
-            spec: s.source().into(),
+            notes: refused.iter().map(|(value, why)| format!("refuses `{value}`: {why}")).collect(),
             settings: vec![value],
-            columns: Vec::new(),
+            ..registered("switch", &s.name(), s.doc(), s.source(), &[])
         }
     });
     items.collect()
+}
+
+/// The declared properties of a congestion control.
+fn declared(properties: &cc::DeclaredProperties, needs_ecn: bool) -> Vec<String> {
+    let signals = properties.reacts_to.iter().map(|signal| match signal {
+        cc::Signal::Loss => "loss",
+        cc::Signal::Ecn if properties.proportional => "the share of ECN marks",
+        cc::Signal::Ecn => "ECN marks",
+        cc::Signal::Delay => "delay",
+    });
+    let mut notes = vec![
+        format!("reacts to: {}", signals.collect::<Vec<_>>().join(", ")),
+        format!("least window after a reaction, in segments: {}", properties.floor_segments),
+    ];
+    if needs_ecn {
+        notes.push("needs ECN".into());
+    }
+    let exempt = properties.exemptions.iter();
+    notes.extend(exempt.map(|x| format!("breaks `{}` on purpose: {}", x.rule, x.source)));
+    notes
+}
+
+/// Name of the head of a scenario file among its tables.
+const HEAD: &str = "scenario";
+
+fn scenario_table(table: &ScenarioTable) -> CatalogueItem {
+    let name = if table.path.is_empty() { HEAD } else { &table.path };
+    let setting = |key: &lowtide_scenario::KeyDescription| CatalogueSetting {
+        name: key.name.into(),
+        value: key.default.into(),
+        accepts: key.accepts.clone(),
+        doc: key.doc.into(),
+        source: String::new(),
+    };
+    let further = Some(table.further.to_owned()).filter(|text| !text.is_empty());
+    CatalogueItem {
+        notes: further.into_iter().collect(),
+        settings: table.keys.iter().map(setting).collect(),
+        ..registered("scenario table", name, table.doc, "", &[])
+    }
+}
+
+/// The tables of a scenario file with this path, `traffic.short`; else the items that have the key,
+/// `traffic.short.size`, each with this key only.
+pub(crate) fn of_scenario(path: &str) -> Vec<CatalogueItem> {
+    let tables = table_descriptions();
+    if let Some(table) = tables.iter().find(|table| fits(&table.path, path)) {
+        return vec![scenario_table(table)];
+    }
+    for side in [".sender.", ".receiver.", ".connection."] {
+        if let Some((_, switch)) = path.split_once(side) {
+            return items(ListKind::Switches).into_iter().filter(|i| i.name == switch).collect();
+        }
+    }
+    let Some((parent, key)) = path.rsplit_once('.') else { return Vec::new() };
+    let Some(table) = tables.iter().find(|table| fits(&table.path, parent)) else {
+        return Vec::new();
+    };
+    let kinds = [ListKind::Markers, ListKind::Topologies, ListKind::Workloads].map(items).concat();
+    let kinds = kinds.into_iter().filter(|item| table.kinds.contains(&item.name.as_str()));
+    let mut found: Vec<CatalogueItem> =
+        std::iter::once(scenario_table(table)).chain(kinds).collect();
+    for item in &mut found {
+        item.notes.clear();
+        item.settings.retain(|setting| setting.name == key);
+    }
+    found.retain(|item| !item.settings.is_empty());
+    found
+}
+
+/// Whether `path` is that of a table, in which `NAME` is any name.
+fn fits(table: &str, path: &str) -> bool {
+    let (names, parts) = (table.split('.'), path.split('.'));
+    names.clone().count() == parts.clone().count()
+        && names.zip(parts).all(|(name, part)| name == "NAME" || name == part)
 }
 
 fn distribution(name: &str) -> CatalogueItem {
@@ -197,7 +277,10 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .collect(),
         ListKind::Cc => cc::REGISTRY
             .all()
-            .map(|e| registered("cc", e.name, e.summary, e.spec, e.params))
+            .map(|e| CatalogueItem {
+                notes: declared(&e.declared, e.requires.ecn),
+                ..registered("cc", e.name, e.summary, e.spec, e.params)
+            })
             .collect(),
         ListKind::Ack => ack::REGISTRY
             .all()
@@ -205,7 +288,10 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .collect(),
         ListKind::Feedback => feedback::REGISTRY
             .all()
-            .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
+            .map(|e| CatalogueItem {
+                notes: e.ack_policies.iter().map(|p| format!("decodes the echo of: {p}")).collect(),
+                ..registered("feedback", e.name, e.summary, e.spec, e.params)
+            })
             .collect(),
         ListKind::Markers => lowtide_net::aqm::REGISTRY
             .all()
@@ -238,11 +324,12 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
             .map(|b| registered("benchmark", &b.name, &b.summary, "", &[]))
             .collect(),
         ListKind::Tables => dictionary().into_iter().map(table).collect(),
+        ListKind::Keys => table_descriptions().iter().map(scenario_table).collect(),
     }
 }
 
 /// All kinds, in the order of `list`.
-pub(crate) const KINDS: [ListKind; 16] = [
+pub(crate) const KINDS: [ListKind; 17] = [
     ListKind::Scenarios,
     ListKind::Experiments,
     ListKind::Schemes,
@@ -259,6 +346,7 @@ pub(crate) const KINDS: [ListKind; 16] = [
     ListKind::Switches,
     ListKind::Benchmarks,
     ListKind::Tables,
+    ListKind::Keys,
 ];
 
 /// All items of that name; several kinds may share a name (`dctcp`).

@@ -50,11 +50,10 @@ mod tests {
 
     #[test]
     fn titles_are_of_keys_that_exist() {
-        let reference = crate::reference() + &crate::json_schema().to_string();
+        let schema = crate::json_schema().to_string();
         for (pattern, _, _) in TITLES {
             let last = pattern.rsplit('.').next().unwrap();
-            let known = [format!("`{last}`"), format!("\"{last}\"")];
-            assert!(known.iter().any(|name| reference.contains(name)), "{pattern}");
+            assert!(schema.contains(&format!("\"{last}\":")), "{pattern}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Contract: descriptions only. Each table's specification is in its own file in `tables/`, beside
 //! its reader and writer. Reading, unknown-key errors, overrides, sweeps, the JSON Schema and
-//! `docs/reference/scenario.md` all use them. Switches of a transport are listed in
+//! `lowtide explain` all use them. Switches of a transport are listed in
 //! [`lowtide_tcp::switches`] instead.
 //! The keys of a workload or a marker are in its own file in `lowtide_traffic` or
 //! `lowtide_net`.

@@ -14,7 +14,7 @@ const LASTS_MS: u64 = 2_000;
 
 /// Runs of which one must measure the delay. In a run whose two flows never leave the queue empty
 /// the least delay that they see is that of a packet, and they measure too little
-/// (docs/roadmap.md).
+/// (docs/evidence/findings.md).
 const RUNS: u32 = 3;
 
 pub(crate) fn dx_measures_the_actual_queueing_delay() {

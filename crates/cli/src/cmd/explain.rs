@@ -17,7 +17,10 @@ use crate::output::Output;
 pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError> {
     let mut items = Vec::new();
     for name in names {
-        let found = catalogue::find(name);
+        let mut found = catalogue::find(name);
+        if found.is_empty() {
+            found = catalogue::of_scenario(name);
+        }
         if found.is_empty() && std::path::Path::new(name).is_dir() {
             let help = format!(
                 "`lowtide explain {} --flow 0` explains a flow of its runs",
@@ -47,6 +50,9 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), CommandError>
         let _ = writeln!(text, "{} ({})\n  {}", item.name, item.kind, item.summary);
         if !item.spec.is_empty() {
             let _ = writeln!(text, "  specification: {}", item.spec);
+        }
+        for note in &item.notes {
+            let _ = writeln!(text, "  {note}");
         }
         for (heading, settings) in groups(&item.settings) {
             if let Some(heading) = heading {

@@ -8,9 +8,10 @@ use crate::error::CommandError;
 use crate::output::Output;
 
 pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandError> {
-    // There are too many switches to list them without being asked.
+    // There are too many switches and keys to list them without being asked.
+    let long = [ListKind::Switches, ListKind::Keys];
     let kinds = kind.map_or_else(
-        || catalogue::KINDS.into_iter().filter(|k| out.json || *k != ListKind::Switches).collect(),
+        || catalogue::KINDS.into_iter().filter(|k| out.json || !long.contains(k)).collect(),
         |k| vec![k],
     );
     let items: Vec<CatalogueItem> = kinds.into_iter().flat_map(catalogue::items).collect();
@@ -23,7 +24,7 @@ pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), CommandErr
         .collect();
     out.table(&["kind", "name", "summary"], &[], &rows)?;
     if kind.is_none() {
-        out.note("more: lowtide list switches, lowtide explain NAME");
+        out.note("more: lowtide list switches, lowtide list keys, lowtide explain NAME");
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod messages;
 mod modules;
 mod other_version;
 mod packetdrill;
+mod page_links;
 mod pages;
 mod plan_compare_tasks;
 mod portability;

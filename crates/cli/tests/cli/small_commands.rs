@@ -151,6 +151,76 @@ fn tables_and_columns_are_explained() {
 }
 
 #[test]
+fn all_keys_of_the_json_schema_are_listed() {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    let parsed =
+        |args: &[&str]| -> Value { serde_json::from_str(&stdout(&lowtide(args))).expect("JSON") };
+    let (schema, list) = (parsed(&["schema"]), parsed(&["list", "--json"]));
+    let items = list["items"].as_array().expect("a list");
+    let keys = |item: &Value| -> BTreeSet<String> {
+        let settings = item["settings"].as_array().expect("its keys");
+        settings.iter().filter_map(|key| key["name"].as_str()).map(str::to_owned).collect()
+    };
+    let of_kinds: BTreeSet<String> = items
+        .iter()
+        .filter(|item| ["topology", "marker", "workload"].contains(&item["kind"].as_str().unwrap()))
+        .flat_map(&keys)
+        .collect();
+    let tables: Vec<_> = items.iter().filter(|item| item["kind"] == "scenario table").collect();
+    assert!(tables.len() > 20, "{}", tables.len());
+    for table in tables {
+        let name = table["name"].as_str().unwrap();
+        let mut node = &schema;
+        for part in name.split('.').filter(|part| *part != "scenario") {
+            let node_of_table = node.get("items").unwrap_or(node);
+            node = match part {
+                "NAME" => node_of_table["patternProperties"].as_object().unwrap().values().next(),
+                part => node_of_table["properties"].get(part),
+            }
+            .unwrap_or_else(|| panic!("{name}"));
+        }
+        let properties = node.get("items").unwrap_or(node)["properties"].as_object();
+        let is_key = |value: &Value| value["type"] != "object" && value.get("items").is_none();
+        let of_schema = properties.into_iter().flatten();
+        let (all, scalar): (BTreeSet<_>, BTreeSet<_>) =
+            of_schema.map(|(key, value)| (key.clone(), is_key(value).then(|| key.clone()))).unzip();
+        let own = keys(table);
+        assert!(own.is_subset(&all), "{name}: {own:?} of {all:?}");
+        for key in scalar.into_iter().flatten() {
+            assert!(own.contains(&key) || of_kinds.contains(&key), "{name}: {key}");
+        }
+    }
+}
+
+#[test]
+fn keys_of_a_scenario_are_explained() {
+    let explained = |name| stdout(&lowtide(&["explain", name]));
+    let table = explained("traffic.short");
+    assert!(table.starts_with("traffic.NAME (scenario table)\n"), "{table}");
+    assert!(table.contains("lowtide explain poisson"), "{table}");
+    let own = explained("probes.interval");
+    assert!(own.contains("  interval = 1 ms  (a time above zero"), "{own}");
+    assert!(!own.contains("size-classes"), "{own}");
+    let of_kinds = explained("switch.mark.k");
+    assert!(of_kinds.contains("step (marker)") && of_kinds.contains("phantom (marker)"));
+    assert!(!of_kinds.contains("not-ect"), "{of_kinds}");
+    let switch = explained("hosts.servers.sender.dctcp.shift-g");
+    assert!(switch.starts_with("dctcp.shift-g (switch)\n"), "{switch}");
+    let refused = lowtide(&["explain", "switch.mark.kk"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn declared_properties_of_a_control_are_explained() {
+    let text = stdout(&lowtide(&["explain", "dctcp"]));
+    assert!(text.contains("  reacts to: loss, the share of ECN marks\n"), "{text}");
+    assert!(text.contains("  needs ECN\n"), "{text}");
+}
+
+#[test]
 fn bench_names_its_runs() {
     let output = lowtide(&["bench", "instructions-dumbbell", "-n", "2"]);
     let progress = stderr(&output);

@@ -81,7 +81,7 @@ fn with_segment_arithmetic_the_queue_amplitude_is_as_predicted() {
 
 /// With byte arithmetic the part of the last segment left by a reduction is not sent. So each flow
 /// yields up to one segment more than in eq. 7: at N = 10 and m = 2 the amplitude is 34, 27 % above
-/// 26.5. A finding (`docs/notes/2026-11-findings.md`), so this amplitude is not checked.
+/// 26.5. A finding (`docs/evidence/findings.md`), so this amplitude is not checked.
 #[test]
 fn with_byte_arithmetic_it_is_as_predicted_except_for_one_case() {
     for (n, m, judge) in [(2, 1, true), (2, 2, true), (10, 1, true), (10, 2, false)] {

@@ -20,7 +20,7 @@ use crate::interval::t95;
 
 /// Seeds that a bootstrap needs. With 20 flows a seed, the intervals of a p95 over 5 seeds cover
 /// the true value in 76 % of simulated cases, over 10 seeds in 85 %
-/// (`docs/notes/tail-coverage.py`).
+/// (`docs/evidence/tail-coverage.py`).
 pub(crate) const LEAST_SEEDS: usize = 10;
 /// Flows of all seeds beyond a percentile that a bootstrap needs. With one, the intervals cover
 /// the true value in 59 to 66 % of simulated cases, with three in 87 to 91 %.

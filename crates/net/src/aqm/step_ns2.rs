@@ -8,7 +8,7 @@
 //! transmission (`count-in-service = false`).
 //!
 //! ## Spec
-//! `queue/red.cc` of ns-2.35, `enque` and `drop_early`, with the DCTCP patch (docs/notes/tools,
+//! `queue/red.cc` of ns-2.35, `enque` and `drop_early`, with the DCTCP patch (docs/evidence/tools,
 //! R). Compared with [`step`](super::step) the threshold is K - 1, and each crossing of it marks
 //! one packet less. Not checked against the tool.
 

@@ -1,7 +1,7 @@
 //! FreeBSD 10 and 11-CURRENT, set up for DCTCP as in the ODCTCP thesis.
 //!
 //! **Not checked against the tool**: the values were read in the sources of release 10.4
-//! (`@3d3f8b11`) and in a later `cc_dctcp.c` (docs/notes/tools/freebsd-thesis.md); the kernel of
+//! (`@3d3f8b11`) and in a later `cc_dctcp.c` (docs/evidence/tools/freebsd-thesis.md); the kernel of
 //! the thesis was not found. The thesis profiles have recorded results and stay as they are; this
 //! one follows the sources where they differ: timeout, first RTT sample, growth, restart window,
 //! DSACK.

@@ -1,7 +1,7 @@
 //! INET for OMNeT++ 4.1: the TCP of TDCTCP §V.
 //!
 //! **Not checked against the tool**: the values were read in its sources
-//! (docs/notes/tools/inet-omnetpp.md), of revisions of 2009 to 2011; the version of the paper is
+//! (docs/evidence/tools/inet-omnetpp.md), of revisions of 2009 to 2011; the version of the paper is
 //! unknown. Marking, echo and alpha are the authors' own code, which is not public: INET of that
 //! time has no ECN. So the parameters of `dctcp` and `tdctcp` are those of `rfc`.
 //!

@@ -5,7 +5,7 @@
 //! as the switches can express it. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are
 //! the DCTCP family: DCTCP is on, and they differ where papers and stacks differ. `ns-2`, `inet`,
 //! `windows-2008r2`, `freebsd-10`, `linux-3.13` and `ns-3` are the TCPs below the experiments of
-//! papers, with the file and revision of each value (docs/notes/tools). A scheme on top of a
+//! papers, with the file and revision of each value (docs/evidence/tools). A scheme on top of a
 //! profile replaces the switches that it sets, so Linux's DCTCP needs no profile: it is `linux`
 //! with the scheme `dctcp`.
 

@@ -1,7 +1,7 @@
 //! ns-2.35 with the DCTCP patch of 2012, as the patch's own script sets it up: the TCP of DCTCP
 //! fig. 12 and of most of DX.
 //!
-//! **Not checked against the tool**: the values were read in its sources (docs/notes/tools/ns2.md).
+//! **Not checked against the tool**: the values were read in its sources (docs/evidence/tools/ns2.md).
 //! P is the patch, K the copy of KAIST INA, S the script, as that page names them with revisions.
 //! The scripts of the papers are not public, so S is the best evidence.
 //!

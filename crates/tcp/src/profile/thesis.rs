@@ -4,7 +4,7 @@
 //! The initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is `dctcp.initial-alpha = 1024`.
 //!
 //! Deviation: the thesis states only the sysctls of §6.5; the other values are those of FreeBSD 10.
-//! Some differ from its sources (docs/notes/tools), because recorded results were run so: the
+//! Some differ from its sources (docs/evidence/tools), because recorded results were run so: the
 //! timeout (30 ms of `rexmit_min` are left out), its initial value (3 s in FreeBSD 10), DSACK (none
 //! there), and the initial window (3 segments by RFC 3390). Profile `freebsd-10` follows the
 //! sources.

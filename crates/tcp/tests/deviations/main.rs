@@ -1,102 +1,14 @@
-//! `docs/reference/deviations.md`: the second half is generated from the switches and the profiles,
-//! and a test checks it; every source file that states a deviation must be in the first half.
+//! `docs/reference/deviations.md`: every source file that states a deviation is on it, none twice;
+//! and the module docs of which the site makes the page of each registered file.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lowtide_tcp::ValueKind;
-use lowtide_tcp::profile::{self, Profile};
-use lowtide_tcp::switches::{self, Setting, Side};
+use lowtide_tcp::{ack, cc, feedback};
 
-const MARK: &str = "<!-- What follows is made of the switches; a test keeps it so. -->\n";
-
-fn page() -> (PathBuf, String) {
+fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/deviations.md");
-    let text = fs::read_to_string(&path).expect("docs/reference/deviations.md");
-    (path, text)
-}
-
-/// A cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
-fn row(setting: &Setting, profiles: &[&Profile]) -> String {
-    let name = setting.name();
-    let mut meaning = setting.doc().to_owned();
-    if let ValueKind::Name { refused, .. } = setting.kind() {
-        for (value, why) in refused {
-            let _ = write!(meaning, " Not here: `{value}`, {why}.");
-        }
-    }
-    let mut sources = setting.source().to_owned();
-    let mut values = Vec::new();
-    for profile in profiles {
-        values.push(setting.text(&profile.config().expect("a whole configuration")));
-        if let Some(source) = profile.source(&name).filter(|s| *s != setting.source()) {
-            let _ = write!(sources, "; {}: {source}", profile.name);
-        }
-    }
-    format!("| `{name}` | {} | `{}` | {} |\n", cell(&meaning), values.join("` | `"), cell(&sources))
-}
-
-fn tables() -> String {
-    let profiles = named(["rfc", "linux", "freebsd"]);
-    let mut out = String::new();
-    for (title, side, params) in [
-        ("Sender", Side::Sender, false),
-        ("Receiver", Side::Receiver, false),
-        ("Connection", Side::Connection, false),
-        ("Parameters of a control, decoder or policy: sender", Side::Sender, true),
-        ("Parameters of a control, decoder or policy: receiver", Side::Receiver, true),
-    ] {
-        let rows: String = switches::all()
-            .iter()
-            .filter(|s| s.side() == side && matches!(s, Setting::Param { .. }) == params)
-            .map(|s| row(s, &profiles))
-            .collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let head = "| choice | meaning | `rfc` | `linux` | `freebsd` | source |\n|---|---|---|---|---|---|";
-        let _ = write!(out, "### {title}\n\n{head}\n{rows}\n");
-    }
-    let _ = write!(out, "### The DCTCP family\n\n{}", family());
-    out
-}
-
-fn named<const N: usize>(names: [&str; N]) -> [&'static Profile; N] {
-    names.map(|name| profile::REGISTRY.find(name).expect("a profile"))
-}
-
-/// Table of the differences between the DCTCP profiles.
-fn family() -> String {
-    let profiles = named(["sigcomm10", "rfc8257", "freebsd", "thesis-original", "thesis-modified"]);
-    let configs = profiles.map(|p| p.config().expect("a whole configuration"));
-    let mut out = "| choice |".to_owned();
-    for profile in profiles {
-        let _ = write!(out, " `{}` |", profile.name);
-    }
-    let _ = writeln!(out, "\n|---|---|---|---|---|---|");
-    for setting in switches::all() {
-        let values = configs.each_ref().map(|config| setting.text(config));
-        if values.iter().any(|v| *v != values[0]) {
-            let _ = writeln!(out, "| `{}` | `{}` |", setting.name(), values.join("` | `"));
-        }
-    }
-    out
-}
-
-#[test]
-fn the_page_lists_the_current_switches() {
-    let (path, text) = page();
-    let (head, tail) = text.split_once(MARK).unwrap();
-    if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
-        fs::write(&path, format!("{head}{MARK}{}", tables())).unwrap();
-    } else {
-        assert_eq!(tail, tables(), "write it anew: LOWTIDE_WRITE_DOCS=1 cargo test deviations");
-    }
+    fs::read_to_string(path).expect("docs/reference/deviations.md")
 }
 
 /// Files under `dir` that mention a deviation.
@@ -113,7 +25,7 @@ fn deviating(dir: &Path, out: &mut Vec<PathBuf>) {
 
 #[test]
 fn every_file_that_deviates_is_named_on_the_page() {
-    let (_, text) = page();
+    let text = page();
     for folder in ["src", "../congestion/src"] {
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let mut files = Vec::new();
@@ -126,11 +38,11 @@ fn every_file_that_deviates_is_named_on_the_page() {
     }
 }
 
-/// The cells of every row of the handwritten tables, with the heading above them.
-fn rows_by_hand(text: &str) -> Vec<(String, Vec<String>)> {
+/// The cells of every row of the tables, with the heading above them.
+fn rows_of_tables(text: &str) -> Vec<(String, Vec<String>)> {
     let mut heading = String::new();
     let mut rows = Vec::new();
-    for line in text.split(MARK).next().unwrap_or_default().lines() {
+    for line in text.lines() {
         if let Some(title) = line.strip_prefix("## ") {
             title.clone_into(&mut heading);
         } else if let Some(row) = line.strip_prefix('|').filter(|row| !row.starts_with("---")) {
@@ -143,8 +55,8 @@ fn rows_by_hand(text: &str) -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn no_deviation_is_listed_twice() {
-    let (_, text) = page();
-    let rows = rows_by_hand(&text);
+    let text = page();
+    let rows = rows_of_tables(&text);
     assert!(rows.len() > 60, "{} rows", rows.len());
     let mut seen = std::collections::BTreeSet::new();
     let mut twice = Vec::new();
@@ -160,4 +72,21 @@ fn no_deviation_is_listed_twice() {
         }
     }
     assert_eq!(twice, Vec::<String>::new());
+}
+
+#[test]
+fn every_registered_file_has_the_sections_of_its_page() {
+    let names = |folder: &'static str, names: Vec<&'static str>| {
+        names.into_iter().map(move |name| format!("{folder}/{}.rs", name.replace('-', "_")))
+    };
+    let files = names("cc", cc::REGISTRY.names())
+        .chain(names("ack", ack::REGISTRY.names()))
+        .chain(names("feedback", feedback::REGISTRY.names()));
+    for file in files {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../congestion/src").join(&file);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for section in ["Algorithm", "Spec", "Deviations", "Kernel twin"] {
+            assert!(text.contains(&format!("\n//! ## {section}\n")), "{file} lacks `{section}`");
+        }
+    }
 }

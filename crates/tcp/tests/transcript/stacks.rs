@@ -1,4 +1,4 @@
-//! Rules of stacks that differ from the RFCs (docs/notes/tools): growth, loss, timers and ACKs at
+//! Rules of stacks that differ from the RFCs (docs/evidence/tools): growth, loss, timers and ACKs at
 //! the start.
 
 use lowtide_tcp::{

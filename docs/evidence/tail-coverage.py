@@ -3,7 +3,7 @@
 Each trial draws seeds with a common log-normal factor per seed (deviation `sigma`) and log-normal
 times within it. It counts how often the 95 % interval holds the true percentile. The columns are:
 sections (linear, not on logarithms), Student's t around the mean of the seeds' own percentiles, the
-percentile bootstrap, and the expanded one. Run: python3 docs/notes/tail-coverage.py
+percentile bootstrap, and the expanded one. Run: python3 docs/evidence/tail-coverage.py
 """
 import math
 import random
