@@ -1,9 +1,9 @@
 //! Linux 3.13 with default sysctls and CONFIG_HZ = 250: the TCP of DX's testbed.
 //!
-//! **Not checked against the tool**: no source of 3.13 was read (docs/evidence/tools/dx-testbed.md).
-//! "From memory" and "unchecked" mark what that page marks so; the other values were read in other
-//! versions. 3.13 has no DCTCP. The paper compares with a patch that it does not name, so the
-//! parameters of `dctcp` are those of the version merged for 3.18.
+//! **Not checked against the tool**: no source of 3.13 was read
+//! (docs/evidence/tools/dx-testbed.md). "From memory" and "unchecked" mark what that page marks so;
+//! the other values were read in other versions. 3.13 has no DCTCP. The paper compares with a patch
+//! that it does not name, so the parameters of `dctcp` are those of the version merged for 3.18.
 //!
 //! The switches cannot express: buffer tuning (here the final values); congestion avoidance that
 //! counts ACKs beside a slow start that counts segments; undo by DSACK. Segmentation offload,

@@ -1,9 +1,10 @@
 //! ns-2.35 with the DCTCP patch of 2012, as the patch's own script sets it up: the TCP of DCTCP
 //! fig. 12 and of most of DX.
 //!
-//! **Not checked against the tool**: the values were read in its sources (docs/evidence/tools/ns2.md).
-//! P is the patch, K the copy of KAIST INA, S the script, as that page names them with revisions.
-//! The scripts of the papers are not public, so S is the best evidence.
+//! **Not checked against the tool**: the values were read in its sources
+//! (docs/evidence/tools/ns2.md). P is the patch, K the copy of KAIST INA, S the script, as that
+//! page names them with revisions. The scripts of the papers are not public, so S is the best
+//! evidence.
 //!
 //! A scheme on top of it replaces the switches that it sets: `dctcp` replaces `freeze-growth =
 //! "first-ece"` and the ECT of the SYN. The switches cannot express: a slow start that adds a whole

@@ -2,8 +2,8 @@
 //! the profile is for comparisons.
 //!
 //! **Not checked against the tool**: the values were read in its sources
-//! (docs/evidence/tools/ns3.md). ns-3.31 has an initial window of 1 and `reduction = "one-step"`. The
-//! growth rule is that of its time; later versions test `m_isCwndLimited` (from memory).
+//! (docs/evidence/tools/ns3.md). ns-3.31 has an initial window of 1 and `reduction = "one-step"`.
+//! The growth rule is that of its time; later versions test `m_isCwndLimited` (from memory).
 //!
 //! A scheme on top of it replaces the switches that it sets. The switches cannot express a window
 //! below one segment, and a round that ends at an ACK of exactly its end (`>=`) with real numbers.

@@ -2,9 +2,9 @@
 //! settings and the paper.
 //!
 //! **Not checked against the tool**: the source is closed, and the paper does not name the release
-//! (docs/evidence/tools/windows-2008r2.md has the addresses). RTO_min is 300 ms in the first half of
-//! §4 and 10 ms in the second half. Growth, byte counting, growth on ECE, the floor of the window
-//! and the initial alpha are unknown, so they are those of `rfc`.
+//! (docs/evidence/tools/windows-2008r2.md has the addresses). RTO_min is 300 ms in the first half
+//! of §4 and 10 ms in the second half. Growth, byte counting, growth on ECE, the floor of the
+//! window and the initial alpha are unknown, so they are those of `rfc`.
 //!
 //! The switches cannot express the receive buffer that starts at 64 KiB and is tuned up to 16 MB
 //! above an RTT of 1 ms (here the value below it).

@@ -1,5 +1,5 @@
-//! Rules of stacks that differ from the RFCs (docs/evidence/tools): growth, loss, timers and ACKs at
-//! the start.
+//! Rules of stacks that differ from the RFCs (docs/evidence/tools): growth, loss, timers and ACKs
+//! at the start.
 
 use lowtide_tcp::{
     Config, CutFrom, EcnNegotiation, FreezeGrowth, GrowthCounts, GrowthWhen, InitialWindow,
