@@ -103,21 +103,25 @@ def _notes(item: Item) -> str:
     return "".join(f"- {note}\n" for note in item.get("notes", [])) + "\n"
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(head), ["---"] * len(list(head)), *(list(row) for row in rows)]
-    return "".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |\n" for r in lines)
+def _table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |\n"
+
+    escaped = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    return line(head) + line(["---"] * len(head)) + "".join(line(row) for row in escaped)
 
 
 def _settings(item: Item) -> str:
     if not item["settings"]:
         return "None.\n"
     docs = {s["name"]: s["summary"] for s in _of("switch")}
-    rows = (
-        (f"`{s['name']}`", f"`{s['value']}`", s["accepts"], s["doc"] or docs.get(s["name"], ""))
-        + (s["source"],)
-        for s in item["settings"]
-    )
-    return _table(["name", "value", "accepts", "meaning", "source"], rows)
+
+    def row(s: dict[str, str]) -> list[str]:
+        meaning = s["doc"] or docs.get(s["name"], "")
+        return [f"`{s['name']}`", f"`{s['value']}`", s["accepts"], meaning, s["source"]]
+
+    head = ["name", "value", "accepts", "meaning", "source"]
+    return _table(head, (row(setting) for setting in item["settings"]))
 
 
 def _schemes() -> str:
@@ -158,7 +162,7 @@ def _switches() -> str:
             values = [f"`{_value(profile, switch)}`" for profile in profiles]
             yield [f"`{switch['name']}`", switch["summary"], *values, switch["spec"]]
 
-    head = ("setting", "meaning")
+    head = ["setting", "meaning"]
     differing = [s for s in _of("switch") if len({_value(p, s) for p in _FAMILY}) > 1]
     return (
         _table([*head, *_PROFILES, "source"], rows(_PROFILES, _of("switch")))
