@@ -74,7 +74,9 @@ def _text(item: Item) -> str:
         path = ROOT / f"crates/congestion/src/{kind}/{name.replace('-', '_')}.rs"
         title = f"{_PARTS[kind][0]} `{name}`"
         text = _module(path) + "\n\n## Parameters\n" + _notes(item) + _settings(item)
-        return f"# {title}\n{text}\nCode: `{path.relative_to(ROOT)}`.\n"
+        side = "receiver" if kind == "ack" else "sender"
+        use = f'`transport.{side}.{kind} = "{name}"`, parameters in `transport.{side}.{name}`'
+        return f"# {title}\n{text}\nCode: `{path.relative_to(ROOT)}`. In a scenario: {use}.\n"
     base, parts = "`rfc`", ""
     if kind == "scheme":
         values = ((s["name"], s["value"]) for s in item["settings"] if s["name"] in _PARTS)
