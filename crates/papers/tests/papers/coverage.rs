@@ -160,7 +160,7 @@ fn reference() -> String {
     for table in lowtide_record::dictionary() {
         let columns = table.columns.into_iter().map(|column| column.name);
         for name in columns.chain([table.name]) {
-            reference += &format!("`{name}`");
+            reference.extend(["`", name, "`"]);
         }
     }
     reference
