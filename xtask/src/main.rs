@@ -14,6 +14,8 @@ mod build_size;
 mod docs;
 mod files;
 mod instructions;
+#[cfg(test)]
+mod layers;
 mod limits;
 mod lines;
 mod notices;
