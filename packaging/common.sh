@@ -26,6 +26,8 @@ fi
 # Builds the command, its man pages and completions.
 build() {
     cargo build --locked "${package[@]}" --profile "$profile" --jobs "${JOBS:-2}"
+    # Its size has a limit.
+    [ "$profile" != dist ] || cargo xtask lines
     rm -rf "$out/man" "$out/completions"
     mkdir -p "$out/completions"
     "$program" --quiet man "$out/man"

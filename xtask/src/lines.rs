@@ -1,30 +1,43 @@
-//! Lines of product code of each crate: without tests, blank lines and comments.
+//! Lines of product code, without tests, blank lines and comments; and the size of a build.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::source;
+use crate::limits::Limits;
+use crate::{build_size, source};
 
-/// Maximum lines of product code in a crate.
-const LIMIT: usize = 12_000;
-
-/// Prints the lines of every crate; fails if one has more than [`LIMIT`].
+/// Prints the lines of every crate, the packages of the default build and the bytes of built
+/// commands; fails if one is above its limit.
 pub(crate) fn run(root: &Path) -> Result<ExitCode, String> {
+    let limits = Limits::read(root)?;
     let mut crates = Vec::new();
     for folder in children(&root.join("crates"))?.into_iter().chain([root.join("xtask")]) {
         let name = folder.strip_prefix(root).unwrap_or(&folder).display().to_string();
-        crates.push((product_lines(&folder.join("src"))?, name));
+        crates.push((product_lines(&folder.join("src"))? as u64, name));
     }
     crates.sort_by(|a, b| b.cmp(a));
+    let mut held = Vec::new();
     for (lines, name) in &crates {
-        println!("{lines:>7}  {name}");
+        println!("{lines:>10}  {name}");
+        held.push(limits.hold("lines-of-a-crate", &format!("lines of {name}"), *lines));
     }
-    println!("{:>7}  all", crates.iter().map(|(lines, _)| lines).sum::<usize>());
-    let above: Vec<_> = crates.iter().filter(|(lines, _)| *lines > LIMIT).collect();
-    for (lines, name) in &above {
-        eprintln!("{name} has {lines} lines of product code; a crate has at most {LIMIT}");
+    let all = crates.iter().map(|(lines, _)| lines).sum();
+    println!("{all:>10}  all");
+    held.push(limits.hold("lines", "lines of all crates", all));
+    let packages = build_size::packages(root)?;
+    println!("{packages:>10}  packages of the default build");
+    held.push(limits.hold("crates-of-the-build", "packages of the default build", packages));
+    for profile in ["release", "dist"] {
+        let Some(bytes) = build_size::stripped_bytes(root, profile)? else { continue };
+        println!("{bytes:>10}  bytes of the command, profile {profile}, stripped");
+        let what = format!("bytes of the command, profile {profile}");
+        held.push(limits.hold(&format!("binary-{profile}"), &what, bytes));
+    }
+    let above: Vec<String> = held.into_iter().filter_map(Result::err).collect();
+    for line in &above {
+        eprintln!("{line}");
     }
     Ok(if above.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -50,7 +63,7 @@ fn product_lines(src: &Path) -> Result<usize, String> {
 }
 
 /// The folder of the modules that `file` declares.
-fn module_folder(file: &Path) -> PathBuf {
+pub(crate) fn module_folder(file: &Path) -> PathBuf {
     let root = file
         .file_name()
         .is_some_and(|name| ["lib.rs", "main.rs", "mod.rs"].iter().any(|known| name == *known));

@@ -2,15 +2,21 @@
 //!
 //! `registry` maintains the lists of registered files, `docs` the pages generated from the code,
 //! `notices` the licences of all that others wrote. `suite` runs a long suite by name.
-//! `instructions` counts those of the hot path, `lines` counts product code, `words` checks the
-//! language of comments and pages. `record` writes results of claims into their files.
+//! `instructions` counts those of the hot path, `lines` counts product code, packages and the bytes
+//! of the command, `files` refuses programs and large files, `words` checks the language of
+//! comments and pages. `record` writes results of claims into their files.
 //! `docs/explanation/testing.md` and `docs/explanation/performance.md` say more. Exit 0 done, 1
 //! stale or failed, 2 wrong usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores print to their terminal")]
 
 mod arguments;
+mod build_size;
 mod docs;
+mod files;
 mod instructions;
+#[cfg(test)]
+mod layers;
+mod limits;
 mod lines;
 mod notices;
 mod record;
@@ -25,6 +31,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask registry [--check]
        cargo xtask docs
+       cargo xtask files
        cargo xtask instructions [--record] [PROGRAM]
        cargo xtask lines
        cargo xtask notices [--check]
@@ -52,6 +59,10 @@ fn main() -> ExitCode {
         "lines" => match rest {
             [] => lines::run(root()).unwrap_or_else(|why| failed(&why)),
             _ => usage("lines takes no arguments"),
+        },
+        "files" => match rest {
+            [] => files::run(root()).unwrap_or_else(|why| failed(&why)),
+            _ => usage("files takes no arguments"),
         },
         "notices" => match rest {
             [] => notices(false),

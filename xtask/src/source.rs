@@ -100,7 +100,10 @@ impl Source {
 }
 
 /// The attribute at `at`: its brackets, whether it is an inner one, the index after it.
-fn attribute(tokens: &[TokenTree], at: usize) -> Option<(proc_macro2::Group, bool, usize)> {
+pub(crate) fn attribute(
+    tokens: &[TokenTree],
+    at: usize,
+) -> Option<(proc_macro2::Group, bool, usize)> {
     let TokenTree::Punct(hash) = tokens.get(at)? else { return None };
     if hash.as_char() != '#' {
         return None;
@@ -123,12 +126,12 @@ fn is_comment(attribute: &proc_macro2::Group, lines: &[&str]) -> bool {
     text.starts_with("//") || text.starts_with("/*")
 }
 
-fn is_cfg_test(attribute: &TokenStream) -> bool {
+pub(crate) fn is_cfg_test(attribute: &TokenStream) -> bool {
     attribute.to_string().replace(' ', "") == "cfg(test)"
 }
 
 /// Index after the item that begins at `at`, attributes included.
-fn item_end(tokens: &[TokenTree], mut at: usize) -> usize {
+pub(crate) fn item_end(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, _, next)) = attribute(tokens, at) {
         at = next;
     }

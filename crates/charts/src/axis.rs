@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use serde::Serialize;
 
-use crate::form;
+use crate::rounding;
 
 /// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -29,13 +29,13 @@ pub struct Axis {
     /// Scale.
     pub scale: Scale,
     /// Minimum.
-    #[serde(serialize_with = "form::rounded")]
+    #[serde(serialize_with = "rounding::rounded")]
     pub low: f64,
     /// Maximum.
-    #[serde(serialize_with = "form::rounded")]
+    #[serde(serialize_with = "rounding::rounded")]
     pub high: f64,
     /// Ticks: value and name.
-    #[serde(serialize_with = "form::rounded_ticks")]
+    #[serde(serialize_with = "rounding::rounded_ticks")]
     pub ticks: Vec<(f64, String)>,
 }
 

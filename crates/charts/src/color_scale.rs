@@ -115,8 +115,8 @@ impl ColorScale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::INK;
     use crate::palette::lightness;
+    use crate::primitives::INK;
 
     #[test]
     fn letters_stand_out_from_their_cell() {

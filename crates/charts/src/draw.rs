@@ -4,17 +4,16 @@
 //! equal figures give equal bytes. The backend places on whole pixels, so everything is drawn four
 //! times as large and the view box scales it back.
 
-use lowtide_output::terminal::printable;
-use plotters::coord::Shift;
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::axis::Scale;
-use crate::compact::compact;
 use crate::error::ChartError;
 use crate::frame::{self, Margins, PAGE_BOTTOM, Plots};
-use crate::palette::{MarkerShape, Style};
+use crate::primitives::{
+    Area, DrawError, GRID, INK, LEFT, MUTED, Pixel, draw_marker, draw_marker_sized, finish, steps,
+    stroke, write,
+};
 use crate::sheet::{Canvas, LINE};
 use crate::{Dot, Figure, Panel, PlotSeries, SeriesKind};
 
@@ -25,8 +24,6 @@ const ASPECT: (f64, f64) = (0.42, 0.27);
 /// Vertical positions of title and legend on a page.
 const TITLE_Y: f64 = 22.0;
 const LEGEND_Y: f64 = 48.0;
-/// Left edge of the plots, the title and the legend on a page.
-pub(super) const LEFT: f64 = 74.0;
 /// Margin right of the plots of a page, for the labels of reference lines.
 const RIGHT: f64 = 78.0;
 /// Dash and gap of a thin line.
@@ -36,15 +33,7 @@ const ASIDE: f64 = 12.0;
 /// Markers on a trace.
 const TRACE_MARKS: usize = 7;
 
-pub(super) const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
-pub(super) const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
-pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
 const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
-
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
-/// A position in drawn pixels.
-pub(super) type Pixel = (i32, i32);
 
 /// Returns the figure as one SVG file.
 pub(super) fn to_svg(figure: &Figure, canvas: Canvas<'_>) -> Result<String, ChartError> {
@@ -54,24 +43,6 @@ pub(super) fn to_svg(figure: &Figure, canvas: Canvas<'_>) -> Result<String, Char
     draw(figure, canvas, &layout, &mut text)
         .map_err(|e| ChartError { what, reason: e.to_string() })?;
     Ok(finish(&text, &figure.title, canvas, layout.height))
-}
-
-/// Replaces the head of the file: displayed size, smooth joints, fonts, a name for screen readers.
-/// The rest becomes smaller.
-pub(super) fn finish(text: &str, title: &str, canvas: Canvas<'_>, height: f64) -> String {
-    let body = text.find('>').map_or(text, |end| &text[end + 1..]);
-    let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-    let faces = canvas.family();
-    let family = faces.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" {} \
-         viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\" font-family=\"{family}\">{}",
-        canvas.size(height),
-        canvas.px(canvas.width),
-        canvas.px(height),
-        compact(body, &family),
-    )
 }
 
 /// Positions of the parts of a figure, layout pixels.
@@ -248,16 +219,6 @@ fn legend_rows<'a>(
     rows
 }
 
-pub(super) fn write(
-    area: &Area<'_>,
-    text: &str,
-    at: Pixel,
-    style: &TextStyle<'_>,
-) -> Result<(), DrawError> {
-    // XML allows no control characters, not even as references.
-    area.draw(&Text::new(printable(text), at, style.clone()))
-}
-
 fn draw_panel(
     root: &Area<'_>,
     area: &Area<'_>,
@@ -413,68 +374,4 @@ fn draw_series(
         SeriesKind::Thin | SeriesKind::Steps => Vec::new(),
     };
     marked.into_iter().try_for_each(|at| draw_marker(root, canvas, at, look))
-}
-
-/// Returns the corners of a staircase through `points`.
-pub(super) fn steps(points: &[Pixel]) -> Vec<Pixel> {
-    let mut out = Vec::with_capacity(points.len() * 2);
-    for (i, &(x, y)) in points.iter().enumerate() {
-        if let Some(&(_, before)) = i.checked_sub(1).and_then(|j| points.get(j)) {
-            out.push((x, before));
-        }
-        out.push((x, y));
-    }
-    out
-}
-
-pub(super) fn stroke(
-    area: &Area<'_>,
-    canvas: Canvas<'_>,
-    points: Vec<Pixel>,
-    color: RGBAColor,
-    width: f64,
-    dash: Option<(i32, i32)>,
-) -> Result<(), DrawError> {
-    let line = color.stroke_width(canvas.line(width));
-    match dash {
-        None => area.draw(&PathElement::new(points, line)),
-        Some((dash, gap)) => {
-            let [dash, gap] = [dash, gap].map(|length| canvas.px(f64::from(length)));
-            area.draw(&DashedPathElement::new(points, dash, gap, line))
-        }
-    }
-}
-
-/// Draws a marker with a light edge, which separates it from lines.
-fn draw_marker(
-    area: &Area<'_>,
-    canvas: Canvas<'_>,
-    at: Pixel,
-    look: Style,
-) -> Result<(), DrawError> {
-    draw_marker_sized(area, at, look, [canvas.px(6.0), canvas.px(4.0)])
-}
-
-/// Draws a marker with these radii, of the edge and of the marker itself.
-pub(super) fn draw_marker_sized(
-    area: &Area<'_>,
-    (x, y): Pixel,
-    look: Style,
-    [edge, inner]: [i32; 2],
-) -> Result<(), DrawError> {
-    for (r, color) in [(edge, WHITE), (inner, look.color)] {
-        let corners: &[Pixel] = match look.marker {
-            MarkerShape::Circle => {
-                area.draw(&Circle::new((x, y), r, color.filled()))?;
-                continue;
-            }
-            MarkerShape::Square => &[(-9, -9), (9, -9), (9, 9), (-9, 9)],
-            MarkerShape::Triangle => &[(0, -12), (11, 8), (-11, 8)],
-            MarkerShape::Diamond => &[(0, -12), (12, 0), (0, 12), (-12, 0)],
-        };
-        let corners: Vec<Pixel> =
-            corners.iter().map(|(dx, dy)| (x + dx * r / 10, y + dy * r / 10)).collect();
-        area.draw(&Polygon::new(corners, color.filled()))?;
-    }
-    Ok(())
 }

@@ -14,6 +14,7 @@ use crate::error::ChartError;
 use crate::heat::HeatForm;
 use crate::palette::{Style, style};
 use crate::reduce::{one_per_cell, reduced};
+use crate::rounding::{EXACT, round};
 use crate::{
     Curve, CurveKind, Dot, Figure, FigureFiles, HeatMap, PlotSeries, SeriesKind, StackedPlot,
 };
@@ -170,36 +171,8 @@ fn json(id: &str, form: &Form<'_>) -> Result<String, ChartError> {
         .map_err(|e| ChartError { what: format!("figure `{id}`"), reason: e.to_string() })
 }
 
-/// Serialises a number without its rounding errors.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
-pub(crate) fn rounded<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(round(*value, EXACT))
-}
-
-/// Serialises numbers without their rounding errors, with their names.
-pub(crate) fn rounded_ticks<S: Serializer>(
-    ticks: &[(f64, String)],
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    to.collect_seq(ticks.iter().map(|(value, name)| (round(*value, EXACT), name)))
-}
-
-/// Serialises a range without its rounding errors.
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-pub(crate) fn rounded_range<S: Serializer>(
-    range: &Option<(f64, f64)>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    range.map(|(from, until)| [round(from, EXACT), round(until, EXACT)]).serialize(to)
-}
-
-/// Significant digits of ends and ticks of an axis, and of a value on an axis from zero.
-const EXACT: usize = 14;
+/// Significant digits of a value on an axis from zero.
 const SHORT: usize = 7;
-
-fn round(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
-}
 
 /// Rounds a point to positions that the axes can show.
 fn rounded_dot(dot: &Dot, [x, y]: [&Axis; 2]) -> Dot {

@@ -5,8 +5,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::axis::{Axis, Scale};
-use crate::draw::{Area, DrawError, INK, LEFT, MUTED, write};
 use crate::error::ChartError;
+use crate::primitives::{Area, DrawError, INK, LEFT, MUTED, write};
 use crate::sheet::{Canvas, LINE};
 
 /// Height of the tick names and the label of a horizontal axis on a page.

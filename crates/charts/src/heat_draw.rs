@@ -8,8 +8,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::color_scale::{CellKind, ColorScale};
-use super::draw::{Area, DrawError, INK, MUTED, finish, write};
 use super::heat::{HeatGrid, HeatMap, has_light_text};
+use super::primitives::{Area, DrawError, INK, MUTED, finish, write};
 use crate::error::ChartError;
 use crate::frame::too_small;
 use crate::sheet::{Canvas, LETTER, LINE};

@@ -16,7 +16,9 @@ mod heat;
 mod heat_draw;
 pub mod page;
 mod palette;
+mod primitives;
 mod reduce;
+mod rounding;
 mod sheet;
 mod stack;
 
@@ -106,7 +108,7 @@ pub struct Panel {
     /// Reference lines.
     pub guide_lines: Vec<GuideLine>,
     /// Part of the horizontal axis that is excluded (the warm-up).
-    #[serde(serialize_with = "form::rounded_range")]
+    #[serde(serialize_with = "rounding::rounded_range")]
     pub shade: Option<(f64, f64)>,
 }
 

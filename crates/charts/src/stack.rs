@@ -11,7 +11,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde::Serialize;
 
-use super::draw::{
+use super::primitives::{
     Area, DrawError, GRID, INK, LEFT, MUTED, Pixel, draw_marker_sized, finish, steps, stroke, write,
 };
 use super::{Axis, Dot};

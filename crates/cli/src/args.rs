@@ -19,6 +19,8 @@ mod kernel;
 mod link;
 #[cfg(real_packets)]
 mod live;
+#[cfg(real_packets)]
+mod live_stack;
 mod memory;
 mod plan;
 #[cfg(real_packets)]
@@ -64,8 +66,10 @@ pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(real_packets)]
 pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
-    LiveServerArgs, LiveStackArgs, NetnsArg, PeerArg,
+    LiveServerArgs, PeerArg,
 };
+#[cfg(real_packets)]
+pub(crate) use live_stack::{LiveStackArgs, NetnsArg};
 pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]

@@ -10,6 +10,7 @@
 //! smoltcp (Rust) and lwIP (C). A peer that this machine lacks is skipped with its reason.
 #![cfg(target_os = "linux")]
 
+mod case_scripts;
 pub mod cases;
 pub mod exchange;
 mod pattern;

@@ -4,25 +4,18 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use lowtide_bottleneck::BottleneckReport;
-use lowtide_live::{Clock, Live, LiveStats, Stream, config};
-use lowtide_tcp::{Config, Info};
+use lowtide_live::{Clock, Live, Stream, config};
+use lowtide_tcp::Config;
 use serde::{Deserialize, Serialize};
 
+use crate::case_scripts::{LIMIT_S, PORT, scripts};
 use crate::cases::{Case, ExchangeKind};
 use crate::exchange::{error_name, perform};
 use crate::peers::{Peer, PeerProgram};
-use crate::script::{EndpointReport, EndpointScript, OpenMode};
-use crate::testnet::{
-    OURS, PEER, PEER_TUN, PeerProcess, TestnetError, bottleneck, listener, our_end,
-};
-use crate::verify;
+use crate::script::{EndpointReport, EndpointScript};
+use crate::testnet::{PEER, PeerProcess, TestnetError, bottleneck, our_end};
+use crate::verify::{self, Evidence};
 
-/// Port of the listener, and a port without a listener.
-const PORT: u16 = 5201;
-const CLOSED_PORT: u16 = 5202;
-/// Time limit of a connection, seconds.
-const LIMIT_S: u64 = 120;
 /// Timeout of an idle call: a peer that loses several packets doubles its RTO as often.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum wait for the peer's report; the peer gives up earlier.
@@ -67,26 +60,6 @@ impl CaseResult {
     }
 }
 
-/// Observations after a case.
-#[derive(Debug)]
-pub struct Evidence {
-    /// Report of our end.
-    pub ours: EndpointReport,
-    /// The peer's report; `None` if none is expected.
-    pub peer: Option<EndpointReport>,
-    /// Info of our connection, if there was one.
-    pub info: Option<Info>,
-    /// Packet counters of our end.
-    pub stats: LiveStats,
-    /// Connections of our end that did not close in time.
-    pub open_connections: u64,
-    /// The peer still owed data or FIN, our end did not, and the peer was silent for
-    /// [`CLOSE_TIMEOUT`].
-    pub peer_stalled: bool,
-    /// Report of the bottleneck.
-    pub report: BottleneckReport,
-}
-
 /// Runs `case` against `program`. Packets of both interfaces and our recording go to `captures`.
 pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
     let clock = Clock::start();
@@ -103,47 +76,6 @@ pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Pat
     };
     let took_ms = clock.now().since_start().as_ns() / 1_000_000;
     CaseResult::of(peer, case, outcome, took_ms)
-}
-
-/// Scripts of our end and of the peer.
-pub fn scripts(case: &Case) -> (EndpointScript, EndpointScript) {
-    let (v6, bytes) = (case.condition.v6, case.condition.bytes);
-    let [up, down] = match case.exchange {
-        ExchangeKind::Up | ExchangeKind::ResetByPeer => [bytes, 0],
-        ExchangeKind::Down | ExchangeKind::ResetByOurs => [0, bytes],
-        ExchangeKind::Both | ExchangeKind::HalfCloseUp | ExchangeKind::HalfCloseDown => {
-            [bytes, bytes]
-        }
-        ExchangeKind::Refused => [0, 0],
-    };
-    // A peer that must refuse listens on another port than the one we open.
-    let at_peer = if case.exchange == ExchangeKind::Refused { CLOSED_PORT } else { PORT };
-    let ours = EndpointScript {
-        open: if case.active { OpenMode::Connect } else { OpenMode::Listen },
-        tun: PEER_TUN.to_owned(),
-        local: listener(OURS, v6, PORT),
-        remote: listener(PEER, v6, at_peer),
-        send: up,
-        write: case.condition.write,
-        seed: case.seed(),
-        after_fin: case.exchange == ExchangeKind::HalfCloseDown,
-        reset_at: if case.exchange == ExchangeKind::ResetByOurs { bytes / 4 } else { 0 },
-        pause_ms: case.condition.pause_ms,
-        window: 0,
-        limit_s: LIMIT_S,
-    };
-    let peer = EndpointScript {
-        open: if case.active { OpenMode::Listen } else { OpenMode::Connect },
-        local: listener(PEER, v6, PORT),
-        remote: listener(OURS, v6, PORT),
-        send: down,
-        seed: case.seed() + 1,
-        after_fin: case.exchange == ExchangeKind::HalfCloseUp,
-        reset_at: if case.exchange == ExchangeKind::ResetByPeer { bytes / 4 } else { 0 },
-        window: case.condition.peer_window,
-        ..ours.clone()
-    };
-    (ours, peer)
 }
 
 fn attempt(

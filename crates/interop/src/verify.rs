@@ -1,11 +1,13 @@
 //! Checks after a case.
 
-use lowtide_tcp::EcnMode;
+use lowtide_bottleneck::BottleneckReport;
+use lowtide_live::LiveStats;
+use lowtide_tcp::{EcnMode, Info};
 use lowtide_units::parse_fraction;
 
+use crate::case_scripts::scripts;
 use crate::cases::{Case, ExchangeKind};
 use crate::peers::Peer;
-use crate::run::{Evidence, scripts};
 use crate::script::{Checksum, EndpointReport};
 
 /// A fault with this expected count is absent in one of 160,000 cases.
@@ -22,6 +24,26 @@ impl Peer {
     pub const fn has_ecn(self) -> bool {
         matches!(self, Self::Linux | Self::Uml)
     }
+}
+
+/// Observations after a case.
+#[derive(Debug)]
+pub struct Evidence {
+    /// Report of our end.
+    pub ours: EndpointReport,
+    /// The peer's report; `None` if none is expected.
+    pub peer: Option<EndpointReport>,
+    /// Info of our connection, if there was one.
+    pub info: Option<Info>,
+    /// Packet counters of our end.
+    pub stats: LiveStats,
+    /// Connections of our end that did not close in time.
+    pub open_connections: u64,
+    /// The peer still owed data or FIN, our end did not, and the peer was silent until the time
+    /// limit of closing.
+    pub peer_stalled: bool,
+    /// Report of the bottleneck.
+    pub report: BottleneckReport,
 }
 
 /// Lists all errors of a case, in words; empty if it passed.

@@ -6,12 +6,7 @@
 
 use std::fmt;
 
-use lowtide_host::Setup;
-use lowtide_record::RunKey;
-use lowtide_scenario::{CostCause, Estimate, RunPlan, RunSpec};
-use lowtide_units::Bytes;
-
-use crate::error::LabError;
+use lowtide_scenario::{CostCause, Estimate, RunPlan};
 
 /// Resource limits of runs. Without a limit nothing is rejected.
 #[derive(Clone, Copy, Default)]
@@ -67,7 +62,7 @@ pub fn admit(plan: &RunPlan, limits: &ResourceLimits<'_>) -> Result<Estimate, To
 }
 
 /// Rejects `needs` bytes of memory above the limit; `key` is the responsible key.
-fn admit_memory(
+pub(crate) fn admit_memory(
     needs: &str,
     cost: &Estimate,
     key: String,
@@ -86,38 +81,6 @@ fn admit_memory(
         help: format!("change `{key}`, or raise the limit with --memory"),
         key,
     })
-}
-
-/// A run that stores nothing: repeated for inspection, or measured.
-#[derive(Clone, Copy)]
-pub(crate) struct UnstoredRun<'a> {
-    pub(crate) key: &'a RunKey,
-    pub(crate) spec: &'a RunSpec,
-    /// Setup of the run, without the samples of `spec`.
-    pub(crate) setup: &'a Setup,
-}
-
-impl UnstoredRun<'_> {
-    /// Rejects runs that do not fit into memory together.
-    ///
-    /// # Errors
-    /// [`LabError::TooLarge`].
-    pub(crate) fn admit(runs: &[Self], limits: &ResourceLimits<'_>) -> Result<(), LabError> {
-        let costs = || runs.iter().map(|run| (run, Estimate::of(run.setup)));
-        let Some((run, cost)) = costs().max_by_key(|(_, cost)| cost.memory) else { return Ok(()) };
-        let all = costs().map(|(_, cost)| cost.memory.as_u64()).fold(0, u64::saturating_add);
-        let needs = if runs.len() == 1 { "the run needs" } else { "runs side by side need" };
-        let cost = Estimate { memory: Bytes::new(all), ..cost };
-        Ok(admit_memory(needs, &cost, run.spec.key_for_cost(cost.memory_cause), limits)?)
-    }
-
-    /// Returns the error of a run during which the process exceeds the limit.
-    pub(crate) fn check(&self, limits: &ResourceLimits<'_>) -> Result<(), LabError> {
-        let Some((resident, limit)) = overrun(limits) else { return Ok(()) };
-        let cause = self.spec.key_for_cost(Estimate::of(self.setup).memory_cause);
-        let key = Box::new(self.key.clone());
-        Err(LabError::Memory { key, cause, resident, limit, stored: false })
-    }
 }
 
 /// Returns how many of `jobs` concurrent runs fit together.
@@ -160,6 +123,7 @@ pub fn format_bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use lowtide_scenario::Scenario;
+    use lowtide_units::Bytes;
 
     use super::*;
 

@@ -16,7 +16,7 @@ use crate::srtt::Srtt;
 use crate::times::{
     CompletionTimes, FlowSamples, SizeClassFacts, Slowdown, blocked_on, by_size_class, in_warmup,
 };
-use crate::transports::TransportFacts;
+use crate::transport_facts::TransportFacts;
 use crate::warmup::Transient;
 
 /// Facts of one run.

@@ -48,7 +48,9 @@ mod tails;
 mod task;
 pub mod theory;
 mod times;
+mod transport_facts;
 mod transports;
+mod unstored_run;
 mod verdict;
 mod warmup;
 
@@ -86,7 +88,8 @@ pub use tails::{
 };
 pub use task::{TaskOutcome, execute_task};
 pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
-pub use transports::{Mismatch, TransportFacts, Transports};
+pub use transport_facts::TransportFacts;
+pub use transports::{Mismatch, Transports};
 pub use warmup::Transient;
 
 /// Version of the tool.

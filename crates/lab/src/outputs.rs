@@ -33,9 +33,9 @@ pub(crate) fn write(
     write("summary.json".to_owned(), &json)?;
     write("tails.csv".to_owned(), &tails::to_csv(&results.tails))?;
     write("cdf.csv".to_owned(), &tails::distributions_csv(&results.runs))?;
-    let transports = Transports::new(manifest, results);
+    let transports = Transports::new(manifest, &results.runs);
     // Figures and report show labels; tables, summary.json and file names keep the keys.
-    let (labelled, shown) = transports.relabelled(manifest, results);
+    let (labelled, shown) = results.relabelled(manifest, &transports);
     let source = PlotInput { manifest: &labelled, results: &shown };
     let figures = draw(dir, source, PlotInput { manifest, results })?;
     for (_, figure) in &figures {
@@ -52,7 +52,7 @@ pub(crate) fn write(
 /// A table cannot be read, or a figure cannot be drawn.
 pub fn figures(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<FigureFiles>, LabError> {
     let (manifest, results) = (&finished.manifest, &finished.results);
-    let (labelled, shown) = finished.transports().relabelled(manifest, results);
+    let (labelled, shown) = results.relabelled(manifest, &finished.transports());
     let source = PlotInput { manifest: &labelled, results: &shown };
     let drawn = draw(dir, source, PlotInput { manifest, results })?;
     Ok(drawn.into_iter().map(|(_, figure)| figure).collect())
@@ -64,7 +64,7 @@ pub fn figures(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Figur
 /// A table cannot be read.
 pub fn charts(dir: &RunDir, finished: &CompletedExperiment) -> Result<Vec<Chart>, LabError> {
     let (manifest, results) = (&finished.manifest, &finished.results);
-    let (labelled, shown) = finished.transports().relabelled(manifest, results);
+    let (labelled, shown) = results.relabelled(manifest, &finished.transports());
     let source = PlotInput { manifest: &labelled, results: &shown };
     let mut out: Vec<Chart> =
         plots::figures(dir, source)?.into_iter().map(|(_, f)| Chart::Panels(f)).collect();

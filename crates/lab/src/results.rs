@@ -76,7 +76,7 @@ impl Results {
 
     /// Returns the results with their identification.
     pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> ResultsJson<'a> {
-        let transports = Transports::new(manifest, self);
+        let transports = Transports::new(manifest, &self.runs);
         ResultsJson {
             labels: transports.labels(),
             mismatches: transports.mismatches,
@@ -92,6 +92,28 @@ impl Results {
             tails: &self.tails,
             ratios: &self.ratios,
         }
+    }
+
+    /// Returns manifest and results for display: with labels instead of keys.
+    pub(crate) fn relabelled(
+        &self,
+        manifest: &Manifest,
+        transports: &Transports,
+    ) -> (Manifest, Self) {
+        let (mut manifest, mut results) = (manifest.clone(), self.clone());
+        let rename = |scheme: &mut String| *scheme = transports.label(scheme).to_owned();
+        manifest.title = transports.title(&manifest.title);
+        manifest.schemes.iter_mut().for_each(rename);
+        manifest.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
+        results.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
+        results.summary.iter_mut().for_each(|row| rename(&mut row.subject.scheme));
+        results.findings.iter_mut().for_each(|finding| rename(&mut finding.scheme));
+        results.tails.iter_mut().for_each(|row| rename(&mut row.scheme));
+        results.ratios.iter_mut().for_each(|ratio| {
+            rename(&mut ratio.a);
+            rename(&mut ratio.b);
+        });
+        (manifest, results)
     }
 
     /// Returns the ratios of the shortest flows, in the order of the points.

@@ -28,7 +28,7 @@ pub struct CompletedExperiment {
 impl CompletedExperiment {
     /// Returns the effective transports and the labels.
     pub fn transports(&self) -> Transports {
-        Transports::new(&self.manifest, &self.results)
+        Transports::new(&self.manifest, &self.results.runs)
     }
 
     /// Returns the answer to the question of the scenario.
@@ -55,7 +55,7 @@ impl CompletedExperiment {
 
     /// Returns how the schemes compare for the shortest flows, one sentence each.
     pub fn comparison(&self) -> Vec<String> {
-        let (manifest, results) = self.transports().relabelled(&self.manifest, &self.results);
+        let (manifest, results) = self.results.relabelled(&self.manifest, &self.transports());
         let shown = manifest.points.last().cloned().unwrap_or_default();
         verdict(&results, &manifest.schemes, &shown)
     }

@@ -6,40 +6,7 @@ use std::num::NonZeroU32;
 
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
-use crate::{ClassSpec, Failure, PortSpec, Routing};
-
-/// A host, numbered from zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct HostId(pub u32);
-
-/// A host or a switch, each numbered from zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum NodeId {
-    /// An end host.
-    Host(HostId),
-    /// A switch.
-    Switch(u32),
-}
-
-/// Bytes per packet on the line in addition to its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Framing {
-    /// Ethernet preamble, header, checksum and gap: 38 B per packet.
-    #[default]
-    Ethernet,
-    /// None, for comparison with simulators without framing.
-    Ip,
-}
-
-impl Framing {
-    /// Returns the overhead in bytes per packet.
-    pub const fn overhead(self) -> u64 {
-        match self {
-            Self::Ethernet => 38,
-            Self::Ip => 0,
-        }
-    }
-}
+use crate::{ClassSpec, Failure, Framing, NodeId, PortSpec, Routing};
 
 /// One direction of a link: the output port and the line behind it. Also called a pipe.
 #[derive(Clone, PartialEq, Eq, Debug)]

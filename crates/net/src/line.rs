@@ -2,7 +2,25 @@
 
 use lowtide_units::{Bytes, Duration, Rate};
 
-use crate::Framing;
+/// Bytes per packet on the line in addition to its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Framing {
+    /// Ethernet preamble, header, checksum and gap: 38 B per packet.
+    #[default]
+    Ethernet,
+    /// None, for comparison with simulators without framing.
+    Ip,
+}
+
+impl Framing {
+    /// Returns the overhead in bytes per packet.
+    pub const fn overhead(self) -> u64 {
+        match self {
+            Self::Ethernet => 38,
+            Self::Ip => 0,
+        }
+    }
+}
 
 /// Eight bits in picoseconds at one bit per second.
 const BYTE_PS_AT_1_BPS: u64 = 8_000_000_000_000;

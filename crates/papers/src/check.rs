@@ -11,7 +11,7 @@ use lowtide_scenario::RunPlan;
 use toml::Table;
 
 use super::measure::{ClaimMeasure, Filter, Reduce, RowsMeasure, TIME};
-use super::{Claim, rates::RatesStatistic};
+use super::rates::RatesStatistic;
 
 /// Units that a claim may have, beside `share of ...`.
 const UNITS: [&str; 12] =
@@ -47,20 +47,24 @@ impl<'a> ExperimentSchema<'a> {
         Self { plan, groups, queues: OnceCell::new() }
     }
 
-    /// Returns the error of a claim.
-    pub(super) fn check(&self, claim: &Claim) -> Result<(), String> {
-        let unit = claim.unit.as_str();
+    /// Checks a claim: its unit, its measure, and that of the trials of a rate.
+    pub(super) fn check(
+        &self,
+        unit: &str,
+        measure: &ClaimMeasure,
+        trials: Option<&ClaimMeasure>,
+    ) -> Result<(), String> {
         if !UNITS.contains(&unit) && !unit.starts_with("share of ") {
             let known = UNITS[1..].join(", ");
             return Err(format!(
                 "there is no unit `{unit}`; there are {known}, and `share of ...`"
             ));
         }
-        self.measure(&claim.measure)?;
-        match &claim.trials {
+        self.measure(measure)?;
+        match trials {
             // Both measures of a rate are counts; the unit is that of their ratio.
             Some(trials) => self.measure(trials),
-            None => check_unit(&claim.measure, unit),
+            None => check_unit(measure, unit),
         }
     }
 
@@ -260,7 +264,7 @@ mod tests {
         let k = ["20 pkt".to_owned(), "30 pkt".to_owned()];
         let scenario = Scenario::load("two-flows-1g").unwrap().with_sweep("switch.mark.k", &k);
         let plan = scenario.unwrap().expand().unwrap();
-        ExperimentSchema::new(&plan).check(&expected.claims[0])
+        expected.claims[0].check(&ExperimentSchema::new(&plan))
     }
 
     const AT: &str = "at = { \"switch.mark.k\" = \"20 pkt\" }";

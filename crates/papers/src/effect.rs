@@ -6,13 +6,11 @@
 //! is within 50 % of the reported effect, and therefore on its side of one, and also in the band
 //! of a ratio, so that the rule widens no claim.
 
-use super::{Claim, ClaimKind};
-
 /// Part of the reported effect by which the measured one may differ.
 const TOLERANCE: f64 = 0.5;
 
 /// Effect of a ratio.
-fn effect(ratio: f64) -> f64 {
+pub(super) fn effect(ratio: f64) -> f64 {
     if ratio < 1.0 { 1.0 - ratio.recip() } else { ratio - 1.0 }
 }
 
@@ -25,22 +23,6 @@ fn ratio(effect: f64) -> f64 {
 pub(super) fn effect_band(reported: f64, band: [f64; 2]) -> [f64; 2] {
     let (reported, width) = (effect(reported), (effect(reported) * TOLERANCE).abs());
     [ratio(reported - width).max(band[0]), ratio(reported + width).min(band[1])]
-}
-
-/// Returns why `effect` of a claim is wrong, if it is.
-pub(super) fn inconsistency(claim: &Claim) -> Option<&'static str> {
-    let reported = claim.reported.unwrap_or_default();
-    let [low, high] = claim.ratio_band();
-    let differs = effect(reported).abs() > 0.0;
-    if claim.kind != ClaimKind::Ratio {
-        claim.effect.then_some("`effect` belongs to a ratio, and this is none")
-    } else if claim.effect && (reported <= 0.0 || !differs) {
-        Some("an effect needs a `reported` ratio above zero that is not one")
-    } else if !claim.effect && differs && low <= 1.0 && 1.0 <= high {
-        Some("its band contains one, so that it holds without an effect; it needs `effect = true`")
-    } else {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use toml::Table;
 
-use super::effect::{self, effect_band};
+use super::check::ExperimentSchema;
+use super::effect::{effect, effect_band};
 use super::figure::PaperFigure;
 use super::measure::ClaimMeasure;
 use super::vary::VarySpec;
@@ -264,8 +265,31 @@ impl Claim {
         } else if self.recorded.and_then(|r| r.further).is_some_and(|look| !look.is_valid()) {
             Some("`further` has at least two seeds, and a level between 0.95 and 1")
         } else {
-            effect::inconsistency(self)
+            self.effect_inconsistency()
         }
+    }
+
+    /// Returns why `effect` of the claim is wrong, if it is.
+    fn effect_inconsistency(&self) -> Option<&'static str> {
+        let reported = self.reported.unwrap_or_default();
+        let [low, high] = self.ratio_band();
+        let differs = effect(reported).abs() > 0.0;
+        if self.kind != ClaimKind::Ratio {
+            self.effect.then_some("`effect` belongs to a ratio, and this is none")
+        } else if self.effect && (reported <= 0.0 || !differs) {
+            Some("an effect needs a `reported` ratio above zero that is not one")
+        } else if !self.effect && differs && low <= 1.0 && 1.0 <= high {
+            Some(
+                "its band contains one, so that it holds without an effect; it needs `effect = true`",
+            )
+        } else {
+            None
+        }
+    }
+
+    /// Checks that the claim can be measured in an experiment.
+    pub(super) fn check(&self, names: &ExperimentSchema<'_>) -> Result<(), String> {
+        names.check(&self.unit, &self.measure, self.trials.as_ref())
     }
 
     /// Reported value plus and minus a share of it.

@@ -13,6 +13,7 @@ mod effect;
 mod error;
 mod expected;
 mod figure;
+mod figure_kind;
 mod further_looks;
 mod judge;
 mod markdown;

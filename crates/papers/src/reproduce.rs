@@ -45,7 +45,7 @@ pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, PaperError
     let names = ExperimentSchema::new(&full);
     let refuse = |message: String| ClaimError { file: row.claims_path(), message };
     for claim in &expected.claims {
-        names.check(claim).map_err(|e| refuse(format!("claim `{}`: {e}", claim.id)))?;
+        claim.check(&names).map_err(|e| refuse(format!("claim `{}`: {e}", claim.id)))?;
     }
     for figure in &expected.figures {
         figure.check(&names).map_err(|e| refuse(format!("figure `{}`: {e}", figure.id)))?;

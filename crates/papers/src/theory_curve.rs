@@ -9,7 +9,7 @@ use lowtide_lab::theory::{DomainError, bdp_packets, dx};
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use serde::Deserialize;
 
-use super::figure::FigureKind;
+use super::figure_kind::FigureKind;
 
 /// An analysis and what it needs.
 #[derive(Clone, PartialEq, Debug, Deserialize)]

@@ -90,7 +90,7 @@ impl VarySpec {
         for claim in self.selected_claims(expected) {
             for value in names.values(&self.key) {
                 let at = claim_at(claim, &self.key, value);
-                names.check(&at).map_err(|e| fail(format!("claim `{}`: {e}", claim.id)))?;
+                at.check(&names).map_err(|e| fail(format!("claim `{}`: {e}", claim.id)))?;
             }
         }
         Ok(plan)

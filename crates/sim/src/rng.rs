@@ -4,8 +4,7 @@
 
 use std::hint::cold_path;
 
-use crate::Seed;
-use crate::seed::{GAMMA, mix64};
+use crate::seed::{GAMMA, Seed, mix64};
 
 /// A pseudo-random generator with 256 bits of state. Not cryptographic.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,6 +49,13 @@ impl Rng {
             }
         }
         (wide >> 64) as u64
+    }
+}
+
+impl Seed {
+    /// Returns a generator with this seed.
+    pub fn rng(self) -> Rng {
+        Rng::new(self)
     }
 }
 

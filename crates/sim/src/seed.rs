@@ -1,7 +1,5 @@
 //! Seeds: one number per run, from which each entity derives its generators.
 
-use crate::Rng;
-
 /// The step of splitmix64, 2^64 divided by the golden ratio.
 pub(crate) const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -27,10 +25,6 @@ impl Seed {
     /// the last one padded with zeros.
     pub fn derive(run: u64, kind: &str, id: u64, purpose: &str) -> Self {
         Self(absorb_text(absorb(absorb_text(absorb(0, run), kind), id), purpose))
-    }
-    /// Returns a generator with this seed.
-    pub fn rng(self) -> Rng {
-        Rng::new(self)
     }
     /// Returns the number itself, e.g. as a salt.
     pub const fn value(self) -> u64 {

@@ -7,8 +7,9 @@ use lowtide_live::netns::Namespace;
 use lowtide_record::Backend as Entry;
 use lowtide_units::{Duration, Instant};
 
+use crate::kernel::release::release;
 use crate::kernel::tcp_config::KernelTcpConfig;
-use crate::persistent::lost_interface;
+use crate::lost_interface::lost_interface;
 use crate::plan::{self, HostStack};
 use crate::run::{RunOutput, run};
 use crate::stack_choice::{StackChoice, StackKind};
@@ -64,7 +65,7 @@ impl Backend for Testbed {
         let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
         let name = self.name.unwrap_or(name);
         let choices = except.chain(controls).chain(tries).collect();
-        Entry { name: name.to_owned(), kernel: kernel(), choices }
+        Entry { name: name.to_owned(), kernel: release(), choices }
     }
 
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
@@ -126,13 +127,6 @@ impl Backend for Testbed {
         let tables = tables::tables(setup, &plans, Observations::of(done));
         Ok(Some(CompletedRun::measured(setup, tables, measured)))
     }
-}
-
-/// Release and machine type of the kernel.
-pub(crate) fn kernel() -> String {
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
-    let text = |name| read(name).unwrap_or_default().trim().to_owned();
-    format!("{} {}", text("osrelease"), std::env::consts::ARCH)
 }
 
 /// A namespace, if this process may create namespaces and interfaces in them.

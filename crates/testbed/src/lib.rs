@@ -12,6 +12,7 @@ mod backend;
 mod error;
 mod hosts;
 mod kernel;
+mod lost_interface;
 mod lowtide_sockets;
 pub mod persistent;
 mod plan;

@@ -11,7 +11,7 @@ use lowtide_units::{Bytes, Duration, Instant};
 use crate::apps::{Apps, ClientFlow};
 use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread};
-use crate::persistent::lost_interface;
+use crate::lost_interface::lost_interface;
 use crate::plan::HostPlan;
 use crate::run_state::RunState;
 use crate::writer::FlowWriter;

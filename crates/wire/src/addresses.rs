@@ -2,8 +2,6 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::checksum::Checksum;
-
 /// Source and destination, both of one family.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Addresses {
@@ -47,15 +45,5 @@ impl Addresses {
             Self::V4 { src, dst } => Self::V4 { src: dst, dst: src },
             Self::V6 { src, dst } => Self::V6 { src: dst, dst: src },
         }
-    }
-
-    /// The sum of the pseudo header for `tcp_len` bytes of TCP, header included (RFC 9293 §3.1, RFC
-    /// 8200 §8.1).
-    pub fn pseudo_header(&self, tcp_len: u32) -> Checksum {
-        let sum = match self {
-            Self::V4 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
-            Self::V6 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
-        };
-        sum.with_u32(u32::from(crate::tcp::PROTOCOL)).with_u32(tcp_len)
     }
 }

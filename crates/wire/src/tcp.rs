@@ -21,6 +21,18 @@ pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + options::MAX_LEN;
 /// Offset of the checksum in a header.
 pub(crate) const CHECKSUM: usize = 16;
 
+impl Addresses {
+    /// The sum of the pseudo header for `tcp_len` bytes of TCP, header included (RFC 9293 §3.1, RFC
+    /// 8200 §8.1).
+    pub fn pseudo_header(&self, tcp_len: u32) -> Checksum {
+        let sum = match self {
+            Self::V4 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
+            Self::V6 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
+        };
+        sum.with_u32(u32::from(PROTOCOL)).with_u32(tcp_len)
+    }
+}
+
 /// Reads the segment that fills `bytes`, header and payload; the range is that of the payload.
 ///
 /// # Errors

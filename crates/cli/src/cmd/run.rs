@@ -1,5 +1,6 @@
 //! `lowtide run`: every run of a plan, then tables, figures and the report.
 
+mod point;
 mod show;
 mod tails;
 

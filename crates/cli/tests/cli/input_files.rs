@@ -4,7 +4,7 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-use crate::layers::rust_files;
+use crate::workspace::rust_files;
 
 /// Calls that open a file for reading.
 const CALLS: [&str; 5] =

@@ -50,3 +50,26 @@ fn every_file_of_the_tests_is_compiled() {
     }
     assert!(seen > 100, "{seen} files");
 }
+
+/// With `harness = false` the compiler drops functions with `#[test]` without a warning.
+#[test]
+fn own_harnesses_list_their_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut checked = 0;
+    for package in root.read_dir().expect("a folder") {
+        let package = package.expect("an entry").path();
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap_or_default();
+        for target in manifest.split("[[test]]").skip(1).filter(|t| t.contains("harness = false")) {
+            let name = target.split('"').nth(1).expect("a name in quotes");
+            let mut all = Vec::new();
+            files(&package.join("tests").join(name), &mut all);
+            for path in all {
+                let text = fs::read_to_string(&path).expect("code is text");
+                let attribute = concat!("#[", "test]");
+                assert!(!text.contains(attribute), "{}: list it in `main`", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "{checked} files");
+}

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::layers::metadata;
+use crate::workspace::metadata;
 
 /// The simulator: runs of scenarios and papers, with figures and reports.
 const SIMULATOR: [&str; 2] = ["lowtide-lab", "lowtide-papers"];

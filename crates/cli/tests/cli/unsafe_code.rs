@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::path::Path;
 
-use crate::layers::{metadata, rust_files};
+use crate::workspace::{metadata, rust_files};
 
 /// Whether a manifest takes the workspace's lints. Cargo then allows no exception in it, and code
 /// cannot lift `forbid`.

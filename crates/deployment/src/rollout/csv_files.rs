@@ -6,7 +6,7 @@ use super::effect::Effect;
 use super::goodput::GoodputRow;
 use super::longest_queue::LongestQueueRow;
 use super::queries::QueryClassRow;
-use super::result::RolloutRow;
+use super::rollout_row::RolloutRow;
 use super::statistics::Percentiles;
 use crate::estimate::{Estimate, csv_cells};
 

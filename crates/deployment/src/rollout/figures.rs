@@ -9,7 +9,8 @@ use super::delivered::GoodputOf;
 use super::flows::ClassPair;
 use super::longest_queue::LongestQueueRow;
 use super::queries::QueryClassRow;
-use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
+use super::result::RolloutResult;
+use super::rollout_row::{ALL_SIZES, RolloutRow};
 use crate::estimate::Estimate;
 
 /// Returns the figures of the slowdown of flows.

@@ -8,8 +8,8 @@ use lowtide_rows::{DeploymentClass, FlowRow, FlowStatus, Role};
 use serde::Serialize;
 
 use super::delivered::HostPairFlows;
-use super::queries::TimedQuery;
 use super::statistics::{Bounded, SCALE};
+use super::timed_query::TimedQuery;
 
 /// The classes of the sending and the receiving host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -15,8 +15,11 @@ mod longest_queue;
 mod page;
 mod queries;
 mod result;
+mod rollout_row;
 mod statistics;
 mod text;
+mod timed_query;
+mod who_pays;
 
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError};
 use lowtide_rows::DeploymentClass;
@@ -29,15 +32,17 @@ use crate::thresholds::RolloutThresholds;
 
 pub use crate::request::{HostDraw, MovedEnds};
 pub use delivered::GoodputOf;
-pub use effect::{Effect, PairEffect};
+pub use effect::Effect;
 pub use flows::Effective;
 pub use goodput::GoodputRow;
 pub use longest_queue::LongestQueueRow;
 pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
-pub use result::{ConnectionRow, RolloutResult, RolloutRow};
+pub use result::{ConnectionRow, RolloutResult};
+pub use rollout_row::RolloutRow;
 pub use statistics::Percentiles;
 pub use text::{describe, tables};
+pub use who_pays::PairEffect;
 
 /// The swept key of the plan.
 const SHARE_KEY: &str = "deployment.share";

@@ -9,17 +9,16 @@ use lowtide_units::parse_fraction;
 use serde::Serialize;
 
 use super::SHARE_KEY;
-use super::effect::{Effect, PairEffect, sentence};
+use super::effect::Effect;
 use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
 use super::goodput::{GoodputRow, goodput_rows};
 use super::longest_queue::LongestQueueRow;
 use super::queries::{QueryClassRow, ShareRuns};
-use super::statistics::{Percentiles, Resamples, Sample};
+use super::rollout_row::{ALL_SIZES, RolloutRow};
+use super::statistics::{Resamples, Sample};
+use super::who_pays::{PairEffect, sentence};
 use crate::request::{HostDraw, MovedEnds, RolloutRequest};
 use crate::thresholds::RolloutThresholds;
-
-/// Name of the sizes of all flows.
-pub(crate) const ALL_SIZES: &str = "all";
 
 /// The result of a rollout.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -62,33 +61,6 @@ pub struct RolloutResult {
     pub longest_queues: Vec<LongestQueueRow>,
     /// By share, pair of classes and effective transport.
     pub connections: Vec<ConnectionRow>,
-}
-
-/// Flows of a pair of classes at a share.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct RolloutRow {
-    /// Moved share of the hosts, percent.
-    pub share_percent: f64,
-    /// Moved hosts.
-    pub moved_hosts: u32,
-    /// The classes of sender and receiver: `old>new`.
-    pub pair: &'static str,
-    /// Range of flow sizes, or `all`.
-    pub sizes: String,
-    /// Flows with a size, of all seeds.
-    pub flows: usize,
-    /// Of these, censored by the end of the run.
-    pub unfinished: usize,
-    /// Of these, failed.
-    pub failed: usize,
-    /// Completion time over the ideal time.
-    pub slowdown: Percentiles,
-    /// Slowdown of the same flows with no host moved; null at a share of 0.
-    pub before: Option<Percentiles>,
-    /// `slowdown` over `before`, paired by seed; null at a share of 0.
-    pub ratio: Option<Percentiles>,
-    /// Effect on the 99th percentile; null at a share of 0.
-    pub effect: Option<Effect>,
 }
 
 /// Connections of a pair with one effective transport.
@@ -220,7 +192,7 @@ pub(super) fn rollout_result(
         longest_queues.extend(LongestQueueRow::new(share_percent, moved_hosts, &facts));
         connections.extend(connection_rows(share_percent, of_share));
     }
-    let mut result = RolloutResult {
+    RolloutResult {
         schema: "lowtide.deployment/1",
         version: manifest.version.clone(),
         scenario: manifest.scenario.clone(),
@@ -233,16 +205,14 @@ pub(super) fn rollout_result(
         hosts: request.hosts,
         seeds: manifest.seeds.len(),
         thresholds: request.thresholds,
-        verdict: String::new(),
+        verdict: sentence(request, &rows),
         pairs: pair_effects(&rows, &ranges),
         rows,
         queries,
         goodput,
         longest_queues,
         connections,
-    };
-    result.verdict = sentence(&result);
-    result
+    }
 }
 
 fn pair_effects(rows: &[RolloutRow], ranges: &[SizeRange]) -> Vec<PairEffect> {

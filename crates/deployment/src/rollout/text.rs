@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::delivered::GoodputOf;
-use super::effect::percent;
 use super::goodput::GoodputRow;
 use super::longest_queue::LongestQueueRow;
 use super::queries::QueryClassRow;
-use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
+use super::result::RolloutResult;
+use super::rollout_row::{ALL_SIZES, RolloutRow};
+use super::who_pays::percent;
 use crate::estimate::{Estimate, P99_FLOWS, number, reason, with_interval as shown};
 use crate::request::{HostDraw, MovedEnds};
 use crate::text_table::TextTable;

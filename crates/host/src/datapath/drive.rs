@@ -12,7 +12,7 @@ use lowtide_units::Instant;
 use lowtide_wire::Segment;
 
 use super::bucket::DelayedPacket;
-use super::steps::{Stamper, enqueue_delayed, send};
+use super::transmit::{Stamper, enqueue_delayed, send};
 use super::tsq::Tsq;
 use crate::app::{ConnHandle, ConnProgress, ConnSide};
 use crate::applications::transfer::{FlowChange, poll_flow};

@@ -6,4 +6,5 @@ mod drive;
 pub(crate) mod nic;
 pub(crate) mod stack;
 mod steps;
+mod transmit;
 pub(crate) mod tsq;

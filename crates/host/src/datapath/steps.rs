@@ -4,23 +4,21 @@
 use std::hint::cold_path;
 use std::mem;
 
-use lowtide_net::{ArrivedPacket, Delivery, Envelope, HostId, Network, Packet};
+use lowtide_net::{ArrivedPacket, Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{Arrival, ConnId};
-use lowtide_units::{Duration, HostStamp, Instant};
-use lowtide_wire::Segment;
+use lowtide_units::Instant;
 
-use super::bucket::{DelayedPacket, Pacer};
+use super::bucket::DelayedPacket;
 use super::drive::{envelope, rearm};
 use super::nic::InterruptCoalescer;
-use super::stack::DelayLine;
+use super::transmit::{Stamper, enqueue_delayed, line_time, send};
 use crate::app::{ConnSide, OpenConn};
 use crate::applications::transfer::{FlowChange, poll_flow};
-use crate::clocks::calibration::Calibration;
-use crate::clocks::clock::{Clock, RxTimes, TxTimes};
+use crate::clocks::clock::RxTimes;
 use crate::node::{Node, address, connection, packet};
 use crate::results::ecn_counters::CountSegments as _;
-use crate::tables::{Table, missing};
+use crate::tables::Table;
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 /// Segments that a connection may send at once. The congestion window usually permits fewer.
@@ -403,95 +401,6 @@ impl World<'_> {
 fn on_segment(now: Instant, node: &mut Node, packet: &Packet, hint: Option<ConnId>) -> Arrival {
     let remote = address(packet.src.0);
     node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
-}
-
-/// Queues an outgoing packet of that host in the stack, or else in burst control; it must have one
-/// of them. `fresh` for the first packet of a burst.
-#[cold]
-pub(crate) fn enqueue_delayed(
-    now: Instant,
-    host: u32,
-    stack: &mut Option<Box<DelayLine<DelayedPacket>>>,
-    pacer: &mut Option<Box<Pacer>>,
-    waiting: DelayedPacket,
-    fresh: bool,
-    sched: &mut Scheduler,
-) {
-    let (at, kind) = if let Some(delay_line) = stack {
-        if fresh {
-            delay_line.exit_time(now);
-        }
-        (delay_line.push(waiting), STACK_OUT)
-    } else {
-        let pacer = pacer.as_mut().expect("the host delays its output");
-        (pacer.push(now, waiting), SEND)
-    };
-    if let Some(at) = at {
-        sched.at(at, Entity::new(kind, host));
-    }
-}
-
-/// Returns the serialisation time of `size` IP bytes on the line of `host`.
-#[track_caller]
-fn line_time(net: &Network, host: HostId, size: u32) -> Duration {
-    net.serialization(host, size).unwrap_or_else(|| missing("lines of hosts", host.0))
-}
-
-/// Clock and calibration by which a host stamps departing packets.
-pub(crate) struct Stamper<'a> {
-    pub(crate) clock: &'a mut Clock,
-    pub(crate) calibration: &'a mut Calibration,
-}
-
-impl Stamper<'_> {
-    #[inline]
-    fn stamp(self, net: &Network, sent: TxTimes, envelope: Envelope) -> HostStamp {
-        let stamp = self.clock.on_send(sent);
-        let Envelope { src, size, .. } = envelope;
-        self.calibration.sent(stamp, || line_time(net, src, size))
-    }
-}
-
-/// Passes a packet that TCP created at `made` to the NIC at `now`. Returns its stamp, which the
-/// packet also carries if it has a field for it (DX). `None` if the NIC had no room, or if no one
-/// reads it.
-#[expect(clippy::inline_always, reason = "fast path of every packet")]
-#[inline(always)]
-pub(crate) fn send(
-    net: &mut Network,
-    stamper: Stamper<'_>,
-    made: Instant,
-    now: Instant,
-    segment: &Segment,
-    envelope: Envelope,
-    sched: &mut Scheduler,
-) -> Option<HostStamp> {
-    if segment.options.delay().is_some() {
-        return send_stamped(net, stamper, made, now, envelope.around(*segment), sched);
-    }
-    let left = net.send_segment(now, segment, envelope, sched)?;
-    // An unused stamp without random draws is skipped.
-    if stamper.clock.is_exact() && stamper.calibration.is_off() {
-        return None;
-    }
-    Some(stamper.stamp(net, TxTimes { kernel: made, driver: now, hardware: left }, envelope))
-}
-
-/// Sends a packet that carries its stamp: the stamp is taken first.
-#[inline(never)]
-fn send_stamped(
-    net: &mut Network,
-    stamper: Stamper<'_>,
-    made: Instant,
-    now: Instant,
-    mut packet: Packet,
-    sched: &mut Scheduler,
-) -> Option<HostStamp> {
-    let left = net.departure_time(now, packet.src, packet.size)?;
-    let times = TxTimes { kernel: made, driver: now, hardware: left };
-    let stamp = stamper.stamp(net, times, packet.envelope());
-    packet.segment.stamp_departure(stamp);
-    net.send(now, &packet, sched).map(|_| stamp)
 }
 
 /// Stamps a packet that is taken from the NIC at `taken` and passed to aggregation or TCP at

@@ -3,8 +3,9 @@
 use lowtide_host::{
     Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage, Threads, run_on,
 };
+use lowtide_net::topology::GraphLink;
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
-use lowtide_net::topology::graph::{Graph, GraphLink, graph};
+use lowtide_net::topology::graph::{Graph, graph};
 use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::three_tier::{ThreeTier, three_tier};
 use lowtide_net::topology::tree::Layer;

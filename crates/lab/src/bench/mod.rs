@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use suite::{Benchmark, all, select};
 
-use crate::budget::{ResourceLimits, UnstoredRun};
+use crate::budget::ResourceLimits;
 use crate::error::LabError;
+use crate::unstored_run::UnstoredRun;
 
 /// Result of one benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -19,9 +19,10 @@ pub use entity_actions::EntityAction;
 pub use overview::{DiffOverview, RunPair, SettingDiff, overview};
 pub use sides::DiffSide;
 
-use crate::budget::{ResourceLimits, UnstoredRun};
+use crate::budget::ResourceLimits;
 use crate::error::LabError;
 use crate::flow::FlowSelector;
+use crate::unstored_run::UnstoredRun;
 use search::SearchResult;
 
 /// Two runs and their first difference.

@@ -22,7 +22,7 @@ use super::series::{Arrivals, Point, Staircase, series};
 use super::{FlowHead, FlowTrace, TraceConsumer, file_name, threshold};
 use crate::error::LabError;
 use crate::plots::PlotInput;
-use crate::transports;
+use crate::transport_facts::transport_of;
 
 /// Time range of a plot; open ends extend to the whole flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -370,7 +370,7 @@ impl FlowFigure {
                 flow.group,
                 flow.src,
                 flow.dst,
-                transports::transport_of(flow)
+                transport_of(flow)
             ),
             caption,
             x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high)

@@ -12,9 +12,10 @@ use lowtide_scenario::{RunPlan, RunSpec, Scenario};
 use lowtide_units::Instant;
 
 use super::{ReplayProgress, TraceConsumer};
-use crate::budget::{ResourceLimits, UnstoredRun};
+use crate::budget::ResourceLimits;
 use crate::error::LabError;
 use crate::schedule::RunProgress;
+use crate::unstored_run::UnstoredRun;
 
 /// Returns a scheme's name as part of a file name.
 pub(crate) fn file_name(scheme: &str) -> String {

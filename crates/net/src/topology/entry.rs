@@ -3,7 +3,6 @@
 use lowtide_schema::{Param, ParamError, Part, Value, Values};
 
 use super::HostLine;
-use super::graph::GraphLink;
 use super::params::{AS_LINK_DELAY, AS_LINK_RATE, FRAMING, LINK_DELAY, LINK_RATE};
 use super::tree::Layer;
 use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId};
@@ -71,6 +70,17 @@ pub struct NamedLink {
     pub doc: &'static str,
     /// Names of its ends. The direction from the first to the second is `right`.
     pub ends: [&'static str; 2],
+}
+
+/// A link that users list by the names of its ends ([`TopologyEntry::explicit_links`]).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphLink {
+    /// The name of one end.
+    pub a: String,
+    /// The name of the other end.
+    pub b: String,
+    /// Rate and delay in each direction, and the port of each end that is a switch.
+    pub line: Layer,
 }
 
 /// The arguments of [`TopologyEntry::blueprint`].

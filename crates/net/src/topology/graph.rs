@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::Layer;
-use super::{HostLayout, TopologyEntry, framing};
+use super::{GraphLink, HostLayout, TopologyEntry, framing};
 use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
 
 /// Registration.
@@ -39,17 +38,6 @@ pub struct Graph {
     pub links: Vec<GraphLink>,
     /// Framing on every line.
     pub framing: Framing,
-}
-
-/// A link of a [`Graph`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GraphLink {
-    /// The name of one end.
-    pub a: String,
-    /// The name of the other end.
-    pub b: String,
-    /// Rate and delay in each direction, and the port of each end that is a switch.
-    pub line: Layer,
 }
 
 /// Returns the blueprint of `graph`.

@@ -21,7 +21,7 @@ mod entry;
 mod params;
 pub mod tree;
 
-pub use entry::{HostLayout, NamedLink, Side, TopologyArgs, TopologyEntry};
+pub use entry::{GraphLink, HostLayout, NamedLink, Side, TopologyArgs, TopologyEntry};
 pub use params::{
     AS_LINK_DELAY, AS_LINK_RATE, FRAMING, LINK_DELAY, LINK_RATE, count, delay, framing, number,
     rate,

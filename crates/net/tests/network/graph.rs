@@ -1,6 +1,7 @@
 //! Explicit networks.
 
-use lowtide_net::topology::graph::{Graph, GraphLink, graph};
+use lowtide_net::topology::GraphLink;
+use lowtide_net::topology::graph::{Graph, graph};
 use lowtide_net::{
     BlueprintError, BufferSpec, Framing, HostId, Network, NodeId, PortSpec, QueueLength,
 };

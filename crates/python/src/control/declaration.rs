@@ -1,15 +1,19 @@
 //! The declaration of a class: its name, parameters and behaviour, as users write them.
 
-use lowtide_schema::{DefaultValue, Param, ValueKind};
-use lowtide_tcp::cc::{CcEntry, DeclaredProperties, Exemption, Requirements, Signal};
+use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
+use lowtide_tcp::cc::{
+    CcEntry, CcSetup, CongestionControl, DeclaredProperties, Exemption, Requirements, Signal,
+};
 use lowtide_tcp::profile::{Assignment, set};
 use lowtide_tcp::scheme::{self, Scheme};
 use lowtide_units::{parse_bytes, parse_duration, parse_rate};
 use pyo3::prelude::*;
 
-use super::python_control::build;
 use super::values::to_python;
 use crate::exception;
+
+/// Makes the control of a connection.
+type Build = fn(&Values, &CcSetup) -> Box<dyn CongestionControl>;
 
 /// The parameter that identifies the code of a class.
 pub(super) const CODE: &str = "code";
@@ -113,8 +117,8 @@ impl ParamDeclaration {
 }
 
 impl Declaration {
-    /// The entry of the registry.
-    pub(super) fn entry(self, py: Python<'_>) -> PyResult<&'static CcEntry> {
+    /// The entry of the registry, whose controls `build` makes.
+    pub(super) fn entry(self, py: Python<'_>, build: Build) -> PyResult<&'static CcEntry> {
         let signal = |name: String| match name.as_str() {
             "loss" => Ok(Signal::Loss),
             "ecn" => Ok(Signal::Ecn),

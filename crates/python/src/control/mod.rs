@@ -4,6 +4,7 @@
 //! parameter `code` is a digest of its code and has one value, so the hash of every run that uses
 //! the class covers the code. The first exception of a hook ends the runs of its [`RunGuard`].
 
+mod classes;
 mod conformance;
 mod declaration;
 mod facts;

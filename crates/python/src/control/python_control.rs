@@ -12,7 +12,7 @@ use pyo3::{IntoPyObjectExt, intern};
 use super::declaration::CODE;
 use super::guard::RunGuard;
 use super::values::{q20, to_python, whole};
-use super::{facts, registered};
+use super::{classes, facts};
 use crate::exception;
 
 /// After a failed hook nothing is called any more, and the window stays.
@@ -54,7 +54,7 @@ pub(super) fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionContr
 
 impl PythonControl {
     fn start(&mut self, py: Python<'_>, values: &Values, setup: &CcSetup) -> PyResult<()> {
-        let (class, name) = registered::class(py, values.name(CODE))?;
+        let (class, name) = classes::class(py, values.name(CODE))?;
         self.name = name;
         let given = PyDict::new(py);
         for (name, value) in values.iter().filter(|(name, _)| *name != CODE) {

@@ -1,6 +1,4 @@
-//! The registered classes by the digest of their code.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! Registration of classes as congestion controls.
 
 use lowtide_lab::program_digest;
 use lowtide_scenario::RunPlan;
@@ -10,38 +8,10 @@ use lowtide_tcp::{ack, feedback, scheme};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use super::classes::{Registered, state};
 use super::declaration::{Declaration, code_of};
+use super::python_control::build;
 use crate::exception;
-
-struct Registered {
-    code: &'static str,
-    class: Py<PyType>,
-    entry: &'static CcEntry,
-}
-
-struct State {
-    classes: Vec<Registered>,
-    /// Executions whose runs use one of the classes.
-    running: usize,
-}
-
-static STATE: Mutex<State> = Mutex::new(State { classes: Vec::new(), running: 0 });
-
-/// Locks the state. The holder runs no Python code: that could pass the GIL to a thread which waits
-/// for this lock.
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The class with this code, and the name of its control.
-pub(super) fn class<'py>(
-    py: Python<'py>,
-    code: &str,
-) -> PyResult<(Bound<'py, PyType>, &'static str)> {
-    let of = |known: &Registered| (known.class.clone_ref(py).into_bound(py), known.entry.name);
-    let found = state().classes.iter().find(|c| c.code == code).map(of);
-    found.ok_or_else(|| exception::of_run(py, &format!("no control in Python has the code {code}")))
-}
 
 /// The entry of a class, which is made at its first call. A class with equal code takes the place
 /// of an earlier one.
@@ -58,7 +28,7 @@ pub(super) fn entry(
     if let Some(entry) = known {
         return Ok(entry);
     }
-    let entry = declaration.entry(py)?;
+    let entry = declaration.entry(py, build)?;
     let code = code_of(entry);
     state().classes.push(Registered { code, class, entry });
     Ok(entry)

@@ -1,6 +1,6 @@
 //! Networks with explicit links.
 
-use lowtide_net::topology::graph::GraphLink;
+use lowtide_net::topology::GraphLink;
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{BlueprintError, PortSpec};
 

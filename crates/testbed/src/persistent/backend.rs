@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use lowtide_bottleneck::{BottleneckReport, HostReport};
 use lowtide_host::Setup;
 use lowtide_lab::{Backend, CompletedRun, UnsupportedSetup};
 use lowtide_live::netns::Namespace;
@@ -12,9 +11,9 @@ use lowtide_units::Instant;
 
 use super::snapshot::{Snapshot, network};
 use super::{PersistentError, TestbedPaths, netns_names};
-use crate::backend::kernel;
 use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread};
+use crate::kernel::release::release;
 use crate::plan;
 use crate::run::{apps, finish, run_flows, sizes};
 use crate::run_state::RunState;
@@ -120,7 +119,7 @@ impl PersistentBackend {
 impl Backend for PersistentBackend {
     fn entry(&self) -> Entry {
         let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
-        Entry { name: "testbed".to_owned(), kernel: kernel(), choices: controls.collect() }
+        Entry { name: "testbed".to_owned(), kernel: release(), choices: controls.collect() }
     }
 
     fn check(&self, setup: &Setup) -> Result<(), UnsupportedSetup> {
@@ -140,11 +139,4 @@ impl Backend for PersistentBackend {
     ) -> Result<Option<CompletedRun>, String> {
         self.measure(setup, watch).map_err(|e| e.to_string())
     }
-}
-
-/// First host whose interface is gone, and why.
-pub(crate) fn lost_interface(report: &BottleneckReport) -> Option<(&str, &str)> {
-    let gone = |h: &'_ HostReport| h.device_error.is_some();
-    let host = report.hosts.iter().find(|h| gone(h))?;
-    Some((&host.name, host.device_error.as_deref()?))
 }

@@ -13,7 +13,6 @@ mod up;
 use std::path::{Path, PathBuf};
 
 pub use backend::PersistentBackend;
-pub(crate) use backend::lost_interface;
 pub use up::{PersistentTestbed, TeardownReport, down};
 
 use thiserror::Error;

@@ -6,9 +6,9 @@
 use lowtide_lab::summary::DROP_KINDS;
 use lowtide_lab::{CompletedExperiment, SummaryRow};
 use lowtide_record::SweepPoint;
-use lowtide_rows::HostRange;
 use lowtide_scenario::RunPlan;
 
+use super::point::values;
 use super::{MAX_REMARKS, tails};
 use crate::error::CommandError;
 use crate::output::Output;
@@ -201,19 +201,6 @@ fn table(
     let header: Vec<&str> = lead.iter().chain(labels).copied().collect();
     let right: Vec<usize> = (lead.len()..header.len()).collect();
     out.narrow_table(&header, &right, cells)
-}
-
-/// Returns the values of a point, with their keys if there are several.
-pub(super) fn values(point: &[(String, String)]) -> String {
-    match point {
-        [] => "–".to_string(),
-        [(_, value)] => HostRange::value_text(value),
-        many => many
-            .iter()
-            .map(|(k, v)| format!("{k}={}", HostRange::value_text(v)))
-            .collect::<Vec<_>>()
-            .join(" "),
-    }
 }
 
 fn name(metric: &str) -> &str {

@@ -6,7 +6,7 @@ use lowtide_lab::{
 };
 use lowtide_record::SweepPoint;
 
-use super::show::values;
+use super::point::values;
 use crate::error::CommandError;
 use crate::output::Output;
 

@@ -7,6 +7,7 @@ mod frto;
 mod prr;
 mod rack;
 mod scoreboard;
+mod send_order;
 mod tlp;
 mod undo;
 
@@ -15,10 +16,11 @@ pub(crate) use episode::{Episode, RecoveryPhase};
 pub(crate) use ext::RecoveryExt;
 pub(crate) use frto::FRtoAck;
 pub(crate) use prr::{Prr, PrrAck};
-pub(crate) use rack::{Rack, RackSample, ReoWndInput, SendOrder};
+pub(crate) use rack::{Rack, RackSample, ReoWndInput};
 #[cfg(test)]
 pub(crate) use scoreboard::take_visits;
 pub(crate) use scoreboard::{Acked, InOrderAck, Lost, Scoreboard, TxSegment};
+pub(crate) use send_order::SendOrder;
 pub(crate) use tlp::{ProbeAck, Tlp};
 #[cfg(test)]
 pub(crate) use undo::MAX_VISITED;

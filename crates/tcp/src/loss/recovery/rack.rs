@@ -9,19 +9,12 @@
 
 use lowtide_units::{Duration, Instant};
 
-use super::InOrderAck;
+use super::{InOrderAck, SendOrder};
 
 /// SACKed segments that indicate a loss while no reordering was seen (RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
 /// Recoveries after which a widened reordering window is reset (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
-
-/// The order of transmission: send time, then end offset as the tie-breaker (`RACK_sent_after`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct SendOrder {
-    pub(crate) at: Instant,
-    pub(crate) end: u64,
-}
 
 /// Send times and order of the segments that one ACK delivered. The scoreboard fills it in.
 #[derive(Clone, Copy, Debug)]
