@@ -3,6 +3,7 @@
 //! Contract: a page and a sheet show the same values.
 
 use crate::error::ChartError;
+use crate::form::Detail;
 use crate::sheet::{Canvas, Sheet};
 use crate::{Figure, HeatMap, StackedPlot, draw, form};
 
@@ -56,9 +57,21 @@ impl Chart {
 
     /// Returns the form for the script of a page.
     pub(crate) fn to_json(&self) -> Result<String, ChartError> {
+        self.form(Detail::FULL)
+    }
+
+    /// Returns the same form with every point as it is, for a program that draws the figure.
+    ///
+    /// # Errors
+    /// The figure cannot be written as JSON.
+    pub fn to_whole_json(&self) -> Result<String, ChartError> {
+        self.form(Detail::WHOLE)
+    }
+
+    fn form(&self, detail: Detail) -> Result<String, ChartError> {
         match self {
-            Self::Panels(figure) => form::of_panels(figure),
-            Self::Lanes(stack) => form::of_lanes(stack),
+            Self::Panels(figure) => form::of_panels(figure, detail),
+            Self::Lanes(stack) => form::of_lanes(stack, detail),
             Self::Grids(map) => form::of_grids(map),
         }
     }

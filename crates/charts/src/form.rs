@@ -3,7 +3,7 @@
 //!
 //! Contract: a curve of more points than [`Detail`] permits is reduced to columns, at least three
 //! per pixel of the visible part: the script zooms no further. Numbers are rounded to a millionth
-//! of their axis, less than a pixel of the smallest visible part.
+//! of their axis, less than a pixel of the smallest visible part. [`Detail::WHOLE`] does neither.
 
 use std::collections::BTreeMap;
 
@@ -45,15 +45,17 @@ impl<'a, F> Styled<'a, F> {
 }
 
 /// Resolution of reduced curves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Detail {
     /// Columns of the horizontal axis; a curve of up to two points per column is complete.
     columns: u32,
 }
 
 impl Detail {
+    /// Every point as it is, for a program that draws the figure.
+    pub(crate) const WHOLE: Self = Self { columns: u32::MAX };
     /// Of a figure that is alone.
-    const FULL: Self = Self { columns: 8192 };
+    pub(crate) const FULL: Self = Self { columns: 8192 };
     /// Of one of several figures between which a slider chooses: three columns per pixel of a page.
     const FRAME: Self = Self { columns: 2700 };
 
@@ -85,6 +87,14 @@ impl Detail {
         }
     }
 
+    /// Returns the points as they are written.
+    fn written(self, points: &[Dot], axes: [&Axis; 2]) -> Vec<Dot> {
+        if self == Self::WHOLE {
+            return points.to_vec();
+        }
+        points.iter().map(|dot| rounded_dot(dot, axes)).collect()
+    }
+
     fn lane_curve(self, curve: &Curve, axes: [&Axis; 2]) -> (Vec<Dot>, bool) {
         match curve.kind {
             CurveKind::Dots | CurveKind::Marks | CurveKind::Strokes => {
@@ -97,23 +107,19 @@ impl Detail {
     }
 }
 
-pub(crate) fn of_panels(figure: &Figure) -> Result<String, ChartError> {
-    panels(figure, Detail::FULL)
-}
-
-fn panels(figure: &Figure, detail: Detail) -> Result<String, ChartError> {
+pub(crate) fn of_panels(figure: &Figure, detail: Detail) -> Result<String, ChartError> {
     let mut shown = figure.clone();
     let mut any = false;
     for panel in &mut shown.panels {
         let axes = [&panel.x, &panel.y];
         for series in &mut panel.series {
             let (points, is_reduced) = detail.series(series, axes);
-            series.points = points.iter().map(|dot| rounded_dot(dot, axes)).collect();
+            series.points = detail.written(&points, axes);
             any |= is_reduced;
         }
     }
-    // The script lists the names of series.
-    if let Some(panel) = shown.panels.first_mut() {
+    // The script of a page lists the names of series.
+    if let Some(panel) = shown.panels.first_mut().filter(|_| detail != Detail::WHOLE) {
         for (name, style) in figure.legend.iter().filter(|(_, style)| !figure.is_drawn(*style)) {
             let (scheme, part, kind) = (name.clone(), String::new(), SeriesKind::Trace);
             panel.series.push(PlotSeries { scheme, part, style: *style, kind, points: Vec::new() });
@@ -136,14 +142,13 @@ pub(crate) fn of_frames(
     };
     let mut frames = Vec::new();
     for (name, figure) in others {
-        frames.push(frame(name, &figure.caption, &panels(figure, Detail::FRAME)?));
+        frames.push(frame(name, &figure.caption, &of_panels(figure, Detail::FRAME)?));
     }
     frames.push(frame(last, &drawn.caption, &drawn.json));
     Ok(format!("{{\"form\":\"frames\",\"frames\":[{}]}}", frames.join(",")))
 }
 
-pub(crate) fn of_lanes(stack: &StackedPlot) -> Result<String, ChartError> {
-    let detail = Detail::FULL;
+pub(crate) fn of_lanes(stack: &StackedPlot, detail: Detail) -> Result<String, ChartError> {
     let mut shown = stack.clone();
     let mut any = false;
     for lane in &mut shown.lanes {
@@ -153,7 +158,7 @@ pub(crate) fn of_lanes(stack: &StackedPlot) -> Result<String, ChartError> {
             let y = lane.right.as_ref().filter(|_| curve.right).unwrap_or(&lane.y);
             let axes = [&stack.x, y];
             let (points, is_reduced) = detail.lane_curve(curve, axes);
-            curve.points = points.iter().map(|dot| rounded_dot(dot, axes)).collect();
+            curve.points = detail.written(&points, axes);
             any |= is_reduced;
         }
     }

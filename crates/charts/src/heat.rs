@@ -40,8 +40,9 @@ pub(crate) struct HeatForm<'a> {
 #[serde(rename_all = "kebab-case")]
 enum LegendForm {
     Kinds(Vec<KindForm>),
-    /// With the factor from values to the unit of the title.
+    /// With the values at its ends, and the factor from values to the unit of the title.
     Range {
+        range: [f64; 2],
         ends: [String; 2],
         colors: Vec<HexColor>,
         factor: f64,
@@ -89,7 +90,8 @@ impl<'a> HeatForm<'a> {
                 let stop = |i| low + (high - low) * f64::from(i) / f64::from(STOPS);
                 let colors = (0..=STOPS).map(|i| HexColor(map.scale.color(Some(stop(i)))));
                 let factor = if map.scale == ColorScale::Diverging { 100.0 } else { 1.0 };
-                LegendForm::Range { ends, colors: colors.collect(), factor }
+                let (range, colors) = ([low, high], colors.collect());
+                LegendForm::Range { range, ends, colors, factor }
             }
         };
         let cell = |(value, interval): (&Option<f64>, &Option<[f64; 2]>)| {
@@ -179,5 +181,6 @@ pub(crate) fn has_light_text(color: RGBColor) -> bool {
     lightness(color) < 0.52
 }
 
-/// Steps between the colours of a scale in the script form.
-const STOPS: i32 = 8;
+/// Steps between the colours of a scale in the script form: a multiple of the parts of every scale,
+/// so that the colours between two steps are theirs too.
+const STOPS: i32 = 12;

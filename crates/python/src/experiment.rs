@@ -162,6 +162,13 @@ impl Experiment {
     fn figure_csv(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         Ok(find(py, &self.charts(py)?, name)?.to_csv())
     }
+
+    /// A figure before it is drawn, JSON: axes, series, styles.
+    fn figure_json(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let charts = self.charts(py)?;
+        let text = find(py, &charts, name)?.to_whole_json();
+        text.map_err(|e| exception::of_run(py, &e.to_string()))
+    }
 }
 
 fn find<'a>(py: Python<'_>, charts: &'a [Chart], name: &str) -> PyResult<&'a Chart> {

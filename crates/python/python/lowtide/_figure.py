@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _arguments
 from ._files import write_whole
+from ._library import needs
 
 if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
     from ._result import Result
 
 # Defaults of `lowtide figure`.
@@ -91,6 +97,23 @@ class Figure:
     def csv(self) -> str:
         """The values of the figure, CSV with a header line."""
         return self._result._native.figure_csv(self.name)
+
+    def matplotlib(
+        self, ax: matplotlib.axes.Axes | Iterable[Any] | None = None
+    ) -> matplotlib.figure.Figure:
+        """Draws the figure with Matplotlib, from the same data and in the same colours, and returns
+        its figure, whose axes can be changed. It uses no pyplot and needs no display.
+
+        ax: axes to draw into, one for each panel from the top, as `plt.subplots(2)[1]`; default:
+            a new figure, with its axes in `axes`
+
+        Values are not reduced and not rounded. A scheme without values is in the legend with the
+        reason. The title and the caption are attributes of this object.
+        """
+        needs("matplotlib", "Figure.matplotlib()")
+        from ._matplotlib import draw
+
+        return draw(json.loads(self._result._native.figure_json(self.name)), ax)
 
     def _file(self, extension: str, style: dict[str, Any]) -> bytes:
         return self._result._native.figure_file(self.name, extension, style)
