@@ -80,6 +80,7 @@ CASES: dict[str, tuple[Callable[[lt.Result], object], str]] = {
     "an unknown font": (lambda r: figure(r).save("f.pdf", font="Nothing Sans"), "Nothing Sans"),
     "a missing folder": (lambda r: figure(r).save("/nowhere/f.pdf"), "cannot write /nowhere/f.pdf"),
     "path": (lambda r: figure(r).save(None), "path=None"),
+    "ax": (lambda r: figure(r).matplotlib("f.png"), "ax has 'f.png'"),
     "capture": (lambda r: lt.analyze(5), "path=5"),
     "flows": (lambda r: lt.analyze("x.pcap", flows="10.0.0.1"), r"flows=\['10.0.0.1'\]"),
     "gain": (lambda r: lt.analyze("x.pcap", gain="much"), "gain='much'"),

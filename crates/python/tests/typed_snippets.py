@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import lowtide as lt
 import pandas as pd
 import polars as pl
+from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -209,6 +210,10 @@ def snippet_25_figures() -> None:
     figure = next(iter(figures.values()))
     assert_type(figure.svg, str)
     assert_type(figure.save("f.pdf", width="3.3in", grey=True, dpi=200), Path)
+    drawn = figure.matplotlib()
+    assert_type(drawn, Figure)
+    figure.matplotlib(Figure().subplots())
+    figure.matplotlib(ax=[drawn.add_subplot()])
 
 
 def snippet_26_register() -> None:
@@ -314,6 +319,7 @@ def mistakes() -> Iterator[object]:
     ack = lt.AckSample()
     yield ack.rtt < 5  # WRONG: rtt may be None
     yield lt.scenario("x").run(seeds="ten")  # WRONG
+    yield result().figure("x").matplotlib(ax=5)  # WRONG
     yield lt.scenario("x").run(schemes=5)  # WRONG
     yield lt.scenario("x").run(jobs="2")  # WRONG
     yield lt.scenario("x").run(controls=[Half(lt.CcSetup())])  # WRONG: an object
