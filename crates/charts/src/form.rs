@@ -203,6 +203,7 @@ impl Serialize for Dot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Panel;
 
     #[test]
     fn frames_keep_their_order_and_captions() {
@@ -219,6 +220,46 @@ mod tests {
         assert_eq!(form["frames"][0]["caption"], "at \"1\"");
         assert_eq!(form["frames"][1]["name"], "k = 2");
         assert_eq!(form["frames"][1]["figure"]["form"], "panels");
+    }
+
+    #[test]
+    fn the_whole_form_has_every_point_as_it_is() {
+        let points: Vec<Dot> = (0..20_000).map(|i| Dot::new(f64::from(i) / 3.0, 0.1)).collect();
+        let (scheme, part, kind) = ("a".to_owned(), String::new(), SeriesKind::Trace);
+        let series = PlotSeries { scheme, part, style: 0, kind, points: points.clone() };
+        let axis = |high| Axis::linear("t", "t", 0.0, high);
+        let panel = Panel {
+            title: String::new(),
+            x: axis(7000.0),
+            y: axis(1.0),
+            series: vec![series],
+            guide_lines: Vec::new(),
+            shade: None,
+        };
+        let figure = Figure {
+            id: "f".into(),
+            title: String::new(),
+            caption: String::new(),
+            legend: vec![("a".into(), 0), ("b: no flows".into(), 1)],
+            panels: vec![panel],
+        };
+        let series = |json: String| {
+            let form: serde_json::Value = serde_json::from_str(&json).unwrap();
+            form["panels"][0]["series"].as_array().unwrap().clone()
+        };
+        let chart = crate::Chart::Panels(figure);
+        let whole = series(chart.to_whole_json().unwrap());
+        let read: Vec<Dot> = whole[0]["points"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| Dot::new(p[0].as_f64().unwrap(), p[1].as_f64().unwrap()))
+            .collect();
+        assert_eq!(read, points);
+        assert_eq!(whole.len(), 1, "the legend has the absent scheme");
+        let page = series(chart.to_json().unwrap());
+        assert!(page[0]["points"].as_array().unwrap().len() < points.len());
+        assert_eq!(page.len(), 2, "the script of a page lists the names of series");
     }
 
     #[test]

@@ -308,6 +308,19 @@ def test_classes_are_side_by_side_at_their_position() -> None:
     assert right[0] > left[0] and right[1] == left[1]
 
 
+def test_equal_values_have_the_colour_of_the_low_end() -> None:
+    cell = {"value": 0.0, "interval": None, "text": ["0", "0"], "color": "#fdf4e8", "light": False}
+    none = {**cell, "value": None, "text": ["–", "–"], "color": "#eceef0"}
+    grid = {"title": "", "rows": ["a"], "columns": ["b", "c"], "cells": [cell, none]}
+    ends = {"range": [0, 0], "ends": ["0", "0"], "colors": ["#fdf4e8", "#8a3104"], "factor": 1}
+    form = {"form": "grids", "title": "Bytes (%)", "axes": ["sender", "receiver"]}
+    drawn = draw({**form, "legend": {"range": ends}, "grids": [grid]}, None)
+    mesh = drawn.axes[0].collections[0]
+    colors = mesh.to_rgba(mesh.get_array().ravel())
+    assert [to_hex(color) for color in colors] == ["#fdf4e8", "#eceef0"]
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["0", "–"]
+
+
 def test_a_user_can_change_the_axes(figures, tmp_path) -> None:
     figure = figures["sweep " + next(n[6:] for n in figures if n.startswith("sweep "))]
     drawn = figure.matplotlib()

@@ -236,7 +236,8 @@ def _grids(form: _Form, axes: list[Axes], own: bool) -> None:
         norm = Normalize(-0.5, most + 0.5)
     else:
         scale = LinearSegmentedColormap.from_list("lowtide", legend["range"]["colors"], N=1024)
-        norm = Normalize(*legend["range"]["range"])
+        low, high = legend["range"]["range"]
+        norm = Normalize(low, high if high > low else low + 1)
     scale = scale.with_extremes(bad=absent)
     for ax, grid in zip(axes, form["grids"], strict=True):
         mesh = _grid(ax, grid, {"cmap": scale, "norm": norm})
@@ -279,13 +280,15 @@ def _grid(ax: Axes, grid: _Form, colors: _Form) -> Any:
 
 
 def _legend(ax: Axes, handles: Sequence[Artist], own: bool, title: str | None = None) -> None:
-    """Above the plots of a new figure, below grids; inside of given axes."""
+    """Above the plots of a new figure, inside of given axes; below grids."""
     if not own:
-        ax.legend(handles=handles, title=title, handlelength=3, loc="best")
+        below: _Form = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)} if title else {}
+        ax.legend(handles=handles, title=title, handlelength=3, **below)
         return
     figure = _whole(ax)
     each = max(len(str(handle.get_label())) for handle in handles) * _LETTER + 60
     columns = max(1, min(len(handles), int(figure.get_figwidth() * 72 / each)))
+    figure.set_figheight(figure.get_figheight() + 0.2 * ((len(handles) - 1) // columns))
     look: _Form = {"title": title, "handlelength": 3, "frameon": False, "ncols": columns}
     place: Any = "outside lower left" if title else "outside upper left"
     figure.legend(handles=handles, loc=place, **look)
@@ -313,7 +316,7 @@ def _scale(ax: Axes, name: str, axis: _Form) -> None:
         if name == "x":
             _turn(ax, names, "right")
     elif is_log:
-        side.set_major_locator(LogLocator(subs=sorted(set(map(_mantissa, values)))))
+        side.set_major_locator(LogLocator(subs=sorted(set(map(_mantissa, values))), numticks=12))
         side.set_major_formatter(StrMethodFormatter("{x:g}"))
     side.set_minor_locator(NullLocator())
 
