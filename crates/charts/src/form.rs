@@ -243,21 +243,16 @@ mod tests {
             legend: vec![("a".into(), 0), ("b: no flows".into(), 1)],
             panels: vec![panel],
         };
-        let series = |json: String| {
-            let form: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let chart = crate::Chart::Panels(figure);
+        let whole = chart.to_whole_json().unwrap();
+        let written: Vec<String> = points.iter().map(|p| format!("[{:?},0.1]", p.x)).collect();
+        assert!(whole.contains(&format!("\"points\":[{}]", written.join(","))));
+        let series = |json: &str| {
+            let form: serde_json::Value = serde_json::from_str(json).unwrap();
             form["panels"][0]["series"].as_array().unwrap().clone()
         };
-        let chart = crate::Chart::Panels(figure);
-        let whole = series(chart.to_whole_json().unwrap());
-        let read: Vec<Dot> = whole[0]["points"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|p| Dot::new(p[0].as_f64().unwrap(), p[1].as_f64().unwrap()))
-            .collect();
-        assert_eq!(read, points);
-        assert_eq!(whole.len(), 1, "the legend has the absent scheme");
-        let page = series(chart.to_json().unwrap());
+        assert_eq!(series(&whole).len(), 1, "the legend has the absent scheme");
+        let page = series(&chart.to_json().unwrap());
         assert!(page[0]["points"].as_array().unwrap().len() < points.len());
         assert_eq!(page.len(), 2, "the script of a page lists the names of series");
     }
