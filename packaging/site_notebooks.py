@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
+SOURCES = "https://github.com/lowtide/lowtide/blob/main/"
 # Places of outputs in a page, which are filled after its text has become HTML.
 _PLACE = "<p>OUTPUT-{}</p>"
 _outputs: dict[str, list[str]] = {}
@@ -26,11 +27,13 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to the notebooks of the repository become links to their pages."""
+    """Links to notebooks and source files of the repository become links to their pages."""
     up = "../" * page.file.src_uri.count("/")
-    return re.sub(
+    markdown = re.sub(
         r"\]\((?:\.\./)+examples/notebooks/(\w+)\.ipynb\)", rf"]({up}notebooks/\1.md)", markdown
     )
+    # Source files are not part of the site.
+    return re.sub(r"\]\((?:\.\./)+(crates/[\w./-]+)\)", rf"]({SOURCES}\1)", markdown)
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

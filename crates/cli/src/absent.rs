@@ -1,6 +1,7 @@
 //! Commands that this build lacks: the error names the build that has them.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use lowtide_tcp::NotSimulated;
 
 use crate::error::CommandError;
 
@@ -8,8 +9,12 @@ use crate::error::CommandError;
 const FEATURES: [(&str, &str); 4] =
     [("figure", "figures"), ("live", "live"), ("testbed", "live"), ("kernel", "live")];
 
-/// Returns the refusal of a command that this build lacks; `None` if the error has another cause.
+/// Returns the refusal of a command that this build lacks, or of a mechanism that is not simulated;
+/// `None` if the error has another cause.
 pub(crate) fn refusal(error: &clap::Error, words: &[String]) -> Option<CommandError> {
+    if let Some(absent) = mechanism(error, words) {
+        return Some(CommandError::Usage(absent.sentence.to_owned(), None));
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
@@ -20,6 +25,21 @@ pub(crate) fn refusal(error: &clap::Error, words: &[String]) -> Option<CommandEr
     let first = words.iter().find(|w| !w.starts_with('-') && *w != "help");
     let (command, feature) = FEATURES.iter().find(|(command, _)| command == name)?;
     (first == Some(name)).then(|| lacking(command, feature))
+}
+
+/// Returns the mechanism that an invalid argument or its value names.
+fn mechanism(error: &clap::Error, words: &[String]) -> Option<&'static NotSimulated> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    if let Some(found) = text(ContextKind::InvalidValue).and_then(NotSimulated::find) {
+        return Some(found);
+    }
+    let argument = text(ContextKind::InvalidArg)?;
+    let at = words.iter().position(|word| word.starts_with(argument))?;
+    let mut names = words[at..].iter().take(2).flat_map(|word| word.split(['=', ',']));
+    names.find_map(|name| NotSimulated::find(name.trim_start_matches('-')))
 }
 
 fn lacking(command: &str, feature: &str) -> CommandError {

@@ -10,7 +10,7 @@ use lowtide_scenario::Scenario;
 use lowtide_tcp::profile::{self, Profile};
 use lowtide_tcp::scheme::{self, Scheme};
 use lowtide_tcp::switches::{self, Side};
-use lowtide_tcp::{Config, ack, cc};
+use lowtide_tcp::{Config, NotSimulated, ack, cc};
 use serde::{Deserialize, Serialize};
 
 use lowtide_lab::LabError;
@@ -189,6 +189,9 @@ impl EndpointStack {
 }
 
 fn unknown(name: &str) -> LabError {
+    if let Some(absent) = NotSimulated::find(name) {
+        return LabError::InvalidRequest { message: absent.sentence.to_owned(), help: None };
+    }
     LabError::InvalidRequest {
         message: format!("there is no scheme or profile `{name}`"),
         help: Some(format!(

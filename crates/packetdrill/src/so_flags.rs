@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use lowtide_tcp::{Config, profile, scheme, switches};
+use lowtide_tcp::{Config, NotSimulated, profile, scheme, switches};
 
 use crate::stack::StackSettings;
 
@@ -168,6 +168,9 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    if let Some(absent) = NotSimulated::find(name) {
+        return absent.sentence.to_owned();
+    }
     format!("there is no {what} `{name}`; there are {}", known.join(", "))
 }
 
@@ -224,7 +227,8 @@ mod tests {
                 "no profile `solaris`; there are freebsd, freebsd-10, inet,",
                 "profile=solaris",
             ),
-            ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),
+            ("ecn=1 scheme=bbr", "BBR is not simulated yet: ", "scheme=bbr"),
+            ("ecn=1 scheme=dctp", "no scheme `dctp`", "scheme=dctp"),
             ("ecn=accurate", "`accurate` is unknown", "ecn=accurate"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),
             ("isnn=1", "did you mean `isn`", "isnn=1"),

@@ -32,6 +32,8 @@ CASES: dict[str, tuple[Callable[[lt.Result], object], str]] = {
     "no scheme": (lambda r: LIGHT.run(schemes=[]), r"schemes=\[\]"),
     "schemes=5": (lambda r: LIGHT.run(schemes=5), "schemes=5"),
     "an unknown scheme": (lambda r: LIGHT.run(schemes=["dctpc"]), "dctcp"),
+    "a scheme that is absent": (lambda r: LIGHT.run(schemes=["hpcc"]), "HPCC and INT are not simu"),
+    "a key that is absent": (lambda r: LIGHT.set("switch.pfc", True), "PFC is not simulated: "),
     "a value": (lambda r: LIGHT.run(over={"switch.mark.k": "20 pkt"}), r"\['20 pkt'\]"),
     "no value": (lambda r: LIGHT.run(over={"switch.mark.k": []}), r"over=\[\] of `switch.mark.k`"),
     "over of a list": (lambda r: LIGHT.run(over=["switch.mark.k"]), "over="),

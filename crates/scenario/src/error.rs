@@ -7,6 +7,10 @@ use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::sync::Arc;
 
+use lowtide_schema::NotSimulated;
+
+const ABSENT: &str = "docs/explanation/not-simulated.md lists all mechanisms that are absent";
+
 /// One error.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", self.render())]
@@ -165,6 +169,15 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
+/// Message and help for `name`, which is not in `known`: `message`, or the sentence about a
+/// mechanism that is not simulated.
+pub(crate) fn unknown(message: String, name: &str, known: &[&str]) -> (String, Option<String>) {
+    match NotSimulated::find(name) {
+        Some(absent) => (absent.sentence.to_owned(), Some(ABSENT.to_owned())),
+        None => (message, suggest(name, known)),
+    }
+}
+
 /// Help for a name that is not in `known`: the nearest one, or the whole list.
 pub(crate) fn suggest(name: &str, known: &[&str]) -> Option<String> {
     if known.is_empty() {
@@ -218,7 +231,7 @@ mod tests {
         assert_eq!(nearest("kk", ["kind", "a", "k"]), Some("k"));
         assert_eq!(nearest("q", ["a", "k"]), None);
         assert_eq!(nearest("ecm", ["cwr", "ecn", "dx"]), Some("ecn"));
-        assert_eq!(suggest("bbr", &["cwr", "ecn"]).as_deref(), Some("it is one of cwr, ecn"));
+        assert_eq!(suggest("bar", &["cwr", "ecn"]).as_deref(), Some("it is one of cwr, ecn"));
         assert_eq!(suggest("x", &[]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use lowtide_tcp::switches;
 
-use crate::error::suggest;
+use crate::error::{suggest, unknown};
 use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::pattern::glob_matches;
@@ -122,7 +122,7 @@ fn follow(
     let names = names_in(section);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let wrong = parts[depth..].join(".");
-    Err((format!("no key `{wrong}`{place}"), suggest(part, &names)))
+    Err(unknown(format!("no key `{wrong}`{place}"), part, &names))
 }
 
 fn follow_named(

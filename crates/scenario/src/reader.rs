@@ -3,7 +3,7 @@
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
 
 use crate::diagnostics::Diagnostics;
-use crate::error::suggest;
+use crate::error::unknown;
 use crate::keys::KeySpec;
 use crate::known_names::KnownNames;
 use crate::settings::{self, SIDES, SwitchSetting};
@@ -64,8 +64,12 @@ impl<'a, 'c, 's> TableReader<'a, 'c, 's> {
             } else {
                 None
             };
-            let help = help.or_else(|| suggest(&entry.key, &names));
-            self.diagnostics.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
+            let message = format!("no key `{}` {place}", entry.key);
+            let (message, help) = match help {
+                Some(_) => (message, help),
+                None => unknown(message, &entry.key, &names),
+            };
+            self.diagnostics.add(entry.key_at, message, help);
         }
         self
     }

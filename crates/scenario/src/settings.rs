@@ -7,7 +7,7 @@ use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, Param, Value, ValueError, ValueKind, ack, cc, feedback};
 
 use crate::diagnostics::Diagnostics;
-use crate::error::{nearest, suggest};
+use crate::error::{nearest, unknown};
 use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 use crate::toml_writer::TomlWriter;
 
@@ -118,7 +118,7 @@ pub(crate) fn check_switch_name(
                 .collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let message = format!("no {} switch `{name}`", side_name(side));
-            Err((message, suggest(name, &names)))
+            Err(unknown(message, name, &names))
         }
     }
 }

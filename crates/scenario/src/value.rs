@@ -7,7 +7,7 @@ use lowtide_units::{
     parse_fraction, parse_rate,
 };
 
-use crate::error::suggest;
+use crate::error::unknown;
 use crate::toml_tree::{SourceSpan, TomlData, TomlNode};
 
 /// Type of a key.
@@ -374,7 +374,8 @@ fn name<'a>(node: &TomlNode, text: &'a str, known: &[String]) -> Result<&'a str,
     } else {
         format!("`{text}` is unknown")
     };
-    Err(KeyValueError { message, help: suggest(text, &list), at: node.at })
+    let (message, help) = unknown(message, text, &list);
+    Err(KeyValueError { message, help, at: node.at })
 }
 
 fn unit(node: &TomlNode, error: &ParseUnitError) -> KeyValueError {

@@ -10,6 +10,7 @@ use lowtide_units::{
     parse_fraction, parse_rate,
 };
 
+use crate::not_simulated::NotSimulated;
 use crate::value::Value;
 
 /// Values that a parameter accepts.
@@ -248,6 +249,9 @@ fn name(
 ) -> Result<Value, ValueError> {
     if let Some(found) = allowed.iter().find(|n| **n == text) {
         return Ok(Value::Name(found));
+    }
+    if let Some(absent) = NotSimulated::find(text) {
+        return Err(ValueError::new(absent.sentence));
     }
     if let Some((_, why)) = refused.iter().find(|(n, _)| *n == text) {
         return Err(ValueError(format!(

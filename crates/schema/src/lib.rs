@@ -14,6 +14,7 @@ extern crate alloc;
 extern crate std;
 
 mod kind;
+mod not_simulated;
 mod param;
 mod registry;
 mod unknown_name;
@@ -21,6 +22,7 @@ mod value;
 mod values;
 
 pub use kind::{DistributionOf, ValueError, ValueKind};
+pub use not_simulated::{NOT_SIMULATED, NotSimulated};
 pub use param::{DefaultValue, Param};
 pub use registry::{Part, RegisteredTwice, Registry};
 pub use unknown_name::UnknownName;

@@ -4,6 +4,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::not_simulated::NotSimulated;
+
 /// A name that nothing has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -25,6 +27,9 @@ impl UnknownName {
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(absent) = NotSimulated::find(&self.name) {
+            return f.write_str(absent.sentence);
+        }
         write!(f, "there is no {} `{}`", self.what, self.name)?;
         if self.nearest.is_empty() {
             return Ok(());

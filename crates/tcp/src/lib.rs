@@ -171,8 +171,8 @@ pub use info::{Counters, Info};
 pub use lowtide_congestion::cc::GrowthCounts;
 pub use lowtide_congestion::{ack, cc, feedback};
 pub use lowtide_schema::{
-    DefaultValue, Param, ParamError, RegisteredTwice, UnknownName, Value, ValueError, ValueKind,
-    Values,
+    DefaultValue, NotSimulated, Param, ParamError, RegisteredTwice, UnknownName, Value, ValueError,
+    ValueKind, Values,
 };
 pub use lowtide_units as units;
 pub use lowtide_wire as wire;

@@ -9,6 +9,10 @@ use std::process::ExitCode;
 #[expect(unreachable_pub, reason = "it would be public in `crates/congestion/src/cc/`")]
 mod abe;
 mod abe_scheme;
+/// The control of the tutorial, which is in a crate outside of the workspace there.
+#[expect(unreachable_pub, reason = "it is public in its crate")]
+#[path = "../../own-crate/src/capped.rs"]
+mod capped;
 #[cfg(test)]
 mod conformance;
 mod ring;
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
 /// Registers the parts, one line each. A name that lowtide has is an error.
 fn register() -> Result<(), Box<dyn Error>> {
     lowtide_tcp::cc::REGISTRY.register(&abe::ENTRY)?;
+    lowtide_tcp::cc::REGISTRY.register(&capped::ENTRY)?;
     lowtide_tcp::scheme::REGISTRY.register(&abe_scheme::ENTRY)?;
     lowtide_net::aqm::REGISTRY.register(&tcn::ENTRY)?;
     lowtide_net::topology::REGISTRY.register(&ring::ENTRY)?;

@@ -7,7 +7,7 @@ use lowtide_output::shell;
 use lowtide_record::ColumnDescription;
 use lowtide_scenario::nearest;
 use lowtide_tcp::switches::{self, Side};
-use lowtide_tcp::{Config, profile, scheme};
+use lowtide_tcp::{Config, NotSimulated, profile, scheme};
 use serde::Serialize;
 
 use crate::catalogue::{self, CatalogueItem, CatalogueSetting};
@@ -221,6 +221,9 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), CommandError> {
 const MAX_NAMES: usize = 32;
 
 pub(crate) fn unknown(kind: &str, name: &str, known: &[String]) -> CommandError {
+    if let Some(absent) = NotSimulated::find(name) {
+        return CommandError::Usage(absent.sentence.to_owned(), None);
+    }
     let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.len() <= MAX_NAMES => format!("it is one of {}", known.join(", ")),

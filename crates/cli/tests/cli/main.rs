@@ -12,6 +12,7 @@ mod matrix;
 mod meanings;
 mod messages;
 mod modules;
+mod not_simulated;
 mod other_version;
 mod packetdrill;
 mod page_links;

@@ -1,41 +1,17 @@
 //! The pages for users: commands that they show, and pages that the repository names.
-//!
-//! A `console` block of a page is a transcript: lines that begin with `$ ` are commands, the others
-//! are lines of their output, in order. `...` replaces lines that are left out. Commands that need
-//! root or another package are in blocks of other languages, and do not run here.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+mod blocks;
+mod packet_path;
+mod transcript;
+
+use transcript::{Step, run, transcript};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
-}
-
-/// A command of a transcript, and the lines that the page shows of its output.
-#[derive(Debug, PartialEq)]
-struct Step {
-    command: String,
-    shown: Vec<String>,
-}
-
-/// The commands in the `console` blocks of a page, in order.
-fn transcript(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut inside = false;
-    for line in page.lines() {
-        if line.starts_with("```") {
-            inside = !inside && line == "```console";
-        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
-            // The README builds the command and runs it, and here it is built already.
-            let command = command.replace("cargo run --release -- ", "lowtide ");
-            steps.push(Step { command, shown: Vec::new() });
-        } else if let Some(step) = steps.last_mut().filter(|_| inside && line != "...") {
-            step.shown.push(line.trim_end().to_owned());
-        }
-    }
-    steps
 }
 
 /// Runs the transcripts of pages, one after the other in one folder, and compares the output.
@@ -47,20 +23,12 @@ fn check(pages: &[&str]) {
     for page in pages {
         let steps = transcript(&fs::read_to_string(root().join(page)).expect(page));
         assert!(!steps.is_empty(), "{page} has no `console` block");
-        for Step { command, shown } in steps {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &command]).current_dir(folder.path()).env("PATH", &path);
-            let output = shell.output().expect("sh");
-            let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{page}: `{command}`: {errors}");
-            let text = String::from_utf8_lossy(&output.stdout);
-            let mut lines = text.lines().map(str::trim_end);
-            for line in shown {
-                assert!(
-                    lines.any(|real| real == line),
-                    "{page}: the output of `{command}` lacks the line `{line}` there:\n{text}"
-                );
-            }
+        for step in &steps {
+            // The README builds the command and runs it, and here it is built already.
+            let command = step.command.replace("cargo run --release -- ", "lowtide ");
+            run(page, step, &command, folder.path(), &|shell| {
+                shell.env("PATH", &path);
+            });
         }
     }
 }
@@ -79,6 +47,11 @@ fn the_second_part_of_the_tutorial_shows_real_output() {
 #[test]
 fn the_fourth_part_of_the_tutorial_shows_real_output() {
     check(&["docs/tutorial/4-real-packets.md"]);
+}
+
+#[test]
+fn the_page_of_absent_mechanisms_shows_real_output() {
+    check(&["docs/explanation/not-simulated.md"]);
 }
 
 #[test]

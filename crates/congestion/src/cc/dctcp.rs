@@ -42,8 +42,8 @@ use super::{
 
 mod settings;
 
-use settings::{Arithmetic, PARAMS};
-pub(super) use settings::{INITIAL_ALPHA, SHIFT_G, Settings};
+use settings::{Arithmetic, PARAMS, Settings};
+pub use settings::{INITIAL_ALPHA, SHIFT_G};
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
@@ -85,10 +85,16 @@ enum RecoveryStage {
     JustEnded,
 }
 
-/// The control; other controls build on it.
+/// The control, with its estimator of alpha; other controls build on it, also those of other
+/// crates.
+///
+/// A control that differs in its cut or growth calls [`Self::observe`] for each ACK, reads
+/// [`Self::alpha_q20`] and changes [`Self::window`]; events go to
+/// [`CongestionControl::on_event`]. `examples/own-crate` is one.
 #[derive(Debug)]
-pub(super) struct Dctcp {
-    pub(super) window: CongestionWindow,
+pub struct Dctcp {
+    /// cwnd and ssthresh, bytes.
+    pub window: CongestionWindow,
     set: Settings,
     /// In `arithmetic.bits()` fraction bits.
     alpha: u32,
@@ -101,7 +107,13 @@ pub(super) struct Dctcp {
 }
 
 impl Dctcp {
-    pub(super) fn new(set: Settings, setup: &CcSetup) -> Self {
+    /// A control as RFC 8257 §3.3 to §3.5 specifies it. `values` has [`SHIFT_G`] and
+    /// [`INITIAL_ALPHA`], so the `params` of the entry must list both.
+    pub fn rfc8257(values: &Values, setup: &CcSetup) -> Self {
+        Self::new(Settings::rfc8257(values), setup)
+    }
+
+    fn new(set: Settings, setup: &CcSetup) -> Self {
         Self {
             window: CongestionWindow::new(setup, Factor::HALF).overshooting(set.overshoots),
             alpha: set.initial_alpha,
@@ -113,19 +125,21 @@ impl Dctcp {
         }
     }
 
-    /// Alpha in units of 2^-20.
-    pub(super) fn alpha_q20(&self) -> u32 {
+    /// DCTCP.Alpha of RFC 8257 §3.3, the smoothed share of bytes with CE: 0 to 2^20, which is one.
+    pub fn alpha_q20(&self) -> u32 {
         self.alpha << (Q20_BITS - self.set.arithmetic.bits())
     }
 
-    /// Resets alpha to zero and restarts its observation window.
-    pub(super) fn reset_alpha(&mut self) {
+    /// Resets alpha to zero and restarts its observation window (TDCTCP §IV-B).
+    pub fn reset_alpha(&mut self) {
         self.alpha = 0;
         self.round.restart = true;
     }
 
-    /// Counts the ACK and updates alpha if it ends the observation window.
-    pub(super) fn observe(&mut self, ack: &AckSample) {
+    /// Counts the bytes and the marks of an ACK. If it ends the observation window, about a round
+    /// trip, updates alpha: `alpha (1 - g) + g M`, with M the marked share of the window
+    /// (RFC 8257 §3.3). Call it once for each ACK, before the cut.
+    pub fn observe(&mut self, ack: &AckSample) {
         if ack.after_rto {
             // A loss found while a timeout is repaired starts no fast recovery that would end.
             self.recovery = RecoveryStage::None;
@@ -173,8 +187,9 @@ impl Dctcp {
         Reaction::None
     }
 
-    /// Reduces the window by half of alpha.
-    pub(super) fn cut(&mut self, ack: &AckSample) -> Reaction {
+    /// Reduces the window by the factor `alpha / 2` (RFC 8257 §3.3). Call it on an ACK with
+    /// `ece` and `may_reduce` only: once in a window of data.
+    pub fn cut(&mut self, ack: &AckSample) -> Reaction {
         if self.set.slowstart && !self.congested {
             self.alpha = 1 << self.set.arithmetic.bits();
             self.round = Round { window_end: ack.snd_nxt, ..Round::default() };

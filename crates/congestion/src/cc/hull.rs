@@ -30,7 +30,7 @@ use alloc::boxed::Box;
 use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
-use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G, Settings};
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Reaction,
     Requirements, Signal, per_round_trip,
@@ -95,7 +95,7 @@ pub static ENTRY: CcEntry = CcEntry {
 
 fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Hull {
-        dctcp: Dctcp::new(Settings::rfc8257(values), setup),
+        dctcp: Dctcp::rfc8257(values, setup),
         pacer: Pacer {
             interval: values.duration("interval"),
             shift_eta: values.count("shift-eta") as u32,

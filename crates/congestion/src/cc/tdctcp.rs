@@ -36,7 +36,7 @@ use lowtide_schema::{DefaultValue, Param, ValueKind, Values};
 use lowtide_units::{Probe, Unit};
 
 use super::alpha::Q20_BITS;
-use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G, Settings};
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     DelackDetection, Exemption, Reaction, Requirements, Signal,
@@ -75,7 +75,7 @@ pub static ENTRY: CcEntry = CcEntry {
 
 fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Tdctcp {
-        dctcp: Dctcp::new(Settings::rfc8257(values), setup),
+        dctcp: Dctcp::rfc8257(values, setup),
         oracle: values.name("delack-timeout") == ORACLE,
         detection: DelackDetection::default(),
     })

@@ -2,6 +2,7 @@
 
 use lowtide_record::{Manifest, ManifestRun, RunKey, SweepPoint};
 use lowtide_rows::{FlowRow, Role};
+use lowtide_schema::NotSimulated;
 
 use crate::error::LabError;
 
@@ -54,7 +55,11 @@ impl FlowSelector {
     ) -> Result<Vec<&'r T>, LabError> {
         let schemes = distinct(runs.iter().map(|r| key(r).scheme.clone()));
         if let Some(scheme) = self.scheme.as_ref().filter(|s| !schemes.contains(s)) {
-            return Err(refuse(format!("no scheme `{scheme}` was run"), &schemes));
+            let message = NotSimulated::find(scheme).map_or_else(
+                || format!("no scheme `{scheme}` was run"),
+                |absent| absent.sentence.to_owned(),
+            );
+            return Err(refuse(message, &schemes));
         }
         let seeds = distinct(runs.iter().map(|r| key(r).seed));
         let seed = self.seed.or_else(|| seeds.first().copied()).unwrap_or_default();

@@ -68,22 +68,16 @@ impl Default for LiveSettings {
 /// set.
 ///
 /// # Errors
-/// An unknown name, or an invalid value; the message lists what is accepted.
+/// An unknown name, or an invalid value.
 pub fn config(
     profile_name: &str,
     scheme_name: Option<&str>,
     settings: &[(&str, &str)],
 ) -> Result<Config, String> {
-    let profile = profile::REGISTRY.find(profile_name).ok_or_else(|| {
-        let known = profile::REGISTRY.names().join(", ");
-        format!("unknown profile `{profile_name}`; known: {known}")
-    })?;
+    let profile = profile::REGISTRY.get(profile_name).map_err(|e| e.to_string())?;
     let mut config = profile.config().map_err(|e| e.to_string())?;
     if let Some(name) = scheme_name {
-        let scheme = scheme::REGISTRY.find(name).ok_or_else(|| {
-            let known = scheme::REGISTRY.names().join(", ");
-            format!("unknown scheme `{name}`; known: {known}")
-        })?;
+        let scheme = scheme::REGISTRY.get(name).map_err(|e| e.to_string())?;
         scheme.apply(&mut config).map_err(|e| e.to_string())?;
     }
     config.syn_cookies = SynCookies::WhenFull;

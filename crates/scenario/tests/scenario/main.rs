@@ -6,6 +6,7 @@ mod deployment;
 mod embedded;
 mod fabrics;
 mod never_marks;
+mod not_simulated;
 mod one_sided;
 mod own_topology;
 mod own_workload;

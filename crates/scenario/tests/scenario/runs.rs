@@ -411,9 +411,9 @@ fn the_example_of_the_manual_is_right() {
     let (example, rest) = rest.split_once("```").unwrap();
     let setup = only(example);
     assert_eq!(setup.flows.len(), 2);
-    let (_, rest) = rest.split_once("```toml\n").unwrap();
+    let (_, rest) = rest.split_once("```toml\n[sweep]\n").unwrap();
     let (sweep, _) = rest.split_once("```").unwrap();
-    assert_eq!(plan(&with(sweep)).points.len(), 8);
+    assert_eq!(plan(&with(&format!("[sweep]\n{sweep}"))).points.len(), 8);
 }
 
 #[test]

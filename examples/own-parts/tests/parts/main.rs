@@ -4,3 +4,6 @@ mod abe;
 mod command;
 mod network;
 mod ring_all_reduce;
+#[path = "../../../../crates/cli/tests/cli/pages/transcript.rs"]
+mod transcript;
+mod tutorial;

@@ -14,8 +14,8 @@ const LOSS_FROM: &[&str] = &["flight", "cwnd"];
 const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
 const LOSS_CUT: &[&str] = &["half", "alpha"];
 
-/// The gain of alpha, for every control that has one.
-pub(in crate::cc) const SHIFT_G: Param = Param {
+/// DCTCP.g of RFC 8257 §3.3 as a power of two, for every control that has alpha.
+pub const SHIFT_G: Param = Param {
     name: "shift-g",
     kind: ValueKind::Count { min: 0, max: SHIFT_G_MAX as u64 },
     default: DefaultValue::Is("4"),
@@ -23,8 +23,8 @@ pub(in crate::cc) const SHIFT_G: Param = Param {
     source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
 };
 
-/// Initial alpha.
-pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
+/// DCTCP.Alpha at the start, in 1/1024, for every control that has alpha.
+pub const INITIAL_ALPHA: Param = Param {
     name: "initial-alpha",
     kind: ValueKind::Count { min: 0, max: 1024 },
     default: DefaultValue::Is("1024"),
@@ -139,7 +139,7 @@ impl Arithmetic {
 /// The parameters of one connection.
 #[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cc) struct Settings {
+pub(super) struct Settings {
     pub(super) arithmetic: Arithmetic,
     pub(super) shift_g: u32,
     /// In `arithmetic.bits()` fraction bits.
@@ -157,7 +157,7 @@ pub(in crate::cc) struct Settings {
 
 impl Settings {
     /// RFC 8257 with the gain and the initial alpha in `values`.
-    pub(in crate::cc) fn rfc8257(values: &Values) -> Self {
+    pub(super) fn rfc8257(values: &Values) -> Self {
         let arithmetic = Arithmetic::Q20;
         Self {
             arithmetic,
