@@ -124,6 +124,10 @@ impl Modules {
                 self.walk(&group.stream().into_iter().collect::<Vec<_>>(), &child, file);
             }
             Some(TokenTree::Punct(end)) if end.as_char() == ';' => {
+                if let Some(stated) = stated_path(&tokens[..at - 1]) {
+                    self.declared.push((file.with_file_name("").join(stated), child));
+                    return at + 2;
+                }
                 let owner = self.owner(here);
                 let mut folder = crate::lines::module_folder(file);
                 folder.extend(&here[owner.len()..]);
@@ -200,4 +204,18 @@ fn path(tokens: &[TokenTree], at: usize) -> (Vec<String>, usize) {
 
 fn is_punct(tokens: &[TokenTree], at: usize, expected: char) -> bool {
     matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == expected)
+}
+
+/// Returns the file of a module from the attribute `#[path = "..."]` at the end of `before`.
+fn stated_path(before: &[TokenTree]) -> Option<String> {
+    let [.., TokenTree::Group(brackets)] = before else { return None };
+    let tokens: Vec<TokenTree> = brackets.stream().into_iter().collect();
+    match tokens.as_slice() {
+        [TokenTree::Ident(word), TokenTree::Punct(_), TokenTree::Literal(file)]
+            if word == "path" =>
+        {
+            Some(file.to_string().trim_matches('"').to_owned())
+        }
+        _ => None,
+    }
 }
