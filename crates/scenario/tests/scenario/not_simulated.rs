@@ -14,7 +14,7 @@ const SCENARIO: &str = "first-light";
 
 /// The messages of a scenario with `key` set to `value`.
 fn refused(key: &str, value: &str) -> Vec<String> {
-    let scenario = Scenario::load(SCENARIO).unwrap();
+    let scenario = Scenario::load(SCENARIO).expect(SCENARIO);
     let errors = match scenario.with_override(key, value) {
         Ok(scenario) => scenario.expand().expect_err(key),
         Err(errors) => errors,
@@ -141,7 +141,7 @@ const MARK: &str =
 fn the_page_has_all_sentences() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explanation/not-simulated.md");
-    let mut table = String::from("| names | sentence |\n|---|---|\n");
+    let mut table = String::from("\n| names | sentence |\n|---|---|\n");
     for row in NOT_SIMULATED {
         let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
         writeln!(table, "| {} | {} |", names.join(", "), row.sentence).unwrap();
