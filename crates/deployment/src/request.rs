@@ -42,46 +42,29 @@ pub(crate) struct PairsRequest {
     pub(crate) same_senders: Vec<EquivalentScheme>,
 }
 
-/// Sides of the moved hosts that move.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MovedEnds {
-    /// Both.
-    Both,
-    /// Only the senders.
-    Senders,
-    /// Only the receivers.
-    Receivers,
-}
-
-impl MovedEnds {
-    /// Returns the name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Both => "both",
-            Self::Senders => "senders",
-            Self::Receivers => "receivers",
-        }
+lowtide_units::named_enum! {
+    /// Sides of the moved hosts that move.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum MovedEnds {
+        /// Both.
+        Both = "both",
+        /// Only the senders.
+        Senders = "senders",
+        /// Only the receivers.
+        Receivers = "receivers",
     }
 }
 
-/// Units in which hosts are drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostDraw {
-    /// Single hosts.
-    Random,
-    /// Whole racks.
-    Rack,
-}
-
-impl HostDraw {
-    /// Returns the name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Rack => "rack",
-        }
+lowtide_units::named_enum! {
+    /// Units in which hosts are drawn.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HostDraw {
+        /// Single hosts.
+        Random = "random",
+        /// Whole racks.
+        Rack = "rack",
     }
 }
 
