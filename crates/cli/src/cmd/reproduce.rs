@@ -128,7 +128,6 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
         discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
-        share: true,
     }
 }
 
@@ -297,9 +296,6 @@ fn show(
             claim.band_text(),
             claim.source,
         ))?;
-        if let Some(ratio) = claim.ratio_verdict {
-            out.text(&format!("{:18}as a ratio, the rule before: {}", "", ratio.name()))?;
-        }
         if let Some(recorded) = claim.recorded.filter(|r| *r != claim.verdict) {
             out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
         }
