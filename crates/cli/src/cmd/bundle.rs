@@ -207,7 +207,6 @@ fn repeat(unpacked: &UnpackedBundle, out: Output) -> Result<String, CommandError
         discard_existing: false,
         backend: None,
         memory: MemoryArg::default(),
-        share: true,
     };
     let finished = runner.run_plan(&plan, &source, out, &|options| execute(&plan, options))?;
     Ok(finished.results.digest)

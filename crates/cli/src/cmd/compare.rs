@@ -137,7 +137,6 @@ fn results(
         discard_existing: false,
         backend: None,
         memory: args.memory,
-        share: true,
     };
     out.note(&format!("{name}: {}", runner.dir(&plan).display()));
     runner

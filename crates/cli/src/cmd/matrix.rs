@@ -37,7 +37,6 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
         discard_existing: args.afresh,
         backend: None,
         memory: args.memory,
-        share: true,
     };
     let finished = match &args.share {
         Some(names) => roll_out(args, names, scenario, &runner, out)?,

@@ -56,7 +56,6 @@ pub(super) fn run_by(
         discard_existing: args.afresh,
         backend,
         memory: args.memory,
-        share: !args.no_share,
     };
     // A run directory repeats its runs without the files beside the scenario.
     let source = scenario.text_with_files();
@@ -211,8 +210,6 @@ pub(crate) struct PlanRunner<'a> {
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
-    /// Simulates runs of a scheme with equal outcomes once.
-    pub(crate) share: bool,
 }
 
 impl PlanRunner<'_> {
@@ -267,7 +264,7 @@ impl PlanRunner<'_> {
             on_thread: &|work| work(),
             backend: self.backend,
             limits,
-            share: self.share,
+            share: true,
             worker: &machine::worker(),
         });
         bar.clear();

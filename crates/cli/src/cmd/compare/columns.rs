@@ -107,7 +107,6 @@ fn by_backends(
             discard_existing: false,
             backend: backend.as_deref(),
             memory: args.memory,
-            share: true,
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", runner.dir(&plan).display()));
