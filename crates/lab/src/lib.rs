@@ -84,7 +84,7 @@ pub use tails::{
     significant,
 };
 pub use task::{TaskOutcome, execute_task};
-pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
+pub use times::{CompletionTimes, SizeClassFacts};
 pub use transports::{Mismatch, TransportFacts, Transports};
 pub use warmup::Transient;
 
