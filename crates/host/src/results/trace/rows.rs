@@ -208,26 +208,3 @@ pub struct SenderRow {
     /// The limit of its transmission.
     pub limited_by: LimitedBy,
 }
-
-impl SenderRow {
-    /// Returns the name of the state, as in RFC 9293 §3.3.2.
-    pub const fn state_name(&self) -> &'static str {
-        match self.state {
-            State::SynSent => "SYN-SENT",
-            State::SynReceived => "SYN-RECEIVED",
-            State::Established => "ESTABLISHED",
-            State::FinWait1 => "FIN-WAIT-1",
-            State::FinWait2 => "FIN-WAIT-2",
-            State::CloseWait => "CLOSE-WAIT",
-            State::Closing => "CLOSING",
-            State::LastAck => "LAST-ACK",
-            State::TimeWait => "TIME-WAIT",
-            State::Closed => "CLOSED",
-        }
-    }
-
-    /// Returns the name of its limit in tables.
-    pub const fn limited_by_name(&self) -> &'static str {
-        self.limited_by.name()
-    }
-}
