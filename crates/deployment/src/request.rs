@@ -5,6 +5,7 @@
 
 use lowtide_lab::LabError;
 use lowtide_record::{Manifest, RunDir};
+use lowtide_scenario::{HostDraw, MovedSides};
 use serde::{Deserialize, Serialize};
 
 use super::endpoint_stack::EquivalentScheme;
@@ -42,32 +43,6 @@ pub(crate) struct PairsRequest {
     pub(crate) same_senders: Vec<EquivalentScheme>,
 }
 
-lowtide_units::named_enum! {
-    /// Sides of the moved hosts that move.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum MovedEnds {
-        /// Both.
-        Both = "both",
-        /// Only the senders.
-        Senders = "senders",
-        /// Only the receivers.
-        Receivers = "receivers",
-    }
-}
-
-lowtide_units::named_enum! {
-    /// Units in which hosts are drawn.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum HostDraw {
-        /// Single hosts.
-        Random = "random",
-        /// Whole racks.
-        Rack = "rack",
-    }
-}
-
 /// Parameters of a rollout.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -76,7 +51,7 @@ pub(crate) struct RolloutRequest {
     pub(crate) to: String,
     /// Hosts from which the moved ones are drawn.
     pub(crate) hosts: u32,
-    pub(crate) moves: MovedEnds,
+    pub(crate) moves: MovedSides,
     pub(crate) draw: HostDraw,
     pub(crate) thresholds: RolloutThresholds,
 }

@@ -1,7 +1,7 @@
 //! Enums whose values have names.
 
 /// Defines an enum whose values have names: `Value = "name"`, and `name()`. With `ALL` behind its
-/// name it also has the list of its values, in their order.
+/// name it also has the list of its values, in their order, and `named()`.
 #[macro_export]
 macro_rules! named_enum {
     ($(#[$meta:meta])* $vis:vis enum $type:ident {
@@ -34,6 +34,11 @@ macro_rules! named_enum {
         impl $type {
             /// All values, in their order.
             $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// Returns the value of that name.
+            $vis fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.name() == name)
+            }
         }
     };
 }

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use lowtide_scenario::MovedSides;
+
 use super::flows::ClassPair;
 use super::result::{ALL_SIZES, RolloutResult, RolloutRow};
 use crate::estimate::{Estimate, number};
-use crate::request::MovedEnds;
 use crate::thresholds::RolloutThresholds;
 
 lowtide_units::named_enum! {
@@ -75,9 +76,9 @@ impl PairEffect {
 /// Returns the sentence that says who pays, who gains, and from which share on.
 pub(super) fn sentence(result: &RolloutResult) -> String {
     let ends = match result.moves {
-        MovedEnds::Both => "hosts",
-        MovedEnds::Senders => "senders",
-        MovedEnds::Receivers => "receivers",
+        MovedSides::Both => "hosts",
+        MovedSides::Senders => "senders",
+        MovedSides::Receivers => "receivers",
     };
     let move_of = format!("When {ends} move from {} to {}", result.from, result.to);
     if result.rows.is_empty() {

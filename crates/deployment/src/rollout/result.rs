@@ -8,6 +8,8 @@ use lowtide_rows::FlowStatus;
 use lowtide_units::parse_fraction;
 use serde::Serialize;
 
+use lowtide_scenario::{HostDraw, MovedSides};
+
 use super::SHARE_KEY;
 use super::effect::{Effect, PairEffect, sentence};
 use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
@@ -15,7 +17,7 @@ use super::goodput::{GoodputRow, goodput_rows};
 use super::longest_queue::LongestQueueRow;
 use super::queries::{QueryClassRow, ShareRuns};
 use super::statistics::{Percentiles, Resamples, Sample};
-use crate::request::{HostDraw, MovedEnds, RolloutRequest};
+use crate::request::RolloutRequest;
 use crate::thresholds::RolloutThresholds;
 
 /// Name of the sizes of all flows.
@@ -39,7 +41,7 @@ pub struct RolloutResult {
     /// Stack of the moved hosts.
     pub to: String,
     /// Sides that move.
-    pub moves: MovedEnds,
+    pub moves: MovedSides,
     /// Units in which hosts are drawn.
     pub draw: HostDraw,
     /// Hosts from which the moved ones are drawn.
