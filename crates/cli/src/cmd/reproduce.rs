@@ -11,7 +11,7 @@ use lowtide_papers::{
 use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
 use serde::Serialize;
 
-use crate::args::{ReproduceArgs, ThreadCount};
+use crate::args::ReproduceArgs;
 use crate::catalogue::nearest_names;
 use crate::cmd::run::{PlanRunner, command, processors};
 use crate::error::CommandError;
@@ -124,10 +124,9 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
     PlanRunner {
         out: Some(dir),
         jobs: args.jobs,
-        threads: ThreadCount::Auto,
         discard_existing: args.afresh,
-        backend: None,
         memory: args.memory,
+        ..PlanRunner::default()
     }
 }
 

@@ -201,6 +201,7 @@ fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), Command
 }
 
 /// Options of the command line for the runs of a plan.
+#[derive(Default)]
 pub(crate) struct PlanRunner<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) jobs: Option<u32>,
