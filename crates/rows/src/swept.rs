@@ -87,13 +87,10 @@ impl SweptUnit {
     /// Returns the end of the name of the column.
     pub const fn suffix(self) -> &'static str {
         match self {
-            Self::Packets => "packets",
-            Self::Bytes => "bytes",
-            Self::Time => "ps",
             Self::Rate => "bps",
             Self::Share => "share",
             Self::Number => "number",
-            Self::Hosts => "hosts",
+            unit => unit.name(),
         }
     }
 
