@@ -42,3 +42,23 @@ macro_rules! named_enum {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    named_enum! {
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        enum Side ALL {
+            /// Documentation and attributes stay with their value.
+            Near = "near",
+            FarAway = "far-away",
+        }
+    }
+
+    #[test]
+    fn values_are_found_by_their_names() {
+        assert_eq!(Side::ALL, [Side::Near, Side::FarAway]);
+        assert_eq!(Side::ALL.map(Side::name), ["near", "far-away"]);
+        assert_eq!(Side::named("far-away"), Some(Side::FarAway));
+        assert_eq!(Side::named("FarAway"), None);
+    }
+}
