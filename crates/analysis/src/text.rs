@@ -362,20 +362,13 @@ fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
 
 /// Writes a labelled value, wrapped to the line width.
 fn wrapped(out: &mut String, label: &str, value: &str) -> fmt::Result {
-    const WIDTH: usize = 100;
-    let mut line = format!("  {label:LABEL$}");
-    let mut empty = true;
-    for word in value.split(' ') {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(out, "{}", line.trim_end())?;
-            line = " ".repeat(LABEL + 2);
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    writeln!(out, "{}", line.trim_end())
+    let (first, rest) = (format!("  {label:LABEL$}"), " ".repeat(LABEL + 2));
+    let options = textwrap::Options::new(100)
+        .initial_indent(&first)
+        .subsequent_indent(&rest)
+        .break_words(false)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    writeln!(out, "{}", textwrap::fill(value, options).trim_end())
 }

@@ -46,7 +46,7 @@ use lowtide_deployment::rollout;
 use lowtide_record::RunSelection;
 use lowtide_units::{Duration, parse_duration};
 
-pub(crate) use advise::{AdviseArgs, FabricArg};
+pub(crate) use advise::AdviseArgs;
 pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
@@ -58,9 +58,7 @@ pub(crate) use figure::FigureArgs;
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
 #[cfg(real_packets)]
-pub(crate) use kernel::{
-    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
-};
+pub(crate) use kernel::{KernelCommand, KernelLoadArgs, KernelUnloadArgs, KernelWatchArgs};
 #[cfg(real_packets)]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(real_packets)]
@@ -295,10 +293,6 @@ pub(crate) struct RunArgs {
     /// Discard finished runs in the output directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
-    /// Simulate every run. By default runs of a scheme that no swept key can affect are simulated
-    /// once and have equal tables
-    #[arg(long)]
-    pub(crate) no_share: bool,
     /// Run task I of a job array, from 0 to N - 1: the runs whose number modulo N is I. The task
     /// that finds all runs finished completes the directory
     #[arg(long, value_name = "I", requires = "of")]
@@ -377,10 +371,10 @@ pub(crate) struct PlotArgs {
     #[command(flatten)]
     pub(crate) flow: FlowSelectorArgs,
     /// Start of the plotted interval, in time of the run
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) from: Option<Duration>,
     /// End of the plotted interval, in time of the run
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) to: Option<Duration>,
     /// Output directory; default: `figures` in the run directory
     #[arg(short, long, value_name = "DIR")]
@@ -408,10 +402,6 @@ pub(crate) enum CapturePointArg {
     Receiver,
     /// Port at which the flow waited longest.
     Bottleneck,
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|e| e.to_string())
 }
 
 /// Parses a number of tasks.

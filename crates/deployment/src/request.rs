@@ -5,6 +5,7 @@
 
 use lowtide_lab::LabError;
 use lowtide_record::{Manifest, RunDir};
+use lowtide_scenario::{HostDraw, MovedSides};
 use serde::{Deserialize, Serialize};
 
 use super::endpoint_stack::EquivalentScheme;
@@ -42,49 +43,6 @@ pub(crate) struct PairsRequest {
     pub(crate) same_senders: Vec<EquivalentScheme>,
 }
 
-/// Sides of the moved hosts that move.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MovedEnds {
-    /// Both.
-    Both,
-    /// Only the senders.
-    Senders,
-    /// Only the receivers.
-    Receivers,
-}
-
-impl MovedEnds {
-    /// Returns the name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Both => "both",
-            Self::Senders => "senders",
-            Self::Receivers => "receivers",
-        }
-    }
-}
-
-/// Units in which hosts are drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostDraw {
-    /// Single hosts.
-    Random,
-    /// Whole racks.
-    Rack,
-}
-
-impl HostDraw {
-    /// Returns the name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Rack => "rack",
-        }
-    }
-}
-
 /// Parameters of a rollout.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -93,7 +51,7 @@ pub(crate) struct RolloutRequest {
     pub(crate) to: String,
     /// Hosts from which the moved ones are drawn.
     pub(crate) hosts: u32,
-    pub(crate) moves: MovedEnds,
+    pub(crate) moves: MovedSides,
     pub(crate) draw: HostDraw,
     pub(crate) thresholds: RolloutThresholds,
 }

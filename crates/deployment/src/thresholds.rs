@@ -12,11 +12,11 @@ use lowtide_lab::LabError;
 pub const BUILT_IN_THRESHOLDS: &str = include_str!("../../../scenarios/matrix.verdicts.toml");
 
 /// Version of the format.
-const SCHEMA: i64 = 1;
+const SCHEMA: u32 = 1;
 
 /// The thresholds of the verdicts; the built-in file documents each number.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Thresholds {
     /// Version of the format.
     pub schema: u32,
@@ -34,6 +34,7 @@ pub struct Thresholds {
 
 /// Table `[collapsed-window]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CollapseThresholds {
     /// In segments.
     pub window: f64,
@@ -43,7 +44,7 @@ pub struct CollapseThresholds {
 
 /// Table `[blind-to-congestion]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BlindnessThresholds {
     /// Multiple of K.
     pub queue: f64,
@@ -53,6 +54,7 @@ pub struct BlindnessThresholds {
 
 /// Table `[starves-neighbour]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StarvationThresholds {
     /// Fraction of the fair share of all goodput.
     pub share: f64,
@@ -60,6 +62,7 @@ pub struct StarvationThresholds {
 
 /// Table `[rollout]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RolloutThresholds {
     /// Harmful from this ratio on.
     pub harm: f64,
@@ -69,7 +72,7 @@ pub struct RolloutThresholds {
 
 /// Table `[mechanism]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MechanismThresholds {
     /// Fraction of ACKs with ECE.
     pub ece: f64,
@@ -93,60 +96,37 @@ impl Thresholds {
 
     /// Merges `text` into the built-in thresholds; errors name `file`.
     pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
-        let refuse = |message: String, help: &str| LabError::InvalidRequest {
-            message: format!("{file}: {message}"),
-            help: Some(help.to_owned()),
-        };
-        let print = "`lowtide matrix --print thresholds` prints a complete file";
-        let mut all: Table =
-            BUILT_IN_THRESHOLDS.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
-        let given: Table = text.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
-        for (name, value) in given {
-            let Some(known) = all.get_mut(&name) else {
-                let tables: Vec<&str> = all.keys().map(String::as_str).collect();
-                let message = format!("there is no `{name}`; there are {}", tables.join(", "));
-                return Err(refuse(message, print));
-            };
-            match (known, value) {
-                (Value::Integer(_), Value::Integer(SCHEMA)) => {}
-                (Value::Integer(_), other) => {
-                    let message = format!("`{name}` is {other}; this version reads {SCHEMA}");
-                    return Err(refuse(message, print));
-                }
-                (Value::Table(known), Value::Table(given)) => {
-                    merge_table(known, &name, given).map_err(|message| refuse(message, print))?;
-                }
-                (_, other) => {
-                    let message =
-                        format!("`{name}` is {} where a table is wanted", other.type_str());
-                    return Err(refuse(message, "write it as `[table]` with keys below"));
-                }
-            }
-        }
-        Value::Table(all).try_into().map_err(|e| refuse(e.to_string(), print))
+        Self::merged(text).map_err(|message| LabError::InvalidRequest {
+            message: format!("{file}: {}", message.trim_end().replace('\n', " ")),
+            help: Some("`lowtide matrix --print thresholds` prints a complete file".to_owned()),
+        })
     }
-}
 
-/// Overrides the values of one table.
-fn merge_table(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
-    for (key, value) in given {
-        let Some(place) = known.get_mut(&key) else {
-            let keys: Vec<&str> = known.keys().map(String::as_str).collect();
-            return Err(format!("there is no `{key}` in [{table}]; it has {}", keys.join(", ")));
-        };
-        let number = match value {
-            Value::Float(number) => number,
-            Value::Integer(number) => number as f64,
-            other => {
-                return Err(format!("`{key}` in [{table}] is {other}, but it takes a number"));
+    fn merged(text: &str) -> Result<Self, String> {
+        let read = |text: &str| text.parse::<Table>().map_err(|e| format!("not TOML: {e}"));
+        let mut all = read(BUILT_IN_THRESHOLDS)?;
+        for (name, value) in read(text)? {
+            match (all.get_mut(&name), value) {
+                (Some(Value::Table(known)), Value::Table(given)) => known.extend(given),
+                (_, value) => drop(all.insert(name, value)),
             }
-        };
-        if !number.is_finite() || number < 0.0 {
-            return Err(format!("`{key}` in [{table}] is {number}; it takes zero or more"));
         }
-        *place = Value::Float(number);
+        let out_of_range = |(table, keys): (&String, &Value)| {
+            let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|n| n as f64));
+            let wrong = |v: &Value| number(v).is_some_and(|n| !(0.0..=f64::MAX).contains(&n));
+            let (key, value) = keys.as_table()?.iter().find(|(_, value)| wrong(value))?;
+            Some(format!("`{key}` in [{table}] is {value}; it takes zero or more"))
+        };
+        if let Some(message) = all.iter().find_map(out_of_range) {
+            return Err(message);
+        }
+        let found: Self = Value::Table(all).try_into().map_err(|e| e.to_string())?;
+        if found.schema == SCHEMA {
+            Ok(found)
+        } else {
+            Err(format!("`schema` is {}; this version reads {SCHEMA}", found.schema))
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -169,14 +149,14 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        assert!(refused("[colapsed]\nwindow = 2\n").contains("there is no `colapsed`"));
+        assert!(refused("[colapsed]\nwindow = 2\n").contains("unknown field `colapsed`"));
         let key = refused("[collapsed-window]\nwindows = 2\n");
-        assert!(key.contains("my.toml: there is no `windows` in [collapsed-window]"), "{key}");
-        assert!(key.contains("window, goodput") || key.contains("goodput, window"), "{key}");
-        assert!(refused("[mechanism]\nece = \"often\"\n").contains("takes a number"));
+        assert!(key.starts_with("my.toml: unknown field `windows`"), "{key}");
+        assert!(key.contains("`window` or `goodput` in `collapsed-window`"), "{key}");
+        assert!(refused("[mechanism]\nece = \"often\"\n").contains("in `mechanism.ece`"));
         assert!(refused("[mechanism]\nece = -1\n").contains("zero or more"));
         assert!(refused("[mechanism]\nece = nan\n").contains("zero or more"));
-        assert!(refused("mechanism = 1\n").contains("where a table is wanted"));
+        assert!(refused("mechanism = 1\n").contains("in `mechanism`"));
         assert!(refused("schema = 2\n").contains("this version reads 1"));
         assert!(refused("[mechanism\n").contains("not TOML"));
     }

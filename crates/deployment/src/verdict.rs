@@ -9,43 +9,25 @@ use super::cell::MatrixCell;
 use super::mechanism::{self, Mechanism, VerdictEvidence};
 use super::thresholds::Thresholds;
 
-/// A verdict.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PairVerdict {
-    /// None of the others.
-    Healthy,
-    /// The window is at its minimum, and the link is therefore not full.
-    CollapsedWindow,
-    /// The queue is far above K, and marks do not slow the sender.
-    BlindToCongestion,
-    /// The neighbour gets far less than its share.
-    StarvesNeighbour,
-    /// The pair gets far less than its share, and the neighbour has it.
-    StarvedByNeighbour,
+lowtide_units::named_enum! {
+    /// A verdict.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PairVerdict ALL {
+        /// None of the others.
+        Healthy = "healthy",
+        /// The window is at its minimum, and the link is therefore not full.
+        CollapsedWindow = "collapsed-window",
+        /// The queue is far above K, and marks do not slow the sender.
+        BlindToCongestion = "blind-to-congestion",
+        /// The neighbour gets far less than its share.
+        StarvesNeighbour = "starves-neighbour",
+        /// The pair gets far less than its share, and the neighbour has it.
+        StarvedByNeighbour = "starved-by-neighbour",
+    }
 }
 
 impl PairVerdict {
-    /// All verdicts, in the order of legends.
-    pub const ALL: [Self; 5] = [
-        Self::Healthy,
-        Self::CollapsedWindow,
-        Self::BlindToCongestion,
-        Self::StarvesNeighbour,
-        Self::StarvedByNeighbour,
-    ];
-
-    /// Its name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::CollapsedWindow => "collapsed-window",
-            Self::BlindToCongestion => "blind-to-congestion",
-            Self::StarvesNeighbour => "starves-neighbour",
-            Self::StarvedByNeighbour => "starved-by-neighbour",
-        }
-    }
-
     /// Short form for a cell of a table.
     pub const fn short(self) -> &'static str {
         match self {

@@ -1,16 +1,16 @@
 //! Errors that prevent a run.
 
-use std::fmt;
-
 use lowtide_net::BlueprintError;
 
 /// The reason why a [`crate::Setup`] cannot be run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The network is invalid.
-    Network(BlueprintError),
+    #[error(transparent)]
+    Network(#[from] BlueprintError),
     /// The number of hosts in the network differs from the number of host settings.
+    #[error("the network has {network} hosts, but {settings} have settings")]
     HostCount {
         /// Hosts of the network.
         network: usize,
@@ -18,40 +18,17 @@ pub enum RunError {
         settings: usize,
     },
     /// A flow names a host that does not exist, or the same host twice.
+    #[error("flow {flow} must go from one host of the network to another")]
     FlowHosts {
         /// The flow.
         flow: usize,
     },
     /// A query client is invalid.
+    #[error("query client {query_client}: {problem}")]
     QueryClient {
         /// The query client.
         query_client: usize,
         /// The problem.
         problem: &'static str,
     },
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network(error) => error.fmt(f),
-            Self::HostCount { network, settings } => {
-                write!(f, "the network has {network} hosts, but {settings} have settings")
-            }
-            Self::QueryClient { query_client, problem } => {
-                write!(f, "query client {query_client}: {problem}")
-            }
-            Self::FlowHosts { flow } => {
-                write!(f, "flow {flow} must go from one host of the network to another")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<BlueprintError> for RunError {
-    fn from(error: BlueprintError) -> Self {
-        Self::Network(error)
-    }
 }

@@ -47,13 +47,6 @@ pub const SCRIPT: FileKind = FileKind {
 pub const CAPTURE: FileKind =
     FileKind { name: "a capture", max_bytes: TB, remedy: "divide it, or filter it by flow" };
 
-/// A recording of `lowtide live`, which is read in pieces.
-pub const RECORDING: FileKind = FileKind {
-    name: "a recording of `lowtide live`",
-    max_bytes: TB,
-    remedy: "record a shorter time",
-};
-
 /// A JSON file that is not in a run directory.
 pub const JSON: FileKind = FileKind {
     name: "a JSON file (switch configuration, advice, evaluation)",
@@ -94,13 +87,12 @@ pub const TYPEFACE: FileKind =
     FileKind { name: "a font file", max_bytes: 64 * MB, remedy: "name one family's file" };
 
 /// All kinds, in the order of the reference page.
-pub const ALL: [FileKind; 12] = [
+pub const ALL: [FileKind; 11] = [
     SCENARIO,
     NAMED_BY_SCENARIO,
     SETTINGS,
     SCRIPT,
     CAPTURE,
-    RECORDING,
     JSON,
     MANIFEST,
     RESULT_TEXT,

@@ -5,39 +5,26 @@
 
 use std::fmt;
 
-/// Which end sends data, and how the connection ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExchangeKind {
-    /// Our end sends.
-    Up,
-    /// The peer sends.
-    Down,
-    /// Both send at the same time.
-    Both,
-    /// Our end sends and closes its send direction; then the peer sends.
-    HalfCloseUp,
-    /// The peer sends and closes its send direction; then our end sends.
-    HalfCloseDown,
-    /// The peer sends; our end aborts midway.
-    ResetByOurs,
-    /// Our end sends; the peer aborts midway.
-    ResetByPeer,
-    /// No socket listens.
-    Refused,
-}
-
-impl ExchangeKind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::Both => "both",
-            Self::HalfCloseUp => "ours-closes-first",
-            Self::HalfCloseDown => "peer-closes-first",
-            Self::ResetByOurs => "by-ours",
-            Self::ResetByPeer => "by-peer",
-            Self::Refused => "refused",
-        }
+lowtide_units::named_enum! {
+    /// Which end sends data, and how the connection ends.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum ExchangeKind {
+        /// Our end sends.
+        Up = "up",
+        /// The peer sends.
+        Down = "down",
+        /// Both send at the same time.
+        Both = "both",
+        /// Our end sends and closes its send direction; then the peer sends.
+        HalfCloseUp = "ours-closes-first",
+        /// The peer sends and closes its send direction; then our end sends.
+        HalfCloseDown = "peer-closes-first",
+        /// The peer sends; our end aborts midway.
+        ResetByOurs = "by-ours",
+        /// Our end sends; the peer aborts midway.
+        ResetByPeer = "by-peer",
+        /// No socket listens.
+        Refused = "refused",
     }
 }
 

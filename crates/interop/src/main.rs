@@ -35,8 +35,7 @@ struct Args {
     /// Number of cases to run in parallel.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
-    /// Folder for the packets of both interfaces and the recording of our end, three files per
-    /// case.
+    /// Folder for the packets of both interfaces, two files per case.
     #[arg(long)]
     captures: Option<PathBuf>,
     /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.

@@ -60,7 +60,7 @@ impl CaseResult {
     }
 }
 
-/// Runs `case` against `program`. Packets of both interfaces and our recording go to `captures`.
+/// Runs `case` against `program`. Packets of both interfaces go to `captures`.
 pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
     let clock = Clock::start();
     let outcome = match attempt(peer, program, case, captures) {
@@ -89,7 +89,7 @@ fn attempt(
     let config = config(setting.profile, None, setting.ours).map_err(TestnetError::Peer)?;
     let ecn = [("ipv4.tcp_ecn", if setting.ecn { "1" } else { "2" })];
     let file = |end: &str| captures.map(|folder| folder.join(format!("{peer}-{case}-{end}")));
-    let (live, at_ours, _namespace) = our_end(case.seed(), file("ours.recording"))?;
+    let (live, at_ours, _namespace) = our_end(case.seed())?;
     let mut process = PeerProcess::start(program, &peer_script, &ecn)?;
     let at_peer = process.take_device();
     let at_peer = at_peer.ok_or_else(|| TestnetError::Peer("has no interface".to_owned()))?;

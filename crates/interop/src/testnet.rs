@@ -109,24 +109,16 @@ fn quiet_namespace() -> Result<Namespace, LiveError> {
     Ok(namespace)
 }
 
-/// Our end: its TUN interface, and the bottleneck's device on the kernel's side. Calls into the
-/// transport are recorded in `recording`.
+/// Our end: its TUN interface, and the bottleneck's device on the kernel's side.
 ///
 /// # Errors
 /// A missing privilege.
-pub fn our_end(
-    seed: u64,
-    recording: Option<PathBuf>,
-) -> Result<(Live, Device, Namespace), TestnetError> {
+pub fn our_end(seed: u64) -> Result<(Live, Device, Namespace), TestnetError> {
     let namespace = quiet_namespace()?;
     let make = || -> Result<(Live, Device), LiveError> {
         let tun = Device::open(&plan("tun", OUR_TUN, Vec::new())?)?;
         let locals = networks(OURS).into_iter().map(|(a, _)| a).collect();
-        let settings = lowtide_live::LiveSettings {
-            seed: Some(seed),
-            record_path: recording,
-            ..Default::default()
-        };
+        let settings = lowtide_live::LiveSettings { seed: Some(seed), ..Default::default() };
         let live = Live::with_device(tun, locals, settings)?;
         let device = Device::open(&plan("packet", OUR_TUN, sides(OURS, PEER))?)?;
         Ok((live, device))

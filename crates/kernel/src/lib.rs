@@ -14,7 +14,6 @@ mod bpf;
 mod error;
 #[cfg(not(feature = "objects"))]
 mod not_built;
-mod prometheus;
 mod twin;
 mod view;
 
@@ -25,6 +24,5 @@ use not_built as operations;
 
 pub use error::KernelError;
 pub use operations::{SocketReader, list, load, register_object, select, unload};
-pub use prometheus::prometheus;
 pub use twin::{Ends, TWINS, Twin, find_twin};
 pub use view::{LoadedTwin, Registration, Selections, SocketView, TwinState};

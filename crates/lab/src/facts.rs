@@ -14,7 +14,8 @@ use crate::queues::{self, BufferPoolFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
 use crate::times::{
-    CompletionTimes, FlowSamples, SizeClassFacts, Slowdown, blocked_on, by_size_class, in_warmup,
+    CompletionTimes, FlowSamples, PS_PER_MS, SLOWDOWN_SCALE, SizeClassFacts, blocked_on,
+    by_size_class, in_warmup,
 };
 use crate::transport_facts::TransportFacts;
 use crate::warmup::Transient;
@@ -102,7 +103,7 @@ pub struct GroupFacts {
     /// Completion times, from the application's open to its last byte delivered.
     pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
-    pub slowdown: Slowdown,
+    pub slowdown: CompletionTimes,
     /// Facts by flow size, if sizes differ; only classes with flows.
     pub classes: Vec<SizeClassFacts>,
     /// Bytes delivered after the warm-up, over the time from the first open (or the warm-up) to the
@@ -206,8 +207,8 @@ impl GroupFacts {
             failed: flows.iter().filter(|f| f.status == FlowStatus::Failed).count(),
             in_warmup: in_warmup(flows, warmup_ps),
             transient: Transient::detect(flows),
-            fct_ms: CompletionTimes::new(&samples.fct),
-            slowdown: Slowdown::new(&samples.slowdown),
+            fct_ms: CompletionTimes::new(&samples.fct, PS_PER_MS),
+            slowdown: CompletionTimes::new(&samples.slowdown, SLOWDOWN_SCALE),
             classes: Vec::new(),
             goodput_mbps: delivered
                 .iter()

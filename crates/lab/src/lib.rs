@@ -87,7 +87,7 @@ pub use tails::{
     significant,
 };
 pub use task::{TaskOutcome, execute_task};
-pub use times::{CompletionTimes, SizeClassFacts, Slowdown};
+pub use times::{CompletionTimes, SizeClassFacts};
 pub use transport_facts::TransportFacts;
 pub use transports::{Mismatch, Transports};
 pub use warmup::Transient;

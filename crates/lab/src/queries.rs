@@ -10,7 +10,7 @@ use lowtide_rows::{FlowStatus, QueryRow};
 use serde::Serialize;
 
 use crate::censored::{CensoredSample, CensoredTime};
-use crate::times::{CompletionTimes, sample_of};
+use crate::times::{CompletionTimes, PS_PER_MS, sample_of};
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -73,7 +73,7 @@ impl QueryFacts {
             queries: rows.len(),
             unfinished: count(FlowStatus::Unfinished),
             failed: count(FlowStatus::Failed),
-            qct_ms: CompletionTimes::new(&sample),
+            qct_ms: CompletionTimes::new(&sample, PS_PER_MS),
             with_timeout,
             timeout_fraction: share(with_timeout, rows.len()),
             deadlines_met: (!judged.is_empty()).then_some(met),

@@ -14,20 +14,22 @@ use serde::Serialize;
 
 use crate::error::LabError;
 
-/// State of a run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunState {
-    /// It is finished and stored.
-    Done,
-    /// A live process makes it.
-    Running,
-    /// It ended with an error.
-    Failed,
-    /// Its process ended before the run did.
-    Stopped,
-    /// No process has started it.
-    Missing,
+lowtide_units::named_enum! {
+    /// State of a run.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RunState {
+        /// It is finished and stored.
+        Done = "done",
+        /// A live process makes it.
+        Running = "running",
+        /// It ended with an error.
+        Failed = "failed",
+        /// Its process ended before the run did.
+        Stopped = "stopped",
+        /// No process has started it.
+        Missing = "missing",
+    }
 }
 
 /// A run and its state.

@@ -14,30 +14,11 @@ use serde::Serialize;
 
 use crate::censored::{CensoredSample, CensoredTime};
 
-/// Durations of flows, milliseconds.
+/// Durations of flows: completion times in milliseconds, or slowdowns. A slowdown is the completion
+/// time over the ideal time of the flow: a handshake, then its packets back to back over the slowest
+/// line of its path, never limited by a window. It is at least 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct CompletionTimes {
-    /// Mean, if every flow completed.
-    pub mean: Option<f64>,
-    /// Lower bound of the mean: a censored flow takes at least its age. Equals the mean if every
-    /// flow completed; `None` if one failed.
-    pub mean_at_least: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// 99.9th percentile.
-    pub p999: Option<f64>,
-    /// Maximum, if every flow completed.
-    pub max: Option<f64>,
-}
-
-/// Completion time over the ideal time of each flow: a handshake, then its packets back to back
-/// over the slowest line of its path, never limited by a window. At least 1.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Slowdown {
     /// Mean, if every flow completed.
     pub mean: Option<f64>,
     /// Lower bound of the mean: a censored flow takes at least its age. Equals the mean if every
@@ -75,7 +56,7 @@ pub struct SizeClassFacts {
     /// Completion times.
     pub fct_ms: CompletionTimes,
     /// Completion times over the ideal ones.
-    pub slowdown: Slowdown,
+    pub slowdown: CompletionTimes,
     /// The durations behind these statistics.
     #[serde(skip)]
     pub(crate) samples: FlowSamples,
@@ -166,8 +147,8 @@ pub(crate) fn by_size_class(
                 blocked_on: blocked_on(&of),
                 failed: count(FlowStatus::Failed),
                 in_warmup: in_warmup(&of, warmup_ps),
-                fct_ms: CompletionTimes::new(&samples.fct),
-                slowdown: Slowdown::new(&samples.slowdown),
+                fct_ms: CompletionTimes::new(&samples.fct, PS_PER_MS),
+                slowdown: CompletionTimes::new(&samples.slowdown, SLOWDOWN_SCALE),
                 samples,
             }
         })
@@ -215,28 +196,20 @@ pub(crate) fn slowdown_sample(flows: &[&FlowRow], ended_ps: u64) -> CensoredSamp
     CensoredSample::new(sized(flows, ended_ps), SLOWDOWN_SCALE, |flow, ps| slowdown_of(flow, ps))
 }
 
-macro_rules! statistics {
-    ($($type:ident, $scale:ident;)*) => {$(
-        impl $type {
-            pub(crate) fn new(all: &CensoredSample) -> Self {
-                let quantile = |q| all.quantile(q).map(|v| v as f64 / $scale as f64);
-                Self {
-                    mean: all.mean().map(|v| v / $scale as f64),
-                    mean_at_least: all.mean_at_least().map(|v| v / $scale as f64),
-                    p50: quantile(Quantile::P50),
-                    p95: quantile(Quantile::P95),
-                    p99: quantile(Quantile::P99),
-                    p999: quantile(Quantile::P999),
-                    max: all.max().map(|v| v as f64 / $scale as f64),
-                }
-            }
+impl CompletionTimes {
+    /// Statistics of `all`, whose values are in 1 / `scale`: [`PS_PER_MS`] or [`SLOWDOWN_SCALE`].
+    pub(crate) fn new(all: &CensoredSample, scale: u64) -> Self {
+        let quantile = |q| all.quantile(q).map(|v| v as f64 / scale as f64);
+        Self {
+            mean: all.mean().map(|v| v / scale as f64),
+            mean_at_least: all.mean_at_least().map(|v| v / scale as f64),
+            p50: quantile(Quantile::P50),
+            p95: quantile(Quantile::P95),
+            p99: quantile(Quantile::P99),
+            p999: quantile(Quantile::P999),
+            max: all.max().map(|v| v as f64 / scale as f64),
         }
-    )*};
-}
-
-statistics! {
-    CompletionTimes, PS_PER_MS;
-    Slowdown, SLOWDOWN_SCALE;
+    }
 }
 
 #[cfg(test)]
@@ -311,7 +284,7 @@ pub(crate) mod tests {
 
     fn times(flows: &[FlowRow], ended_ms: u64) -> CompletionTimes {
         let flows: Vec<&FlowRow> = flows.iter().collect();
-        CompletionTimes::new(&completion_sample(&flows, ended_ms * PS_PER_MS))
+        CompletionTimes::new(&completion_sample(&flows, ended_ms * PS_PER_MS), PS_PER_MS)
     }
 
     #[test]
@@ -354,17 +327,18 @@ pub(crate) mod tests {
     fn slowdown_is_the_time_over_the_ideal_of_each_flow() {
         let flows = [sized(1, 2, 1), sized(2, 9, 3), sized(3, 4, 4)];
         let flows: Vec<&FlowRow> = flows.iter().collect();
-        let slow = Slowdown::new(&slowdown_sample(&flows, 1));
+        let slow = CompletionTimes::new(&slowdown_sample(&flows, 1), SLOWDOWN_SCALE);
         assert_eq!((slow.mean, slow.p50, slow.max), (Some(2.0), Some(2.0), Some(3.0)));
         assert_eq!(slow.mean_at_least, slow.mean);
         let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
         let unknown: Vec<&FlowRow> = unknown.iter().collect();
-        assert_eq!(Slowdown::new(&slowdown_sample(&unknown, 1)), Slowdown::default());
+        assert_eq!(slowdown_sample(&unknown, 1), CensoredSample::default());
         // 4 ms with an ideal of 2 ms, and one flow that never opened, whose slowdown is at least 1.
         let ps = |ms: u64| ms * 1_000_000_000;
         let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, FlowStatus::Unfinished) };
         let cut = [sized(1, 3, 1), open, flow(10, None, FlowStatus::Unfinished)];
-        let slow = Slowdown::new(&slowdown_sample(&cut.iter().collect::<Vec<_>>(), ps(10)));
+        let slow = slowdown_sample(&cut.iter().collect::<Vec<_>>(), ps(10));
+        let slow = CompletionTimes::new(&slow, SLOWDOWN_SCALE);
         assert_eq!((slow.mean, slow.mean_at_least), (None, Some(2.0)));
     }
 

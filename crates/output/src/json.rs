@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io;
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::control::is_unprintable;
 
@@ -14,9 +13,7 @@ use crate::control::is_unprintable;
 /// # Errors
 /// `out` cannot be written to, or `value` has a map whose keys are no strings.
 pub fn write(out: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
-    let formatter = Printable(PrettyFormatter::new());
-    let mut serializer = Serializer::with_formatter(out, formatter);
-    value.serialize(&mut serializer).map_err(io::Error::from)
+    out.write_all(escaped(&serde_json::to_string_pretty(value)?).as_bytes())
 }
 
 /// Returns `text` as a JSON string, with its quotes.
@@ -49,11 +46,11 @@ pub fn find_unprintable(json: &str) -> Option<String> {
     None
 }
 
-/// Serialised JSON has unprintable characters in strings only.
+/// Serialised JSON has unprintable characters in strings only, but for the line feeds between values.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_unprintable(c) {
+        if is_unprintable(c) && c != '\n' {
             // All of them are in the basic plane. Writing to a string cannot fail.
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
@@ -61,67 +58,6 @@ fn escaped(json: &str) -> String {
         }
     }
     out
-}
-
-/// Escapes more characters than `serde_json` does.
-struct Printable<'a>(PrettyFormatter<'a>);
-
-impl Formatter for Printable<'_> {
-    fn write_string_fragment<W: io::Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        if fragment.chars().any(is_unprintable) {
-            out.write_all(escaped(fragment).as_bytes())
-        } else {
-            out.write_all(fragment.as_bytes())
-        }
-    }
-
-    fn begin_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
-    }
-
-    fn end_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
-    }
-
-    fn begin_array_value<W: io::Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
-    }
-
-    fn end_array_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
-    }
-
-    fn begin_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
-    }
-
-    fn end_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
-    }
-
-    fn begin_object_key<W: io::Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
-    }
-
-    fn begin_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
-    }
-
-    fn end_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub mod csv;
 pub mod json;
 pub mod latex;
 pub mod markdown;
-pub mod prometheus;
 pub mod shell;
 pub mod streams;
 pub mod systemd;

@@ -4,8 +4,6 @@
 //! right. Names are the aliases of [`ALIASES`], the keys of the host ([`HOST_KEYS`]), or any switch
 //! of `tcp`. Values are those of the switches; `0` and `1` mean false and true.
 
-use std::fmt;
-
 use lowtide_tcp::{Config, NotSimulated, profile, scheme, switches};
 
 use crate::stack::StackSettings;
@@ -48,21 +46,14 @@ pub struct SoFlags {
 }
 
 /// An error in a settings string.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
 pub struct SoFlagsError {
     /// Description, with the wrong word.
     pub message: String,
     /// Byte range of that word in the string.
     pub at: std::ops::Range<usize>,
 }
-
-impl fmt::Display for SoFlagsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for SoFlagsError {}
 
 impl Default for SoFlags {
     fn default() -> Self {

@@ -11,47 +11,25 @@ use super::vary::VarySpec;
 use super::verdict::{ClaimVerdict, LEVEL};
 use super::{ClaimError, QuickConfig};
 
-/// Kind of a claim, which determines its band.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimKind {
-    /// An order, or zero against many: within the bounds of the claim.
-    Ordering,
-    /// A factor between two values: 25 % around the reported value. With `effect` also within 50 %
-    /// of the reported effect.
-    Ratio,
-    /// A value from a simulation: 15 % around the reported value.
-    Simulation,
-    /// A value from a testbed: 30 % around the reported value.
-    Testbed,
-    /// A share of events: a third to three times the reported value. Its interval is that of
-    /// Clopper and Pearson, over the events of all seeds.
-    Rate,
-    /// A difference: the stated band on both sides, at least as wide as our interval.
-    Difference,
-}
-
-impl ClaimKind {
-    /// All of them, in the order of tables.
-    pub const ALL: [Self; 6] = [
-        Self::Ordering,
-        Self::Ratio,
-        Self::Simulation,
-        Self::Testbed,
-        Self::Rate,
-        Self::Difference,
-    ];
-
-    /// Printed name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ordering => "ordering",
-            Self::Ratio => "ratio",
-            Self::Simulation => "simulation",
-            Self::Testbed => "testbed",
-            Self::Rate => "rate",
-            Self::Difference => "difference",
-        }
+lowtide_units::named_enum! {
+    /// Kind of a claim, which determines its band.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ClaimKind ALL {
+        /// An order, or zero against many: within the bounds of the claim.
+        Ordering = "ordering",
+        /// A factor between two values: 25 % around the reported value. With `effect` also within 50 %
+        /// of the reported effect.
+        Ratio = "ratio",
+        /// A value from a simulation: 15 % around the reported value.
+        Simulation = "simulation",
+        /// A value from a testbed: 30 % around the reported value.
+        Testbed = "testbed",
+        /// A share of events: a third to three times the reported value. Its interval is that of
+        /// Clopper and Pearson, over the events of all seeds.
+        Rate = "rate",
+        /// A difference: the stated band on both sides, at least as wide as our interval.
+        Difference = "difference",
     }
 }
 

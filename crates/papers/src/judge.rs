@@ -5,7 +5,9 @@ use lowtide_lab::OverSeeds;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use super::expected::{Claim, ClaimKind, RecordedResult};
+#[cfg(test)]
+use super::expected::RecordedResult;
+use super::expected::{Claim, ClaimKind};
 use super::verdict::{ClaimVerdict, LEVEL};
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
@@ -35,9 +37,6 @@ pub struct ClaimResult {
     pub level: f64,
     /// The verdict.
     pub verdict: ClaimVerdict,
-    /// For a ratio that is judged on its effect: the verdict by the rule of the version before,
-    /// 25 % around the ratio. Null for others.
-    pub ratio_verdict: Option<ClaimVerdict>,
     /// Reason why it is not `reproduced`; null if it is, or if the reason is unknown.
     pub reason: Option<String>,
     /// Verdict of the last full run that was reviewed; null if there was none.
@@ -89,14 +88,7 @@ pub(crate) fn judge_at(
 /// A claim that the reduced form cannot decide.
 pub(crate) fn undecided(row: &str, claim: &Claim, seeds: usize, why: &str) -> ClaimResult {
     let verdict = ClaimVerdict::Undecided;
-    let found = Evaluation {
-        measured: None,
-        ci95: None,
-        band: claim.band(),
-        verdict,
-        ratio_verdict: claim.effect.then_some(verdict),
-        why: None,
-    };
+    let found = Evaluation { measured: None, ci95: None, band: claim.band(), verdict, why: None };
     ClaimResult { reason: Some(why.to_owned()), ..claim_result(row, claim, seeds, found, true) }
 }
 
@@ -107,7 +99,7 @@ fn claim_result(
     found: Evaluation,
     reduced: bool,
 ) -> ClaimResult {
-    let Evaluation { measured, ci95, band, mut verdict, ratio_verdict, why } = found;
+    let Evaluation { measured, ci95, band, mut verdict, why } = found;
     let mut reason = match verdict {
         ClaimVerdict::Reproduced => None,
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
@@ -138,7 +130,6 @@ fn claim_result(
         seeds,
         level: LEVEL,
         verdict,
-        ratio_verdict,
         reason,
         recorded,
         regressed,
@@ -153,8 +144,6 @@ struct Evaluation {
     ci95: Option<[f64; 2]>,
     band: [f64; 2],
     verdict: ClaimVerdict,
-    /// The verdict on the ratio, if the effect is judged.
-    ratio_verdict: Option<ClaimVerdict>,
     /// Reason why it cannot be judged.
     why: Option<&'static str>,
 }
@@ -176,20 +165,13 @@ fn evaluate_value(claim: &Claim, over: &OverSeeds, level: f64) -> Evaluation {
         None if over.mean.is_some() => Some("one seed has no interval"),
         None => Some("not every seed has a value"),
     };
-    Evaluation {
-        measured: over.mean,
-        ci95: over.ci95,
-        band,
-        verdict: within(band),
-        ratio_verdict: claim.effect.then(|| within(claim.ratio_band())),
-        why,
-    }
+    Evaluation { measured: over.mean, ci95: over.ci95, band, verdict: within(band), why }
 }
 
-/// Verdicts on the recorded mean and interval of a claim: by its band, and for an effect also on
-/// the ratio. `None` without a record, and for a rate of a further look, whose counts are not
-/// recorded.
-pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
+/// Verdict on the recorded mean and interval of a claim. `None` without a record, and for a rate of
+/// a further look, whose counts are not recorded.
+#[cfg(test)]
+pub(crate) fn recorded_verdict(claim: &Claim) -> Option<ClaimVerdict> {
     let is_known = |of: &RecordedResult| of.further.is_none() || claim.kind != ClaimKind::Rate;
     let recorded = claim.recorded.filter(is_known)?;
     // A mean without an interval is that of seeds that agree, or of a single seed, which decides
@@ -206,7 +188,7 @@ pub(crate) fn recorded_verdicts(claim: &Claim) -> Option<(ClaimVerdict, Option<C
         },
         recorded.further.map_or(LEVEL, |further| further.level),
     );
-    Some((found.verdict, found.ratio_verdict))
+    Some(found.verdict)
 }
 
 /// Judges a share of events, over all seeds together.
@@ -223,14 +205,13 @@ fn evaluate_rate(
             let verdict = interval_verdict(clopper_pearson(k, n, level), band, claim.direction());
             let measured = Some(k / n);
             let ci95 = Some(clopper_pearson(k, n, LEVEL));
-            Evaluation { measured, ci95, band, verdict, ratio_verdict: None, why: None }
+            Evaluation { measured, ci95, band, verdict, why: None }
         }
         None => Evaluation {
             measured: None,
             ci95: None,
             band,
             verdict: ClaimVerdict::Undecided,
-            ratio_verdict: None,
             why: Some("there were no trials"),
         },
     }
@@ -380,7 +361,7 @@ mod tests {
                 "kind = \"ordering\"\nat-least = 1.05\nrecorded = {{ verdict = \"undecided\", \
                  measured = 1.0614, ci95 = [1.0501, 1.0728]{further} }}"
             );
-            recorded_verdicts(&claim(&recorded)).unwrap().0
+            recorded_verdict(&claim(&recorded)).unwrap()
         };
         assert_eq!(of(""), ClaimVerdict::Reproduced);
         assert_eq!(of(", further = { seeds = 20, level = 0.975 }"), ClaimVerdict::Undecided);
@@ -409,16 +390,14 @@ mod tests {
         let of = |values: &[f64]| {
             let values: Vec<_> = values.iter().copied().map(Some).collect();
             let judged = judge("p-fig1", &effect, &values, None, false);
-            (judged.verdict, judged.ratio_verdict.unwrap())
+            judged.verdict
         };
-        assert_eq!(of(&[1.18, 1.22, 1.2]), (Reproduced, Reproduced));
-        assert_eq!(of(&[1.01, 1.02, 1.015]), (Direction, Reproduced), "the order, without size");
-        assert_eq!(of(&[0.95, 0.96, 0.955]), (NotReproduced, Reproduced), "the other side of one");
-        assert_eq!(of(&[1.0; 3]), (NotReproduced, Reproduced), "no effect at all");
-        assert_eq!(of(&[1.05, 1.15, 1.2]), (Undecided, Reproduced), "straddles the edge");
-        assert_eq!(of(&[1.2]), (Undecided, Undecided), "one seed");
-        let ratio = claim("kind = \"ratio\"\nreported = 4.0");
-        assert_eq!(judge("p-fig1", &ratio, &[Some(4.0)], None, false).ratio_verdict, None);
+        assert_eq!(of(&[1.18, 1.22, 1.2]), Reproduced);
+        assert_eq!(of(&[1.01, 1.02, 1.015]), Direction, "the order, without size");
+        assert_eq!(of(&[0.95, 0.96, 0.955]), NotReproduced, "the other side of one");
+        assert_eq!(of(&[1.0; 3]), NotReproduced, "no effect at all");
+        assert_eq!(of(&[1.05, 1.15, 1.2]), Undecided, "straddles the edge");
+        assert_eq!(of(&[1.2]), Undecided, "one seed");
     }
 
     #[test]

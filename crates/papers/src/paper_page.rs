@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 use lowtide_charts::number;
 use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
 
-use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::open_settings::open_settings_table;
 use super::unstated::{UnstatedSetting, unstated_settings};
@@ -313,13 +312,10 @@ fn line(claim: &Claim) -> String {
     let further = claim.recorded.and_then(|r| r.further).map_or_else(String::new, |look| {
         format!(" ({} seeds, at {} %)", look.seeds, number(100.0 * look.level))
     });
-    let before = recorded_verdicts(claim).and_then(|(_, ratio)| ratio);
-    let before =
-        before.map_or_else(String::new, |ratio| format!(" (as a ratio, before: {})", ratio.name()));
     let apart = if claim.calibrated { ", not counted" } else { "" };
     let reason = failure_reason(claim).map_or_else(String::new, |why| format!(": {why}"));
     format!(
-        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{further}{before}{apart}{reason} |\n",
+        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{further}{apart}{reason} |\n",
         claim.id, claim.says, claim.source
     )
 }
@@ -359,7 +355,7 @@ mod tests {
     fn recorded_verdicts_are_those_of_the_recorded_values() {
         for row in experiments() {
             for claim in ExperimentClaims::parse(row.expected, "").unwrap().claims {
-                let computed = recorded_verdicts(&claim).map(|(verdict, _)| verdict);
+                let computed = crate::judge::recorded_verdict(&claim);
                 let recorded = claim.recorded.map(|r| r.verdict).filter(|_| computed.is_some());
                 assert_eq!(computed, recorded, "{} {}: {:?}", row.id(), claim.id, claim.recorded);
             }

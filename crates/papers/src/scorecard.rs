@@ -5,10 +5,9 @@
 
 use std::fmt::Write as _;
 
-use super::judge::recorded_verdicts;
 use super::markdown::wrapped;
 use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
-use super::{Claim, ClaimError, ClaimKind, ClaimVerdict, experiments};
+use super::{Claim, ClaimError, ClaimKind, experiments};
 
 /// Experiments with more packet-hops are listed by name.
 const LONG_EXPERIMENT_HOPS: u64 = 10_000_000_000;
@@ -41,8 +40,7 @@ do not count.
 
 A ratio r that the paper reports as an effect (`effect = true`) is judged on the effect, r - 1, or
 1 - 1/r below one. It must be within 50 % of the paper's, with the whole interval on its side of
-one, and within 25 % of the ratio. The version before judged the ratio alone, whose band contains 1
-between 0.8 and 1.33; its verdict is shown beside the new one for this version.
+one, and within 25 % of the ratio.
 ";
 
 /// Header of the columns of [`verdict_counts`].
@@ -56,7 +54,6 @@ pub fn scorecard() -> Result<String, ClaimError> {
     let mut papers = String::new();
     let mut kinds = String::new();
     let mut rows = String::new();
-    let mut effects = String::new();
     let mut pages = Vec::new();
     for page in &PAGES {
         pages.push((page, page.experiments()?));
@@ -66,7 +63,6 @@ pub fn scorecard() -> Result<String, ClaimError> {
         let link = format!("[{}](papers/{})", page.name, page.file);
         // Writing to a string cannot fail.
         let _ = writeln!(papers, "| {link} | {} |", verdict_counts(&claims));
-        effects.push_str(&effect_counts(page.name, &claims));
         for kind in ClaimKind::ALL {
             let name = kind.name();
             let of_kind: Vec<&Claim> = claims.iter().copied().filter(|c| c.kind == kind).collect();
@@ -91,35 +87,10 @@ pub fn scorecard() -> Result<String, ClaimError> {
     );
     let _ = write!(
         out,
-        "\n## Effects, by both rules\n| paper | judged on | claims | reproduced | direction | undecided | not-reproduced |\n|{}\n{effects}",
-        "---|".repeat(7)
-    );
-    let _ = write!(
-        out,
         "\n## By experiment\nClaims that were used for calibration are not counted.\n\n| experiment | content | {VERDICTS}|{}\n{rows}",
         "---|".repeat(8)
     );
     Ok(wrapped(&out))
-}
-
-/// Recorded verdicts on the effects of a paper, by the present rule and by that of the version
-/// before; empty if it has none.
-fn effect_counts(paper: &str, claims: &[&Claim]) -> String {
-    let verdicts: Vec<(ClaimVerdict, ClaimVerdict)> = claims
-        .iter()
-        .filter_map(|claim| recorded_verdicts(claim))
-        .filter_map(|(effect, ratio)| Some((effect, ratio?)))
-        .collect();
-    if verdicts.is_empty() {
-        return String::new();
-    }
-    let row = |rule: &str, verdicts: Vec<ClaimVerdict>| {
-        let with = |v: ClaimVerdict| verdicts.iter().filter(|seen| **seen == v).count().to_string();
-        let counts = ClaimVerdict::ALL.map(with).join(" | ");
-        format!("| {paper} | {rule} | {} | {counts} |\n", verdicts.len())
-    };
-    let (effect, ratio) = verdicts.into_iter().unzip();
-    row("the effect", effect) + &row("the ratio, before", ratio)
 }
 
 /// Cost of running all experiments.

@@ -9,23 +9,25 @@ use lowtide_units::{
 
 use crate::table::{Cell, ColumnType};
 
-/// The unit of the values of a swept key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SweptUnit {
-    /// Packets.
-    Packets,
-    /// Bytes.
-    Bytes,
-    /// Picoseconds.
-    Time,
-    /// Bits per second.
-    Rate,
-    /// A share: 1 is 100 %.
-    Share,
-    /// A number without a unit, or a ratio.
-    Number,
-    /// Hosts of a group, `servers[0..10]`: their number.
-    Hosts,
+lowtide_units::named_enum! {
+    /// The unit of the values of a swept key.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum SweptUnit ALL {
+        /// Packets.
+        Packets = "packets",
+        /// Bytes.
+        Bytes = "bytes",
+        /// Picoseconds.
+        Time = "ps",
+        /// Bits per second.
+        Rate = "bit/s",
+        /// A share: 1 is 100 %.
+        Share = "1",
+        /// A number without a unit, or a ratio.
+        Number = "",
+        /// Hosts of a group, `servers[0..10]`: their number.
+        Hosts = "hosts",
+    }
 }
 
 /// Hosts of a group by their numbers: `servers[0..10]`.
@@ -68,17 +70,6 @@ impl<'a> HostRange<'a> {
 }
 
 impl SweptUnit {
-    /// All units.
-    pub const ALL: [Self; 7] = [
-        Self::Packets,
-        Self::Bytes,
-        Self::Time,
-        Self::Rate,
-        Self::Share,
-        Self::Number,
-        Self::Hosts,
-    ];
-
     /// Returns the unit that `values` have in common; `None` if they have several units, or if none
     /// is a quantity. Words among them, as `off` or a name, have no unit.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Self> {
@@ -93,29 +84,13 @@ impl SweptUnit {
         all.find(|unit| unit.read(value) != Cell::Null)
     }
 
-    /// Returns the name of the unit, as in the units of columns.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Packets => "packets",
-            Self::Bytes => "bytes",
-            Self::Time => "ps",
-            Self::Rate => "bit/s",
-            Self::Share => "1",
-            Self::Number => "",
-            Self::Hosts => "hosts",
-        }
-    }
-
     /// Returns the end of the name of the column.
     pub const fn suffix(self) -> &'static str {
         match self {
-            Self::Packets => "packets",
-            Self::Bytes => "bytes",
-            Self::Time => "ps",
             Self::Rate => "bps",
             Self::Share => "share",
             Self::Number => "number",
-            Self::Hosts => "hosts",
+            unit => unit.name(),
         }
     }
 

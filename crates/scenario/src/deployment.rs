@@ -10,7 +10,7 @@ use lowtide_net::Blueprint;
 use lowtide_rows::DeploymentClass;
 use lowtide_sim::Seed;
 
-use crate::model::{DeploymentTable, DrawUnit, ScenarioModel};
+use crate::model::{DeploymentTable, HostDraw, ScenarioModel};
 use crate::toml_tree::SourceSpan;
 
 /// Parts per billion of a whole.
@@ -63,8 +63,8 @@ pub(crate) fn check(model: &ScenarioModel, network: &Blueprint) -> Result<(), Sp
     }
     let (n, share) = (units.len(), table.share.as_ppb() as f64 / 1e9);
     let [unit, more] = match table.draw {
-        DrawUnit::Host => ["host", ""],
-        DrawUnit::Rack => ["rack", "; `draw = \"random\"` divides by hosts"],
+        HostDraw::Random => ["host", ""],
+        HostDraw::Rack => ["rack", "; `draw = \"random\"` divides by hosts"],
     };
     let counted = |k: usize| format!("{k} {unit}{}", if k == 1 { "" } else { "s" });
     let near = |k: usize| format!("{} ({})", percent(k as f64 / n as f64), counted(k));
@@ -88,7 +88,7 @@ fn percent(share: f64) -> String {
 
 /// Returns the hosts that move together, in the order of the table.
 fn units(table: &DeploymentTable, network: &Blueprint) -> Vec<Vec<u32>> {
-    if table.draw == DrawUnit::Host {
+    if table.draw == HostDraw::Random {
         return table.hosts.iter().map(|host| vec![*host]).collect();
     }
     let racks = network.racks();

@@ -9,64 +9,35 @@ pub struct EmbeddedScenario {
     pub text: &'static str,
 }
 
-static SCENARIOS: &[EmbeddedScenario] = &[
-    EmbeddedScenario {
-        name: "bench-dumbbell",
-        text: include_str!("../../../scenarios/bench-dumbbell.toml"),
-    },
-    EmbeddedScenario {
-        name: "bench-incast",
-        text: include_str!("../../../scenarios/bench-incast.toml"),
-    },
-    EmbeddedScenario {
-        name: "bench-permutation",
-        text: include_str!("../../../scenarios/bench-permutation.toml"),
-    },
-    EmbeddedScenario {
-        name: "bench-websearch",
-        text: include_str!("../../../scenarios/bench-websearch.toml"),
-    },
-    EmbeddedScenario { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
-    EmbeddedScenario {
-        name: "dumbbell-10g",
-        text: include_str!("../../../scenarios/dumbbell-10g.toml"),
-    },
-    EmbeddedScenario {
-        name: "fat-tree-websearch",
-        text: include_str!("../../../scenarios/fat-tree-websearch.toml"),
-    },
-    EmbeddedScenario {
-        name: "first-light",
-        text: include_str!("../../../scenarios/first-light.toml"),
-    },
-    EmbeddedScenario { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
-    EmbeddedScenario {
-        name: "leaf-spine",
-        text: include_str!("../../../scenarios/leaf-spine.toml"),
-    },
-    EmbeddedScenario { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
-    EmbeddedScenario {
-        name: "mixed-deployment-100m",
-        text: include_str!("../../../scenarios/mixed-deployment-100m.toml"),
-    },
-    EmbeddedScenario { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
-    EmbeddedScenario {
-        name: "queue-buildup",
-        text: include_str!("../../../scenarios/queue-buildup.toml"),
-    },
-    EmbeddedScenario {
-        name: "queue-buildup-100m",
-        text: include_str!("../../../scenarios/queue-buildup-100m.toml"),
-    },
-    EmbeddedScenario {
-        name: "schemes-10g",
-        text: include_str!("../../../scenarios/schemes-10g.toml"),
-    },
-    EmbeddedScenario {
-        name: "two-flows-1g",
-        text: include_str!("../../../scenarios/two-flows-1g.toml"),
-    },
-];
+/// Lists files of `scenarios/` by their names.
+macro_rules! embedded {
+    ($($name:literal)*) => {
+        &[$(EmbeddedScenario {
+            name: $name,
+            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+        }),*]
+    };
+}
+
+static SCENARIOS: &[EmbeddedScenario] = embedded! {
+    "bench-dumbbell"
+    "bench-incast"
+    "bench-permutation"
+    "bench-websearch"
+    "dctcp-uml"
+    "dumbbell-10g"
+    "fat-tree-websearch"
+    "first-light"
+    "incast"
+    "leaf-spine"
+    "matrix"
+    "mixed-deployment-100m"
+    "own-flows"
+    "queue-buildup"
+    "queue-buildup-100m"
+    "schemes-10g"
+    "two-flows-1g"
+};
 
 /// Returns the embedded scenarios, by name.
 pub fn embedded_scenarios() -> &'static [EmbeddedScenario] {

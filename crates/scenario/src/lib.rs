@@ -53,6 +53,7 @@ pub use estimate::{CostCause, Estimate, HOPS_PER_SECOND};
 pub use files::{Directory, Files, NoFiles};
 pub use flows::resolve as resolve_flows;
 pub use key_titles::{KeyTitle, key_title};
+pub use model::{HostDraw, MovedSides};
 pub use pattern::glob_matches;
 pub use plan::{PlanPart, RunPlan};
 pub use replaced::ReplacedSwitch;

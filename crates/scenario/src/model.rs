@@ -17,6 +17,7 @@ use lowtide_traffic::workload::{
     self, Traffic, UserFile, WorkloadArgs, WorkloadContext, WorkloadError,
 };
 use lowtide_units::{Bytes, Duration, Fraction, Rate};
+use serde::{Deserialize, Serialize};
 
 use crate::range::HostRange;
 use crate::settings::SwitchSetting;
@@ -204,19 +205,30 @@ pub(crate) struct HostGroup {
     pub(crate) class: u8,
 }
 
-/// Sides of a connection that the deployed stack replaces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MovedSides {
-    Both,
-    Senders,
-    Receivers,
+lowtide_units::named_enum! {
+    /// Sides of the moved hosts that move: `moves` of `[deployment]`.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum MovedSides ALL {
+        /// Both.
+        Both = "both",
+        /// Only the senders.
+        Senders = "senders",
+        /// Only the receivers.
+        Receivers = "receivers",
+    }
 }
 
-/// Units of hosts that are drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum DrawUnit {
-    Rack,
-    Host,
+lowtide_units::named_enum! {
+    /// Units in which moved hosts are drawn: `draw` of `[deployment]`.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HostDraw ALL {
+        /// Single hosts.
+        Random = "random",
+        /// Whole racks.
+        Rack = "rack",
+    }
 }
 
 /// The table `[deployment]`.
@@ -233,7 +245,7 @@ pub(crate) struct DeploymentTable {
     pub(crate) moves: MovedSides,
     pub(crate) share: Fraction,
     pub(crate) share_at: SourceSpan,
-    pub(crate) draw: DrawUnit,
+    pub(crate) draw: HostDraw,
     pub(crate) at: SourceSpan,
 }
 

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 
 use lowtide_tcp::{CloseReason, ConnId, Connection, FourTuple, Info};
-use lowtide_units::{Probe, Unit};
 
 use crate::payload::{ReceiveBuffer, SendRing};
 
@@ -21,19 +20,7 @@ pub struct ConnInfo {
 
 impl ConnInfo {
     pub(crate) fn of(conn: &Connection) -> Self {
-        let mut alpha = Alpha(None);
-        conn.probe(&mut alpha);
-        Self { tcp: conn.info(), alpha_q20: alpha.0, memory: conn.memory() }
-    }
-}
-
-struct Alpha(Option<u64>);
-
-impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
-        if name == "alpha" && unit == Unit::Q20 {
-            self.0 = Some(value);
-        }
+        Self { tcp: conn.info(), alpha_q20: conn.alpha_q20(), memory: conn.memory() }
     }
 }
 

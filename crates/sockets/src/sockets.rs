@@ -4,14 +4,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use lowtide_tcp::{
-    Arrival, CloseReason, Config, ConnId, Connection, Event, FourTuple, OpenError, State,
+    Arrival, CloseReason, Config, ConnId, Connection, Endpoint, Event, FourTuple, OpenError, State,
 };
 use lowtide_units::Instant;
 use lowtide_wire::Segment;
 
 use crate::conn::{Conn, ConnInfo};
 use crate::payload::ChunkPool;
-use crate::record_replay::{ConnCall, RecordedEndpoint};
 
 /// Identifies a connection until [`Sockets::remove_ended`] frees it for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,7 +34,7 @@ pub struct Polled {
 /// The connections of a host. `D` is the state that a driver keeps with each.
 #[derive(Debug)]
 pub struct Sockets<D> {
-    endpoint: RecordedEndpoint,
+    endpoint: Endpoint,
     conns: Vec<Option<Conn<D>>>,
     free: Vec<u32>,
     /// The key of each connection of the endpoint.
@@ -46,7 +45,7 @@ pub struct Sockets<D> {
 
 impl<D: Default> Sockets<D> {
     /// A host without connections.
-    pub fn new(endpoint: RecordedEndpoint) -> Self {
+    pub fn new(endpoint: Endpoint) -> Self {
         let (conns, free, by_id) = (Vec::new(), Vec::new(), Vec::new());
         Self { endpoint, conns, free, by_id, pool: ChunkPool::default() }
     }
@@ -64,8 +63,8 @@ impl<D: Default> Sockets<D> {
         remote_port: u16,
         config: Arc<Config>,
     ) -> Result<ConnKey, OpenError> {
-        let (id, tuple) =
-            self.endpoint.connect(now, local, local_port, remote, remote_port, config)?;
+        let id = self.endpoint.connect(now, local, local_port, remote, remote_port, config)?;
+        let tuple = self.endpoint.tuple(id).ok_or(OpenError::NoPort)?;
         Ok(self.insert(id, Conn::new(tuple, id, None)))
     }
 
@@ -80,7 +79,7 @@ impl<D: Default> Sockets<D> {
         segment: &Segment,
         payload: &[u8],
     ) -> (Arrival, Option<ConnKey>) {
-        let arrival = self.endpoint.handle_segment(now, local, remote, segment);
+        let arrival = self.endpoint.handle_segment(now, local, remote, segment, None);
         let (id, accepted, is_new) = match &arrival {
             Arrival::Taken(id, accepted) => (*id, Some(accepted), false),
             Arrival::Refused(id, _) => (*id, None, false),
@@ -99,7 +98,9 @@ impl<D: Default> Sockets<D> {
             && let Some(conn) = self.conns.get_mut(key.0 as usize).and_then(Option::as_mut)
         {
             if !conn.held {
-                self.endpoint.call(now, id, ConnCall::Abort);
+                if let Some(conn) = self.endpoint.conn(id) {
+                    conn.abort();
+                }
             } else if !conn.read_shut {
                 let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
                 conn.receive.insert(&accepted.stream, fresh, &mut self.pool);
@@ -125,13 +126,13 @@ impl<D: Default> Sockets<D> {
 
 impl<D> Sockets<D> {
     /// The endpoint, for listeners and for calls about a single connection.
-    pub const fn endpoint(&mut self) -> &mut RecordedEndpoint {
+    pub const fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
 
     /// Number of connections in the endpoint, without those in TIME-WAIT.
     pub fn connections(&self) -> u64 {
-        self.endpoint.connections()
+        self.endpoint.len() as u64
     }
 
     /// A connection.
@@ -147,10 +148,10 @@ impl<D> Sockets<D> {
     }
 
     /// A connection and the endpoint, to send its data: for each transmission of
-    /// [`RecordedEndpoint::poll_transmit`] the driver sends the segments with bytes of `send` and
-    /// calls [`RecordedEndpoint::on_transmitted`].
+    /// [`Connection::poll_transmit`] the driver sends the segments with bytes of `send` and calls
+    /// [`Connection::on_transmitted`].
     #[inline]
-    pub fn with_endpoint(&mut self, key: ConnKey) -> Option<(&mut Conn<D>, &mut RecordedEndpoint)> {
+    pub fn with_endpoint(&mut self, key: ConnKey) -> Option<(&mut Conn<D>, &mut Endpoint)> {
         Some((self.conns.get_mut(key.0 as usize)?.as_mut()?, &mut self.endpoint))
     }
 
@@ -175,28 +176,34 @@ impl<D> Sockets<D> {
         self.by_id.get(id.0 as usize).copied().flatten()
     }
 
+    /// The connection of a key in the endpoint, until it is released there.
+    #[inline]
+    pub fn transport(&mut self, key: ConnKey) -> Option<&mut Connection> {
+        let id = self.get(key)?.id?;
+        self.endpoint.conn(id)
+    }
+
     /// Time of the next timer of a connection.
     pub fn poll_timeout(&mut self, key: ConnKey) -> Option<Instant> {
-        let id = self.get(key)?.id?;
-        self.endpoint.inspect(id, Connection::poll_timeout)?
+        self.transport(key)?.poll_timeout()
     }
 
     /// Fires the timer of a connection if it is due at `now`. Returns false if it is not.
     pub fn handle_timeout(&mut self, now: Instant, key: ConnKey) -> bool {
         let due = self.poll_timeout(key).is_some_and(|at| at <= now);
-        if let Some(id) = self.get(key).and_then(|c| c.id).filter(|_| due) {
-            self.endpoint.call(now, id, ConnCall::Timeout);
+        if let Some(conn) = self.transport(key).filter(|_| due) {
+            conn.handle_timeout(now);
         }
         due
     }
 
     /// Handles all events of a connection and frees acknowledged bytes. `None` once the endpoint
     /// has released it.
-    pub fn poll_events(&mut self, now: Instant, key: ConnKey) -> Option<Polled> {
+    pub fn poll_events(&mut self, key: ConnKey) -> Option<Polled> {
         let (conn, endpoint) = self.with_endpoint(key)?;
-        let id = conn.id?;
+        let transport = endpoint.conn(conn.id?)?;
         let (mut has_events, mut newly_established) = (false, false);
-        while let Some(event) = endpoint.poll_event(now, id) {
+        while let Some(event) = transport.poll_event() {
             has_events = true;
             match event {
                 Event::Established => newly_established = true,
@@ -207,8 +214,8 @@ impl<D> Sockets<D> {
                 _ => {}
             }
         }
-        let look = |c: &Connection| (c.acked_upto(), c.state(), c.poll_timeout());
-        let (acked, state, timer) = endpoint.inspect(id, look)?;
+        let acked = transport.acked_upto();
+        let (state, timer) = (transport.state(), transport.poll_timeout());
         conn.send.acknowledge(acked);
         conn.established |= newly_established;
         Some(Polled { has_events, newly_established, acked, state, timer })
@@ -218,7 +225,7 @@ impl<D> Sockets<D> {
     pub fn release(&mut self, now: Instant, key: ConnKey) {
         let Some((conn, endpoint)) = self.with_endpoint(key) else { return };
         let Some(id) = conn.id.take() else { return };
-        conn.final_info = endpoint.inspect(id, |c| Box::new(ConnInfo::of(c)));
+        conn.final_info = endpoint.conn(id).map(|c| Box::new(ConnInfo::of(c)));
         conn.close_reason.get_or_insert(CloseReason::Normal);
         conn.send.trim();
         // The handshake failed before the listener was notified: no application will accept it.
@@ -241,51 +248,52 @@ impl<D> Sockets<D> {
 
     /// Copies readable bytes into `out`, consumes them and returns their number. Without any, frees
     /// memory that an idle connection does not need.
-    pub fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> usize {
+    pub fn read(&mut self, key: ConnKey, out: &mut [u8]) -> usize {
         let Self { endpoint, conns, pool, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return 0 };
         let n = conn.receive.read(out, pool);
         if n == 0 {
             conn.receive.trim(pool);
-        } else if let Some(id) = conn.id {
-            endpoint.call(now, id, ConnCall::Read(n as u64));
+        } else if let Some(conn) = conn.id.and_then(|id| endpoint.conn(id)) {
+            conn.read(n as u64);
         }
         n
     }
 
     /// Writes as many of `bytes` as the send buffer takes and returns their number. `None` if the
     /// buffer is full or the connection is not established.
-    pub fn write(&mut self, now: Instant, key: ConnKey, bytes: &[u8]) -> Option<usize> {
+    pub fn write(&mut self, key: ConnKey, bytes: &[u8]) -> Option<usize> {
         let (conn, endpoint) = self.with_endpoint(key)?;
-        let id = conn.id.filter(|_| conn.established)?;
-        let space = usize::try_from(endpoint.send_space(now, id)).unwrap_or(usize::MAX);
+        let transport = endpoint.conn(conn.id.filter(|_| conn.established)?)?;
+        let space = usize::try_from(transport.send_space()).unwrap_or(usize::MAX);
         let n = bytes.len().min(space);
         if n == 0 && !bytes.is_empty() {
             return None;
         }
-        endpoint.call(now, id, ConnCall::Send(n as u64));
+        transport.send(n as u64);
         conn.send.push(&bytes[..n]);
         Some(n)
     }
 
     /// Closes the sending direction: FIN follows the written data.
-    pub fn shut_write(&mut self, now: Instant, key: ConnKey) {
-        let Some((conn, endpoint)) = self.with_endpoint(key) else { return };
-        conn.write_shut = true;
-        if let Some(id) = conn.id {
-            endpoint.call(now, id, ConnCall::Close);
+    pub fn shut_write(&mut self, key: ConnKey) {
+        if let Some(conn) = self.get_mut(key) {
+            conn.write_shut = true;
+        }
+        if let Some(conn) = self.transport(key) {
+            conn.close();
         }
     }
 
     /// Releases the connection for its application: FIN follows the written data. RST is sent
     /// instead with `reset`, or if data is unread (RFC 1122 §4.2.2.13).
-    pub fn close(&mut self, now: Instant, key: ConnKey, reset: bool) {
-        let Some((conn, endpoint)) = self.with_endpoint(key) else { return };
+    pub fn close(&mut self, key: ConnKey, reset: bool) {
+        let Some(conn) = self.get_mut(key) else { return };
         conn.held = false;
         let unread = conn.receive.unread() > 0 && !conn.read_shut;
-        match conn.id {
-            Some(id) if reset || unread => endpoint.call(now, id, ConnCall::Abort),
-            Some(id) => endpoint.call(now, id, ConnCall::Close),
+        match self.transport(key) {
+            Some(conn) if reset || unread => conn.abort(),
+            Some(conn) => conn.close(),
             None => {}
         }
     }
@@ -294,7 +302,7 @@ impl<D> Sockets<D> {
     pub fn info(&mut self, key: ConnKey) -> Option<ConnInfo> {
         let (conn, endpoint) = self.with_endpoint(key)?;
         match conn.id {
-            Some(id) => endpoint.inspect(id, ConnInfo::of),
+            Some(id) => endpoint.conn(id).map(|c| ConnInfo::of(c)),
             None => conn.final_info.as_deref().copied(),
         }
     }

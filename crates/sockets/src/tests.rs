@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_tcp::{CloseReason, Config, State};
+use lowtide_tcp::{CloseReason, Config, Endpoint, State};
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Segment;
 
@@ -23,10 +23,10 @@ struct HostPair {
 impl HostPair {
     /// Also returns the keys of an established connection.
     fn connected() -> (Self, ConnKey, ConnKey) {
-        let hosts = [1, 2].map(|seed| Sockets::new(RecordedEndpoint::new(seed, None)));
+        let hosts = [1, 2].map(|seed| Sockets::new(Endpoint::new(seed)));
         let mut pair = Self { now: Instant::ZERO, hosts, in_flight: VecDeque::new() };
         let config = Arc::new(Config::default());
-        pair.hosts[1].endpoint().listen(pair.now, 80, Arc::clone(&config), 1).unwrap();
+        pair.hosts[1].endpoint().listen(80, Arc::clone(&config), 1).unwrap();
         let [from, to] = NAMES;
         let client = pair.hosts[0].connect(pair.now, from, 0, to, 80, config).unwrap();
         pair.pump(0, client);
@@ -40,16 +40,16 @@ impl HostPair {
 
     fn poll(&mut self, host: usize, key: ConnKey) {
         let Some((conn, endpoint)) = self.hosts[host].with_endpoint(key) else { return };
-        let Some(id) = conn.id else { return };
-        while let Some(transmit) = endpoint.poll_transmit(self.now, id) {
+        let Some(transport) = conn.id.and_then(|id| endpoint.conn(id)) else { return };
+        while let Some(transmit) = transport.poll_transmit(self.now) {
             for i in 0..transmit.segments {
                 let bytes = conn.send.copy(&transmit.stream_of(i));
                 conn.driver += 1;
                 self.in_flight.push_back((1 - host, transmit.segment(i), bytes));
             }
-            endpoint.on_transmitted(self.now, id, transmit.id, HostStamp(0));
+            transport.on_transmitted(transmit.id, HostStamp(0));
         }
-        let polled = self.hosts[host].poll_events(self.now, key).unwrap();
+        let polled = self.hosts[host].poll_events(key).unwrap();
         if matches!(polled.state, State::Closed | State::TimeWait) {
             self.hosts[host].release(self.now, key);
         }
@@ -89,20 +89,20 @@ fn bytes_arrive_and_both_ends_close() {
     let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n % 251) as u8).collect();
     let (mut written, mut received, mut buffer) = (0, Vec::new(), vec![0; 30_000]);
     while received.len() < bytes.len() {
-        let n = pair.hosts[0].write(pair.now, client, &bytes[written..]);
+        let n = pair.hosts[0].write(client, &bytes[written..]);
         written += n.unwrap_or(0);
         pair.pump(0, client);
-        let n = pair.hosts[1].read(pair.now, server, &mut buffer);
+        let n = pair.hosts[1].read(server, &mut buffer);
         received.extend_from_slice(&buffer[..n]);
         pair.pump(1, server);
     }
     assert!(received == bytes);
     assert!(pair.hosts[0].get(client).unwrap().send.is_empty(), "acknowledged bytes are freed");
-    pair.hosts[0].close(pair.now, client, false);
+    pair.hosts[0].close(client, false);
     pair.pump(0, client);
     assert!(pair.hosts[1].get(server).unwrap().peer_closed);
     assert!(pair.hosts[1].remove_ended(server).is_none(), "an application holds it");
-    pair.hosts[1].close(pair.now, server, false);
+    pair.hosts[1].close(server, false);
     pair.pump(1, server);
     for (host, key) in [(0, client), (1, server)] {
         assert!(pair.hosts[host].info(key).is_some(), "its last snapshot");
@@ -116,17 +116,17 @@ fn bytes_arrive_and_both_ends_close() {
 fn unread_data_and_data_for_nobody_are_answered_with_a_reset() {
     for reads in [false, true] {
         let (mut pair, client, server) = HostPair::connected();
-        assert_eq!(pair.hosts[0].write(pair.now, client, b"first"), Some(5));
+        assert_eq!(pair.hosts[0].write(client, b"first"), Some(5));
         pair.pump(0, client);
         if reads {
-            assert_eq!(pair.hosts[1].read(pair.now, server, &mut [0; 9]), 5);
+            assert_eq!(pair.hosts[1].read(server, &mut [0; 9]), 5);
         }
-        pair.hosts[1].close(pair.now, server, false);
+        pair.hosts[1].close(server, false);
         pair.pump(1, server);
         if reads {
             // The server has sent FIN and reads no more.
             assert!(pair.hosts[0].get(client).unwrap().close_reason.is_none());
-            assert_eq!(pair.hosts[0].write(pair.now, client, b"second"), Some(6));
+            assert_eq!(pair.hosts[0].write(client, b"second"), Some(6));
             pair.pump(0, client);
         }
         let reason = pair.hosts[0].get(client).unwrap().close_reason;

@@ -2,33 +2,22 @@
 
 use std::fmt;
 
-/// Operating system of a switch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Vendor {
-    /// SONiC.
-    Sonic,
-    /// NVIDIA Cumulus Linux, by NVUE.
-    Cumulus,
-    /// Cisco NX-OS of the Nexus 9000 series.
-    Nxos,
-    /// Juniper Junos of the QFX series.
-    Junos,
+lowtide_units::named_enum! {
+    /// Operating system of a switch.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Vendor ALL {
+        /// SONiC.
+        Sonic = "sonic",
+        /// NVIDIA Cumulus Linux, by NVUE.
+        Cumulus = "cumulus",
+        /// Cisco NX-OS of the Nexus 9000 series.
+        Nxos = "nxos",
+        /// Juniper Junos of the QFX series.
+        Junos = "junos",
+    }
 }
 
 impl Vendor {
-    /// All, in the order in which they are listed.
-    pub const ALL: [Self; 4] = [Self::Sonic, Self::Cumulus, Self::Nxos, Self::Junos];
-
-    /// Name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sonic => "sonic",
-            Self::Cumulus => "cumulus",
-            Self::Nxos => "nxos",
-            Self::Junos => "junos",
-        }
-    }
-
     /// Name in sentences.
     pub const fn title(self) -> &'static str {
         match self {

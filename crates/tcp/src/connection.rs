@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::hint::cold_path;
 
-use lowtide_units::{HostStamp, Instant, Probe};
+use lowtide_units::{HostStamp, Instant, Probe, Unit};
 use lowtide_wire::{IpVersion, Segment, SeqNum};
 
 use crate::cc::{self, CcEntry, CongestionControl};
@@ -480,6 +480,21 @@ impl Connection {
         if let Some(cc) = &self.cc {
             cc.probe(out);
         }
+    }
+
+    /// DCTCP's alpha in units of 2^-20, if the congestion control exposes one.
+    pub fn alpha_q20(&self) -> Option<u64> {
+        struct Alpha(Option<u64>);
+        impl Probe for Alpha {
+            fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+                if (name, unit) == ("alpha", Unit::Q20) {
+                    self.0 = Some(value);
+                }
+            }
+        }
+        let mut alpha = Alpha(None);
+        self.probe(&mut alpha);
+        alpha.0
     }
 
     /// Notifies the application of the close and its reason.

@@ -27,29 +27,22 @@ use accecn::{AccEcnState, SynAckEcnReply, SynEcnRequest};
 /// §3.1.4.1, §3.2.3.2.2).
 const ACCECN_SYN_TRIES: u32 = 2;
 
-/// The negotiated ECN mode.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum EcnMode {
-    /// No ECN on this connection.
-    #[default]
-    Off,
-    /// The ECE and CWR flags of RFC 3168.
-    Classic,
-    /// The counter of RFC 9768 in AE, CWR and ECE.
-    AccEcn,
+lowtide_units::named_enum! {
+    /// The negotiated ECN mode.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    #[non_exhaustive]
+    pub enum EcnMode {
+        /// No ECN on this connection.
+        #[default]
+        Off = "off",
+        /// The ECE and CWR flags of RFC 3168.
+        Classic = "rfc3168",
+        /// The counter of RFC 9768 in AE, CWR and ECE.
+        AccEcn = "accecn",
+    }
 }
 
 impl EcnMode {
-    /// The mode in tables: the value of the switch `ecn` that requests it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Classic => "rfc3168",
-            Self::AccEcn => "accecn",
-        }
-    }
-
     /// The feedback decoder in use if `configured` is set; none without ECN.
     pub fn feedback(self, configured: &'static str) -> Option<&'static str> {
         let accecn = feedback::accecn::ENTRY.name;

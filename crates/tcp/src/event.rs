@@ -2,38 +2,25 @@
 
 use core::fmt;
 
-/// Reason for the end of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum CloseReason {
-    /// Both ends closed and everything was acknowledged.
-    Normal,
-    /// The peer reset it.
-    Reset,
-    /// The peer refused it: RST in answer to SYN.
-    Refused,
-    /// No answer within the retry limit.
-    TimedOut,
-    /// No progress within the user timeout.
-    UserTimeout,
-    /// No answer to keep-alive probes.
-    KeepAlive,
-    /// This end aborted it.
-    Aborted,
-}
-
-impl CloseReason {
-    /// The reason as shown in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "closed",
-            Self::Reset => "reset by the peer",
-            Self::Refused => "refused by the peer",
-            Self::TimedOut => "timed out",
-            Self::UserTimeout => "user timeout",
-            Self::KeepAlive => "no answer to keep-alive",
-            Self::Aborted => "aborted",
-        }
+lowtide_units::named_enum! {
+    /// Reason for the end of a connection.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[non_exhaustive]
+    pub enum CloseReason {
+        /// Both ends closed and everything was acknowledged.
+        Normal = "closed",
+        /// The peer reset it.
+        Reset = "reset by the peer",
+        /// The peer refused it: RST in answer to SYN.
+        Refused = "refused by the peer",
+        /// No answer within the retry limit.
+        TimedOut = "timed out",
+        /// No progress within the user timeout.
+        UserTimeout = "user timeout",
+        /// No answer to keep-alive probes.
+        KeepAlive = "no answer to keep-alive",
+        /// This end aborted it.
+        Aborted = "aborted",
     }
 }
 

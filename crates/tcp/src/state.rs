@@ -1,28 +1,30 @@
 //! The states of RFC 9293 §3.3.2. LISTEN belongs to the endpoint: a listener holds no connection.
 
-/// State of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// SYN sent, no answer yet.
-    SynSent,
-    /// SYN received, SYN-ACK sent.
-    SynReceived,
-    /// Open both ways.
-    Established,
-    /// We closed; our FIN is not acknowledged.
-    FinWait1,
-    /// Our FIN is acknowledged; the peer may still send.
-    FinWait2,
-    /// The peer closed; we may still send.
-    CloseWait,
-    /// Both closed simultaneously; our FIN is not acknowledged.
-    Closing,
-    /// The peer closed first, then we did; our FIN is not acknowledged.
-    LastAck,
-    /// Both closed; waits until old segments have expired.
-    TimeWait,
-    /// No connection.
-    Closed,
+lowtide_units::named_enum! {
+    /// State of a connection.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum State {
+        /// SYN sent, no answer yet.
+        SynSent = "SYN-SENT",
+        /// SYN received, SYN-ACK sent.
+        SynReceived = "SYN-RECEIVED",
+        /// Open both ways.
+        Established = "ESTABLISHED",
+        /// We closed; our FIN is not acknowledged.
+        FinWait1 = "FIN-WAIT-1",
+        /// Our FIN is acknowledged; the peer may still send.
+        FinWait2 = "FIN-WAIT-2",
+        /// The peer closed; we may still send.
+        CloseWait = "CLOSE-WAIT",
+        /// Both closed simultaneously; our FIN is not acknowledged.
+        Closing = "CLOSING",
+        /// The peer closed first, then we did; our FIN is not acknowledged.
+        LastAck = "LAST-ACK",
+        /// Both closed; waits until old segments have expired.
+        TimeWait = "TIME-WAIT",
+        /// No connection.
+        Closed = "CLOSED",
+    }
 }
 
 impl State {

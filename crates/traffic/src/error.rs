@@ -1,7 +1,5 @@
 //! Errors of workloads.
 
-use core::fmt;
-
 use crate::text_file::FileError;
 
 /// Most connections of one traffic group: about 0.3 GB of flows before the run starts. A persistent
@@ -12,7 +10,8 @@ pub const MAX_CONNECTIONS: u64 = 4_000_000;
 pub const MAX_QUERIES: u64 = 10_000_000;
 
 /// An error in the combination of parameters, in the hosts, or in a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}{}", help.as_ref().map_or_else(String::new, |help| format!("; {help}")))]
 pub struct WorkloadError {
     /// Key at fault: a parameter, `from` or `to`; `None` is the whole group.
     pub key: Option<&'static str>,
@@ -50,15 +49,3 @@ impl WorkloadError {
         Self { file: Some(Box::new(error.clone())), ..Self::at(key, message, error.help.clone()) }
     }
 }
-
-impl fmt::Display for WorkloadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.help {
-            Some(help) => write!(f, "; {help}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for WorkloadError {}

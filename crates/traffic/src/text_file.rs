@@ -3,8 +3,6 @@
 //! Contract: lines and columns count from one, columns in characters. Anything outside of the
 //! format is rejected with its location, never skipped.
 
-use core::fmt;
-
 /// A user's file; a crate above this one reads it from disk.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct UserFile {
@@ -15,7 +13,8 @@ pub struct UserFile {
 }
 
 /// An error in a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}: {message}; {help}", self.location())]
 pub struct FileError {
     /// File, as the user names it.
     pub file: String,
@@ -38,14 +37,6 @@ impl FileError {
         }
     }
 }
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.location(), self.message, self.help)
-    }
-}
-
-impl core::error::Error for FileError {}
 
 /// A line of a file.
 #[derive(Clone, Copy, Debug)]

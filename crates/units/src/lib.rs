@@ -9,6 +9,7 @@ extern crate alloc;
 mod bytes;
 mod fraction;
 mod log_histogram;
+mod named_enum;
 mod parse;
 mod probe;
 mod quantile;

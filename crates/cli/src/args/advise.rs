@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lowtide_switch_config::Vendor;
-use lowtide_units::{Bytes, Fraction, Rate, parse_fraction, parse_rate};
+use lowtide_units::{Bytes, Fraction, Rate, parse_bytes, parse_fraction, parse_rate};
 
-use super::switch_config::{size, vendor};
+use super::switch_config::vendor;
 
 pub(super) const EXAMPLES: &str = "\
 The rule: of the values of K at which two long DCTCP flows fill a host's link within one point of
@@ -21,13 +21,11 @@ Examples:
 /// A fabric with its traffic.
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
-    /// Scenario file, or name of an embedded scenario; default: a leaf-spine fabric of the options
-    #[arg(conflicts_with_all = ["fabric", "racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
+    /// Scenario file, or name of an embedded scenario; default: a leaf-spine fabric of the
+    /// options
+    #[arg(conflicts_with_all = ["racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
         "sizes", "incast", "flows"])]
     pub(crate) scenario: Option<String>,
-    /// Shape of the fabric; a scenario file describes any other one
-    #[arg(long, value_enum, default_value_t = FabricArg::LeafSpine)]
-    pub(crate) fabric: FabricArg,
     /// Racks
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) racks: u32,
@@ -35,10 +33,10 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=128))]
     pub(crate) hosts_per_rack: u32,
     /// Rate of each host's link, as 25G
-    #[arg(long, value_name = "RATE", default_value = "25G", value_parser = rate)]
+    #[arg(long, value_name = "RATE", default_value = "25G", value_parser = parse_rate)]
     pub(crate) hosts: Rate,
     /// Rate of each link between a leaf and a spine, as 100G
-    #[arg(long, value_name = "RATE", default_value = "100G", value_parser = rate)]
+    #[arg(long, value_name = "RATE", default_value = "100G", value_parser = parse_rate)]
     pub(crate) up: Rate,
     /// Spines; default: the fewest without oversubscription
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
@@ -47,7 +45,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "SIZE|NAME", default_value = "16 MB")]
     pub(crate) buffer: String,
     /// Offered load, a share of the rate of the hosts' links
-    #[arg(long, value_name = "SHARE", default_value = "30 %", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "30 %", value_parser = parse_fraction)]
     pub(crate) load: Fraction,
     /// Distribution of flow sizes (`lowtide list distributions`), or a file
     #[arg(long, value_name = "NAME", default_value = "web-search-654kb")]
@@ -71,25 +69,10 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "NAME", default_value = "sonic", value_parser = vendor())]
     pub(crate) switch: Vendor,
     /// Memory of each queue, for Junos, whose thresholds are percentages of it
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) queue_memory: Option<Bytes>,
     /// Directory for the knee figure (SVG, CSV), the advice (JSON), the scenario with the advised
     /// values, and the configuration of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-/// Shapes of fabrics that options describe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum FabricArg {
-    /// Racks below leaf switches, each connected to every spine.
-    LeafSpine,
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    parse_rate(text).map_err(|e| e.to_string())
-}
-
-fn share(text: &str) -> Result<Fraction, String> {
-    parse_fraction(text).map_err(|e| e.to_string())
 }

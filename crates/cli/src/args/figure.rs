@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use lowtide_typeset::{Format, Length, MAX_DPI, MIN_DPI, parse_length};
-use lowtide_units::Duration;
+use lowtide_units::{Duration, parse_duration};
 
-use super::{OptionalFlowArgs, time};
+use super::OptionalFlowArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct FigureArgs {
@@ -17,10 +17,10 @@ pub(crate) struct FigureArgs {
     #[command(flatten)]
     pub(crate) flow: OptionalFlowArgs,
     /// Start of the interval of --flow, in time of the run
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "flow")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "flow")]
     pub(crate) from: Option<Duration>,
     /// End of the interval of --flow, in time of the run
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "flow")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "flow")]
     pub(crate) to: Option<Duration>,
     /// Output file; default: the name of the figure in the working directory
     #[arg(short, long, value_name = "FILE")]

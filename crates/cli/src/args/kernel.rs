@@ -27,7 +27,7 @@ pub(crate) enum KernelCommand {
     /// List the twins: state, parameters, cgroups and sockets
     List,
     /// Show alpha, window, cuts and marks of each socket that uses a twin
-    Stats(KernelStatsArgs),
+    Stats,
     /// Show `stats` again and again, until Ctrl-C
     Watch(KernelWatchArgs),
     /// Unload a twin: its selections and its registration
@@ -56,14 +56,6 @@ pub(crate) struct KernelLoadArgs {
     /// Make it the default of new sockets of this network namespace
     #[arg(long)]
     pub(crate) default: bool,
-}
-
-/// Format of the statistics.
-#[derive(Debug, Args)]
-pub(crate) struct KernelStatsArgs {
-    /// In the Prometheus text format
-    #[arg(long)]
-    pub(crate) prometheus: bool,
 }
 
 /// Interval of the statistics.

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lowtide_units::Duration;
-
-use super::time;
+use lowtide_units::{Duration, parse_duration};
 
 pub(super) const EXAMPLES: &str = "\
 The network is that of a scenario, with its switches, queues, markers and link failures, or a line
@@ -58,7 +56,7 @@ pub(crate) struct LinkArgs {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Time before each event during which the thread spins instead of sleeping
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0us")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0us")]
     pub(crate) spin: Duration,
     /// Real-time priority of the thread (SCHED_FIFO); 0 for none
     #[arg(long, value_name = "N", default_value_t = 50,
@@ -68,7 +66,7 @@ pub(crate) struct LinkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
     /// Interval of queue samples in the JSON result; default: no samples
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) sample: Option<Duration>,
 }
 

@@ -1,7 +1,6 @@
 //! `lowtide live`.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Duration, parse_duration};
@@ -29,11 +28,6 @@ pub(crate) enum LiveCommand {
     /// Relay connections between the kernel's TCP and ours
     #[command(after_long_help = proxy::EXAMPLES)]
     Proxy(ProxyArgs),
-    /// Replay the calls of a recording on a new endpoint, and check that all results are equal
-    Replay {
-        /// Recording, as written by --record
-        recording: PathBuf,
-    },
 }
 
 pub(super) const EXAMPLES: &str = "\
@@ -45,8 +39,7 @@ refuses the machine's own without `--netns here`. docs/howto/live.md shows more.
 Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
-  lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
-  lowtide live replay run.record";
+  lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20";
 
 const BENCH_NOTES: &str = "\
 Each end has one CPU. A kernel does part of the work for a packet on the CPU of the other end, so
@@ -60,7 +53,7 @@ Examples:
   lowtide live client --peer kernel -R -n 500M      the kernel sends 500 MiB
   lowtide live client --peer kernel --flow time=9 --flow start=3,time=3,reverse
   lowtide live client --peer kernel --kernel-ecn on --scheme dctcp -i 0.5 -J
-  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --record run.record
+  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB'
   ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
 
 const SERVER_EXAMPLES: &str = "\

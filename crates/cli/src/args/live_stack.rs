@@ -1,7 +1,6 @@
 //! The host of lowtide's TCP on real packets: device, addresses, transport, memory.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -88,9 +87,6 @@ pub(crate) struct LiveStackArgs {
     /// User to run as once devices are open; default: the caller, without capabilities
     #[arg(long, value_name = "NAME|UID[:GROUP]")]
     pub(crate) user: Option<String>,
-    /// Recording of all calls into the transport, for `lowtide live replay`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
     /// Print one JSON object, as --json
     #[arg(short = 'J')]
     pub(crate) as_json: bool,

@@ -1,9 +1,9 @@
 //! `lowtide plan`.
 
 use clap::Args;
-use lowtide_units::{Duration, Rate, parse_packets, parse_rate};
+use lowtide_units::{Duration, Rate, parse_duration, parse_packets, parse_rate};
 
-use super::{MemoryArg, time};
+use super::MemoryArg;
 
 pub(super) const EXAMPLES: &str = "\
 The analysis is DCTCP (SIGCOMM 2010) §3.3 and §3.4: N endless, synchronised flows on one link.
@@ -19,10 +19,10 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// C: rate of the link, as 10Gbps
-    #[arg(long, value_parser = rate)]
+    #[arg(long, value_parser = parse_rate)]
     pub(crate) rate: Rate,
     /// Round trip of a full segment with empty queues, as 100us
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) rtt: Duration,
     /// N: number of long flows on the link
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -55,10 +55,6 @@ pub(crate) struct PlanArgs {
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    parse_rate(text).map_err(|e| e.to_string())
 }
 
 fn packets(text: &str) -> Result<u32, String> {

@@ -46,10 +46,6 @@ pub(super) fn vendor() -> impl TypedValueParser<Value = Vendor> {
 }
 
 /// Parses `400 kB`.
-pub(super) fn size(text: &str) -> Result<Bytes, String> {
-    parse_bytes(text).map_err(|e| e.to_string())
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Format
@@ -83,6 +79,6 @@ pub(crate) struct ExportArgs {
     pub(crate) packet: u32,
     /// Memory of the queue, for Junos, whose thresholds are percentages of it; default: the fixed
     /// limit of the scenario, if it has one
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) queue_memory: Option<Bytes>,
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Value of `--threads`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ThreadCount {
     /// The CPUs that other runs leave idle.
+    #[default]
     Auto,
     /// At most this number.
     UpTo(u32),

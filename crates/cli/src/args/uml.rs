@@ -20,7 +20,7 @@ pub(crate) struct UmlArgs {
     #[arg(long, value_name = "BYTES", default_value = "512 MiB", value_parser = memory)]
     pub(crate) memory: Bytes,
     /// Time limit of the command
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = limit)]
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = parse_duration)]
     pub(crate) limit: Duration,
     /// Writable folder, besides the current one
     #[arg(long, value_name = "DIR")]
@@ -42,8 +42,4 @@ fn memory(text: &str) -> Result<Bytes, String> {
         64..=65_536 => Ok(bytes),
         _ => Err("expected 64 MiB to 64 GiB".to_owned()),
     }
-}
-
-fn limit(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|e| e.to_string())
 }

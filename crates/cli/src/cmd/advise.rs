@@ -12,7 +12,7 @@ use lowtide_scenario::{HOPS_PER_SECOND, RunSpec, Scenario};
 use lowtide_switch_config::{Configuration, Content, Placement};
 use serde::Serialize;
 
-use crate::args::{AdviseArgs, FabricArg};
+use crate::args::AdviseArgs;
 use crate::cmd::run::processors;
 use crate::cmd::set;
 use crate::cmd::switch_config::{as_json, configuration};
@@ -74,7 +74,6 @@ fn scenario(args: &AdviseArgs) -> Result<Scenario, CommandError> {
     if let Some(name) = &args.scenario {
         return Ok(Scenario::load(name)?);
     }
-    let FabricArg::LeafSpine = args.fabric;
     let fabric = LeafSpine {
         racks: args.racks,
         hosts_per_rack: args.hosts_per_rack,

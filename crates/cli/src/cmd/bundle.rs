@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::cite::sources;
 use super::run::PlanRunner;
-use crate::args::{BundleArgs, MemoryArg, ThreadCount};
+use crate::args::BundleArgs;
 use crate::error::CommandError;
 use crate::output::Output;
 use repeat::{Repetition, find_repetition, gives_these_runs, scenario_file};
@@ -200,15 +200,7 @@ fn repeat(unpacked: &UnpackedBundle, out: Output) -> Result<String, CommandError
     }
     let source = results.read("scenario.toml").map_err(BundleError::from)?;
     let root = dir.join(REPEATED);
-    let runner = PlanRunner {
-        out: Some(&root),
-        jobs: None,
-        threads: ThreadCount::Auto,
-        discard_existing: false,
-        backend: None,
-        memory: MemoryArg::default(),
-        share: true,
-    };
+    let runner = PlanRunner { out: Some(&root), ..PlanRunner::default() };
     let finished = runner.run_plan(&plan, &source, out, &|options| execute(&plan, options))?;
     Ok(finished.results.digest)
 }

@@ -13,7 +13,7 @@ use lowtide_record::SweepPoint;
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::{CompareArgs, ThreadCount};
+use crate::args::CompareArgs;
 use crate::cmd::run::PlanRunner;
 use crate::cmd::{set, split};
 use crate::error::CommandError;
@@ -130,15 +130,7 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let runner = PlanRunner {
-        out: None,
-        jobs: args.jobs,
-        threads: ThreadCount::Auto,
-        discard_existing: false,
-        backend: None,
-        memory: args.memory,
-        share: true,
-    };
+    let runner = PlanRunner { jobs: args.jobs, memory: args.memory, ..PlanRunner::default() };
     out.note(&format!("{name}: {}", runner.dir(&plan).display()));
     runner
         .run_plan(&plan, &scenario.text_with_files(), out, &|options| execute(&plan, options))

@@ -11,9 +11,7 @@ use lowtide_kernel::{
 use lowtide_units::{Duration, parse_duration};
 use serde::Serialize;
 
-use crate::args::{
-    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
-};
+use crate::args::{KernelCommand, KernelLoadArgs, KernelUnloadArgs, KernelWatchArgs};
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
@@ -22,7 +20,7 @@ pub(crate) fn kernel(command: &KernelCommand, out: Output) -> Result<(), Command
     match command {
         KernelCommand::Load(args) => load(args, out),
         KernelCommand::List => list(out),
-        KernelCommand::Stats(args) => stats(args, out),
+        KernelCommand::Stats => stats(out),
         KernelCommand::Watch(args) => watch(args, out),
         KernelCommand::Unload(args) => unload(args, out),
         KernelCommand::Unit(args) => Output::raw(&unit::unit(args)?),
@@ -181,12 +179,8 @@ struct KernelStatsOutput {
     sockets: Vec<SocketEntry>,
 }
 
-fn stats(args: &KernelStatsArgs, out: Output) -> Result<(), CommandError> {
-    let sockets = SocketReader::open().and_then(|reader| reader.read()).map_err(failed)?;
-    if args.prometheus {
-        return Output::raw(&lowtide_kernel::prometheus(&sockets));
-    }
-    show(sockets, out)
+fn stats(out: Output) -> Result<(), CommandError> {
+    show(SocketReader::open().and_then(|reader| reader.read()).map_err(failed)?, out)
 }
 
 fn show(sockets: Vec<SocketView>, out: Output) -> Result<(), CommandError> {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use lowtide_deployment::rollout::{self, HostDraw, MovedEnds, Rollout, RolloutOptions};
+use lowtide_deployment::rollout::{self, HostDraw, MovedSides, Rollout, RolloutOptions};
 use lowtide_deployment::{
     self as matrix, BUILT_IN_THRESHOLDS, MatrixResult, PairMatrix, PairRow, PairVerdict, TextTable,
     Thresholds,
@@ -13,7 +13,7 @@ use lowtide_lab::CompletedExperiment;
 use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
 
-use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg, ThreadCount};
+use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg};
 use crate::cmd::run::{PlanRunner, check_failed_flows};
 use crate::cmd::set;
 use crate::error::CommandError;
@@ -33,11 +33,9 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), CommandError>
     let runner = PlanRunner {
         out: args.out.as_deref(),
         jobs: args.jobs,
-        threads: ThreadCount::Auto,
         discard_existing: args.afresh,
-        backend: None,
         memory: args.memory,
-        share: true,
+        ..PlanRunner::default()
     };
     let finished = match &args.share {
         Some(names) => roll_out(args, names, scenario, &runner, out)?,
@@ -158,9 +156,9 @@ fn rollout(
     let options = RolloutOptions {
         schemes: two_schemes(names)?,
         moves: match args.moves {
-            MoveArg::Both => MovedEnds::Both,
-            MoveArg::Senders => MovedEnds::Senders,
-            MoveArg::Receivers => MovedEnds::Receivers,
+            MoveArg::Both => MovedSides::Both,
+            MoveArg::Senders => MovedSides::Senders,
+            MoveArg::Receivers => MovedSides::Receivers,
         },
         draw: match args.draw {
             DrawArg::Random => HostDraw::Random,

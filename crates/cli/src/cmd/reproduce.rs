@@ -11,7 +11,7 @@ use lowtide_papers::{
 use lowtide_scenario::{HOPS_PER_SECOND, RunPlan};
 use serde::Serialize;
 
-use crate::args::{ReproduceArgs, ThreadCount};
+use crate::args::ReproduceArgs;
 use crate::catalogue::nearest_names;
 use crate::cmd::run::{PlanRunner, command, processors};
 use crate::error::CommandError;
@@ -124,11 +124,9 @@ fn plan_runner<'a>(args: &ReproduceArgs, dir: &'a Path) -> PlanRunner<'a> {
     PlanRunner {
         out: Some(dir),
         jobs: args.jobs,
-        threads: ThreadCount::Auto,
         discard_existing: args.afresh,
-        backend: None,
         memory: args.memory,
-        share: true,
+        ..PlanRunner::default()
     }
 }
 
@@ -297,9 +295,6 @@ fn show(
             claim.band_text(),
             claim.source,
         ))?;
-        if let Some(ratio) = claim.ratio_verdict {
-            out.text(&format!("{:18}as a ratio, the rule before: {}", "", ratio.name()))?;
-        }
         if let Some(recorded) = claim.recorded.filter(|r| *r != claim.verdict) {
             out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
         }

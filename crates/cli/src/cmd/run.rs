@@ -57,7 +57,6 @@ pub(super) fn run_by(
         discard_existing: args.afresh,
         backend,
         memory: args.memory,
-        share: !args.no_share,
     };
     // A run directory repeats its runs without the files beside the scenario.
     let source = scenario.text_with_files();
@@ -203,6 +202,7 @@ fn print_part(part: &PartOutcome, dir: &Path, out: Output) -> Result<(), Command
 }
 
 /// Options of the command line for the runs of a plan.
+#[derive(Default)]
 pub(crate) struct PlanRunner<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) jobs: Option<u32>,
@@ -212,8 +212,6 @@ pub(crate) struct PlanRunner<'a> {
     pub(crate) backend: Option<&'a dyn Backend>,
     /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
-    /// Simulates runs of a scheme with equal outcomes once.
-    pub(crate) share: bool,
 }
 
 impl PlanRunner<'_> {
@@ -268,7 +266,7 @@ impl PlanRunner<'_> {
             on_thread: &|work| work(),
             backend: self.backend,
             limits,
-            share: self.share,
+            share: true,
             worker: &machine::worker(),
         });
         bar.clear();

@@ -67,7 +67,7 @@ fn show(found: &SweepStatus, out: Output) -> Result<(), CommandError> {
     let states =
         [RunState::Running, RunState::Failed, RunState::Stopped, RunState::Missing].map(|state| {
             let count = found.count(state);
-            (count > 0).then(|| format!(", {count} {}", name(state)))
+            (count > 0).then(|| format!(", {count} {}", state.name()))
         });
     let (scenario, hash) = (&manifest.scenario, &manifest.scenario_hash);
     let (done, total) = (found.count(RunState::Done), found.runs.len());
@@ -133,21 +133,11 @@ fn list(runs: &[RunStatus], state: RunState, out: Output) -> Result<(), CommandE
         let since = elapsed_seconds.map(|s| format!(" for {}", duration(s))).unwrap_or_default();
         let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
         let number = key.run;
-        out.text(&format!("{} run {number} ({key}) on {worker}{since}{error}", name(state)))?;
+        out.text(&format!("{} run {number} ({key}) on {worker}{since}{error}", state.name()))?;
     }
     match of_state().count().checked_sub(MAX_LISTED) {
-        Some(more @ 1..) => out.text(&format!("and {more} more {}; --json has all", name(state))),
+        Some(more @ 1..) => out.text(&format!("and {more} more {}; --json has all", state.name())),
         _ => Ok(()),
-    }
-}
-
-const fn name(state: RunState) -> &'static str {
-    match state {
-        RunState::Done => "done",
-        RunState::Running => "running",
-        RunState::Failed => "failed",
-        RunState::Stopped => "stopped",
-        RunState::Missing => "missing",
     }
 }
 

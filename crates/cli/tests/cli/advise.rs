@@ -3,9 +3,8 @@
 use crate::process::{lowtide, stderr, stdout};
 
 /// A fabric of eight hosts, with little traffic.
-const SMALL: [&str; 15] = [
+const SMALL: [&str; 14] = [
     "advise",
-    "--fabric=leaf-spine",
     "--racks",
     "2",
     "--hosts-per-rack",

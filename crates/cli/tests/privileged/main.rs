@@ -40,7 +40,7 @@ fn main() -> ExitCode {
             bottleneck::two_kernels_communicate_until_a_signal_ends_it,
             bottleneck::the_network_of_a_scenario_drops_the_requested_share,
             bottleneck::it_ends_after_the_given_time,
-            live::transfers_are_reported_and_their_recordings_replay,
+            live::transfers_are_reported,
             live::a_process_that_is_killed_leaves_nothing_behind,
             live::a_host_that_was_killed_can_come_back_at_once,
             live::a_relay_resets_unreachable_targets_and_ends_on_sigterm,

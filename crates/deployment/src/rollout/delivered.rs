@@ -4,26 +4,15 @@ use lowtide_lab::DeliveredBytes;
 use lowtide_rows::{FlowRow, Role};
 use serde::Serialize;
 
-/// Flows whose goodput a row has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GoodputOf {
-    /// All flows of the pair together, also answers of queries.
-    Pair,
-    /// One flow of the pair without a size: the mean of these.
-    UnlimitedFlow,
-}
-
-impl GoodputOf {
-    /// All, in order.
-    pub(super) const ALL: [Self; 2] = [Self::Pair, Self::UnlimitedFlow];
-
-    /// Returns the name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pair => "pair",
-            Self::UnlimitedFlow => "unlimited-flow",
-        }
+lowtide_units::named_enum! {
+    /// Flows whose goodput a row has.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum GoodputOf ALL {
+        /// All flows of the pair together, also answers of queries.
+        Pair = "pair",
+        /// One flow of the pair without a size: the mean of these.
+        UnlimitedFlow = "unlimited-flow",
     }
 }
 

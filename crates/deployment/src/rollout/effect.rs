@@ -5,20 +5,22 @@ use serde::Serialize;
 use crate::estimate::Estimate;
 use crate::thresholds::RolloutThresholds;
 
-/// Effect of a move on a 99th percentile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// The ratio is at least `harm`, and its whole interval is above 1.
-    Harmful,
-    /// The ratio is at most `benefit`, and its whole interval is below 1.
-    Better,
-    /// The whole interval is below `harm`.
-    Safe,
-    /// The interval allows several effects, or there is none.
-    Undecided,
-    /// A percentile is absent: too few flows, or unfinished flows could change it.
-    NoValue,
+lowtide_units::named_enum! {
+    /// Effect of a move on a 99th percentile.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Effect {
+        /// The ratio is at least `harm`, and its whole interval is above 1.
+        Harmful = "harmful",
+        /// The ratio is at most `benefit`, and its whole interval is below 1.
+        Better = "better",
+        /// The whole interval is below `harm`.
+        Safe = "safe",
+        /// The interval allows several effects, or there is none.
+        Undecided = "undecided",
+        /// A percentile is absent: too few flows, or unfinished flows could change it.
+        NoValue = "no value",
+    }
 }
 
 impl Effect {
@@ -29,17 +31,6 @@ impl Effect {
             Some([_, high]) if value <= thresholds.benefit && high < 1.0 => Self::Better,
             Some([_, high]) if high < thresholds.harm => Self::Safe,
             _ => Self::Undecided,
-        }
-    }
-
-    /// Returns the name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Harmful => "harmful",
-            Self::Better => "better",
-            Self::Safe => "safe",
-            Self::Undecided => "undecided",
-            Self::NoValue => "no value",
         }
     }
 }

@@ -30,12 +30,12 @@ use crate::request::{MatrixRequest, RolloutRequest};
 use crate::run::run_and_report;
 use crate::thresholds::RolloutThresholds;
 
-pub use crate::request::{HostDraw, MovedEnds};
 pub use delivered::GoodputOf;
 pub use effect::Effect;
 pub use flows::Effective;
 pub use goodput::GoodputRow;
 pub use longest_queue::LongestQueueRow;
+pub use lowtide_scenario::{HostDraw, MovedSides};
 pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult};
@@ -69,7 +69,7 @@ pub struct RolloutOptions<'a> {
     /// Stacks before and after the move.
     pub schemes: [&'a str; 2],
     /// Sides that move.
-    pub moves: MovedEnds,
+    pub moves: MovedSides,
     /// Units in which hosts are drawn.
     pub draw: HostDraw,
     /// Shares in percent, with or without the sign; 0 is added.

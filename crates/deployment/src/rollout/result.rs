@@ -8,6 +8,8 @@ use lowtide_rows::FlowStatus;
 use lowtide_units::parse_fraction;
 use serde::Serialize;
 
+use lowtide_scenario::{HostDraw, MovedSides};
+
 use super::SHARE_KEY;
 use super::effect::Effect;
 use super::flows::{ClassPair, Effective, RolloutRun, SizedFlow};
@@ -17,7 +19,7 @@ use super::queries::{QueryClassRow, ShareRuns};
 use super::rollout_row::{ALL_SIZES, RolloutRow};
 use super::statistics::{Resamples, Sample};
 use super::who_pays::{PairEffect, sentence};
-use crate::request::{HostDraw, MovedEnds, RolloutRequest};
+use crate::request::RolloutRequest;
 use crate::thresholds::RolloutThresholds;
 
 /// The result of a rollout.
@@ -38,7 +40,7 @@ pub struct RolloutResult {
     /// Stack of the moved hosts.
     pub to: String,
     /// Sides that move.
-    pub moves: MovedEnds,
+    pub moves: MovedSides,
     /// Units in which hosts are drawn.
     pub draw: HostDraw,
     /// Hosts from which the moved ones are drawn.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use lowtide_scenario::{HostDraw, MovedSides};
+
 use super::delivered::GoodputOf;
 use super::goodput::GoodputRow;
 use super::longest_queue::LongestQueueRow;
@@ -10,15 +12,14 @@ use super::result::RolloutResult;
 use super::rollout_row::{ALL_SIZES, RolloutRow};
 use super::who_pays::percent;
 use crate::estimate::{Estimate, P99_FLOWS, number, reason, with_interval as shown};
-use crate::request::{HostDraw, MovedEnds};
 use crate::text_table::TextTable;
 
 /// Describes the experiment in one line.
 pub fn describe(result: &RolloutResult) -> String {
     let moves = match result.moves {
-        MovedEnds::Both => "both sides move",
-        MovedEnds::Senders => "only the sender side moves",
-        MovedEnds::Receivers => "only the receiver side moves",
+        MovedSides::Both => "both sides move",
+        MovedSides::Senders => "only the sender side moves",
+        MovedSides::Receivers => "only the receiver side moves",
     };
     let draw = match result.draw {
         HostDraw::Random => "drawn one by one",

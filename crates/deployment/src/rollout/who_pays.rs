@@ -1,12 +1,13 @@
 //! Who pays for a move: the shares that harm a pair of classes, and the sentence about all pairs.
 
+use lowtide_scenario::MovedSides;
 use serde::Serialize;
 
 use super::effect::Effect;
 use super::flows::ClassPair;
 use super::rollout_row::{ALL_SIZES, RolloutRow};
 use crate::estimate::number;
-use crate::request::{MovedEnds, RolloutRequest};
+use crate::request::RolloutRequest;
 
 /// The shares at which a pair of classes is harmed or safe.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -45,9 +46,9 @@ impl PairEffect {
 /// Returns the sentence that says who pays, who gains, and from which share on.
 pub(super) fn sentence(request: &RolloutRequest, rows: &[RolloutRow]) -> String {
     let ends = match request.moves {
-        MovedEnds::Both => "hosts",
-        MovedEnds::Senders => "senders",
-        MovedEnds::Receivers => "receivers",
+        MovedSides::Both => "hosts",
+        MovedSides::Senders => "senders",
+        MovedSides::Receivers => "receivers",
     };
     let move_of = format!("When {ends} move from {} to {}", request.from, request.to);
     if rows.is_empty() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use lowtide_deployment::Thresholds;
 use lowtide_deployment::rerender_report;
 use lowtide_deployment::rollout::{
-    Effect, GoodputOf, HostDraw, MovedEnds, Rollout, RolloutOptions, RolloutResult, RolloutRow,
+    Effect, GoodputOf, HostDraw, MovedSides, Rollout, RolloutOptions, RolloutResult, RolloutRow,
     execute, tables,
 };
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
@@ -27,7 +27,7 @@ fn scenario() -> Scenario {
 fn options<'a>(schemes: [&'a str; 2], points: &'a [String]) -> RolloutOptions<'a> {
     RolloutOptions {
         schemes,
-        moves: MovedEnds::Both,
+        moves: MovedSides::Both,
         draw: HostDraw::Random,
         points,
         thresholds: Thresholds::built_in().expect("built in").rollout,
@@ -204,10 +204,10 @@ fn different_names_of_one_transport_are_refused() {
 fn one_sided_moves_and_schemes_need_no_permission() {
     let half = points(&["50"]);
     for (schemes, moves) in [
-        (["ecn", "dctcp"], MovedEnds::Senders),
-        (["ecn", "dctcp"], MovedEnds::Receivers),
-        (["ecn", "odctcp-sender"], MovedEnds::Both),
-        (["ecn", "odctcp-receiver"], MovedEnds::Both),
+        (["ecn", "dctcp"], MovedSides::Senders),
+        (["ecn", "dctcp"], MovedSides::Receivers),
+        (["ecn", "odctcp-sender"], MovedSides::Both),
+        (["ecn", "odctcp-receiver"], MovedSides::Both),
     ] {
         let options = RolloutOptions { moves, ..options(schemes, &half) };
         let plan = Rollout::new(scenario(), &options).and_then(|r| r.plan());

@@ -1,6 +1,5 @@
 //! The results of a run: their rows, and what observes the run for them.
 
-mod alpha;
 mod collect;
 pub(crate) mod delay_comparison;
 pub(crate) mod ecn_counters;

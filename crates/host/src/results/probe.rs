@@ -7,7 +7,6 @@ use lowtide_rows::{ProbeRow, QueueSampleRow};
 use lowtide_tcp::Connection;
 use lowtide_units::{Duration, Instant};
 
-use super::alpha::alpha;
 use crate::app::{ConnProgress, ConnSide};
 use crate::setup::ProbePlan;
 
@@ -49,7 +48,7 @@ impl Sampler {
             srtt_quantised_ns: info.srtt_quantised.map(Duration::as_ns),
             rto_ns: info.rto.as_ns(),
             in_flight_bytes: info.in_flight,
-            dctcp_alpha_q20: alpha(conn),
+            dctcp_alpha_q20: conn.alpha_q20(),
             queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
             bytes_acked: info.bytes_acked,
         });

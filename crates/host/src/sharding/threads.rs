@@ -1,7 +1,5 @@
 //! The number of threads of a run: limit, use, and reason.
 
-use std::fmt;
-
 use lowtide_net::PartitionError;
 
 /// The thread limit of a run.
@@ -35,30 +33,19 @@ pub struct ThreadUsage {
 }
 
 /// The reason why a run used fewer threads than allowed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadLimit {
     /// The network cannot be partitioned.
+    #[error(transparent)]
     NotPartitioned(PartitionError),
     /// A trace or a comparison of delays is written in global event order.
+    #[error("a trace, or a comparison of delays, takes all events in order")]
     OrderedRecording,
     /// So few events happen per lookahead that threads would mostly wait.
+    #[error("only about {events} events happen per lookahead")]
     TooFewEvents {
         /// Estimated events per lookahead.
         events: u64,
     },
-}
-
-impl fmt::Display for ThreadLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPartitioned(why) => why.fmt(f),
-            Self::OrderedRecording => {
-                f.write_str("a trace, or a comparison of delays, takes all events in order")
-            }
-            Self::TooFewEvents { events } => {
-                write!(f, "only about {events} events happen per lookahead")
-            }
-        }
-    }
 }

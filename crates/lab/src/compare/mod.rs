@@ -88,29 +88,19 @@ pub struct ComparedMetric {
     pub fails: bool,
 }
 
-/// Verdict of a difference.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DifferenceVerdict {
-    /// No difference in any pair, or the interval is within the `same` range.
-    Same,
-    /// B is higher; the interval excludes zero.
-    Higher,
-    /// B is lower; the interval excludes zero.
-    Lower,
-    /// The interval contains zero and exceeds the `same` range, or there is none.
-    Undecided,
-}
-
-impl DifferenceVerdict {
-    /// Printed name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::Undecided => "undecided",
-        }
+lowtide_units::named_enum! {
+    /// Verdict of a difference.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum DifferenceVerdict {
+        /// No difference in any pair, or the interval is within the `same` range.
+        Same = "same",
+        /// B is higher; the interval excludes zero.
+        Higher = "higher",
+        /// B is lower; the interval excludes zero.
+        Lower = "lower",
+        /// The interval contains zero and exceeds the `same` range, or there is none.
+        Undecided = "undecided",
     }
 }
 

@@ -30,23 +30,15 @@ const RESAMPLES: usize = 2000;
 /// Seed of the resamples.
 const RNG_SEED: u64 = 0x6c6f_7774_6964_6531;
 
-/// Method of an interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntervalMethod {
-    /// Student's t over the values of single seeds, around the value of all.
-    Sections,
-    /// Bootstrap over seeds.
-    Bootstrap,
-}
-
-impl IntervalMethod {
-    /// Returns the name in CSV, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sections => "sections",
-            Self::Bootstrap => "bootstrap",
-        }
+lowtide_units::named_enum! {
+    /// Method of an interval.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum IntervalMethod {
+        /// Student's t over the values of single seeds, around the value of all.
+        Sections = "sections",
+        /// Bootstrap over seeds.
+        Bootstrap = "bootstrap",
     }
 }
 

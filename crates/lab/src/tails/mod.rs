@@ -99,34 +99,23 @@ pub struct TailQuantile {
     pub note: Option<String>,
 }
 
-/// Percentiles of a tail row.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Percentile {
-    /// The median.
-    P50,
-    /// The 95th.
-    P95,
-    /// The 99th.
-    P99,
-    /// The 99.9th.
-    P999,
+lowtide_units::named_enum! {
+    /// Percentiles of a tail row.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Percentile ALL {
+        /// The median.
+        P50 = "p50",
+        /// The 95th.
+        P95 = "p95",
+        /// The 99th.
+        P99 = "p99",
+        /// The 99.9th.
+        P999 = "p99.9",
+    }
 }
 
 impl Percentile {
-    /// All, in ascending order.
-    pub const ALL: [Self; 4] = [Self::P50, Self::P95, Self::P99, Self::P999];
-
-    /// Returns the name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-        }
-    }
-
     /// Returns the number of flows that it needs.
     pub const fn least_flows(self) -> usize {
         match self {

@@ -31,28 +31,18 @@ pub enum TcpStack {
     Lowtide,
 }
 
-/// Type of link between the ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LinkKind {
-    /// A veth pair without offloads: every packet is a frame. lowtide uses AF_PACKET.
-    Veth,
-    /// A veth pair with offloads.
-    VethOffloads,
-    /// A TUN interface without offload: one end is the kernel's, the other lowtide's.
-    Tun,
-    /// A TUN interface with offload.
-    TunOffload,
-}
-
-impl LinkKind {
-    /// Name of the link type.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Veth => "veth",
-            Self::VethOffloads => "veth, offloads",
-            Self::Tun => "tun",
-            Self::TunOffload => "tun, offload",
-        }
+lowtide_units::named_enum! {
+    /// Type of link between the ends.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum LinkKind {
+        /// A veth pair without offloads: every packet is a frame. lowtide uses AF_PACKET.
+        Veth = "veth",
+        /// A veth pair with offloads.
+        VethOffloads = "veth, offloads",
+        /// A TUN interface without offload: one end is the kernel's, the other lowtide's.
+        Tun = "tun",
+        /// A TUN interface with offload.
+        TunOffload = "tun, offload",
     }
 }
 

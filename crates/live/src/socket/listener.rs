@@ -94,7 +94,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.stack.unlisten(self.shared.clock.now(), self.port);
+        state.stack.unlisten(self.port);
         self.shared.unlock(state);
     }
 }

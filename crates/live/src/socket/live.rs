@@ -1,16 +1,13 @@
 //! A host on real packets.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lowtide_sockets::RecordedEndpoint;
-use lowtide_tcp::{AckThrottle, Config, SynCookies, profile, scheme, switches};
+use lowtide_tcp::{AckThrottle, Config, Endpoint, SynCookies, profile, scheme, switches};
 
 use super::{Listener, Stream};
 use crate::clock::Clock;
@@ -41,8 +38,6 @@ pub struct LiveSettings {
     /// Whether the driver's thread drops all its capabilities ([`crate::privileges`]). The process
     /// must not change its user later: the C library aborts if the threads' capabilities differ.
     pub unprivileged: bool,
-    /// File in which all calls into the transport are recorded.
-    pub record_path: Option<PathBuf>,
 }
 
 impl Default for LiveSettings {
@@ -58,7 +53,6 @@ impl Default for LiveSettings {
             seed: None,
             networks: Vec::new(),
             unprivileged: false,
-            record_path: None,
         }
     }
 }
@@ -143,7 +137,7 @@ impl Live {
     /// Opens the device of `plan` and starts its driver.
     ///
     /// # Errors
-    /// Those of [`Device::open`], or the recording cannot be created.
+    /// Those of [`Device::open`], or the thread cannot be started.
     pub fn start(plan: &DevicePlan, mut settings: LiveSettings) -> Result<Self, LiveError> {
         let device = Device::open(plan)?;
         settings.networks.extend(plan.networks.iter().map(|s| (s.local, s.prefix)));
@@ -153,7 +147,7 @@ impl Live {
     /// Starts the driver of an open device; `locals` are the addresses of this host.
     ///
     /// # Errors
-    /// The recording cannot be created, or the thread cannot be started.
+    /// The thread cannot be started, or there is no random number.
     pub fn with_device(
         device: Device,
         locals: Vec<IpAddr>,
@@ -165,7 +159,7 @@ impl Live {
     /// Prepares a host without starting its driver.
     ///
     /// # Errors
-    /// The recording cannot be created.
+    /// There is no random number.
     pub fn prepare(
         device: Device,
         locals: Vec<IpAddr>,
@@ -177,15 +171,7 @@ impl Live {
                 LiveError::system("draw a random number", io::Error::other(e.to_string()))
             })?,
         };
-        let recording = match &settings.record_path {
-            None => None,
-            Some(path) => {
-                let file = File::create(path)
-                    .map_err(|e| LiveError::system(format!("write {}", path.display()), e))?;
-                Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
-            }
-        };
-        let mut stack = Stack::new(RecordedEndpoint::new(seed, recording), locals);
+        let mut stack = Stack::new(Endpoint::new(seed), locals);
         stack.set_limits(StackLimits { memory: settings.memory, orphans: settings.orphans });
         stack.set_gso(device.supports_gso());
         stack.set_report_progress(device.has_neighbours());
@@ -202,7 +188,7 @@ impl Live {
     pub fn listen(&self, port: u16, config: &Config) -> io::Result<Listener> {
         let mut state = self.shared.lock();
         let limits = (self.settings.half_open, self.settings.accept_backlog);
-        state.stack.listen(self.shared.clock.now(), port, config, limits)?;
+        state.stack.listen(port, config, limits)?;
         drop(state);
         Ok(Listener::new(Arc::clone(&self.shared), port))
     }
@@ -245,10 +231,7 @@ impl Live {
 
     /// Waits at most `linger` for closed connections to end, resets the others, and stops the
     /// driver.
-    ///
-    /// # Errors
-    /// The recording could not be completed.
-    pub fn shutdown(mut self, linger: Duration) -> io::Result<LiveStats> {
+    pub fn shutdown(mut self, linger: Duration) -> LiveStats {
         let step = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
         while waited < linger && !self.shared.lock().stack.all_closed() {
@@ -256,13 +239,12 @@ impl Live {
             waited += step;
         }
         self.end();
-        let error = self.shared.lock().stack.recording_error();
-        error.map_or_else(|| Ok(self.stats()), Err)
+        self.stats()
     }
 
     fn end(&mut self) {
         let Some(thread) = self.thread.take() else { return };
-        self.shared.lock().stack.abort_all(self.shared.clock.now());
+        self.shared.lock().stack.abort_all();
         self.shared.stop();
         // The panic message of the driver has been printed already.
         let _ = thread.join();

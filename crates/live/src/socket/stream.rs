@@ -8,7 +8,6 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use lowtide_sockets::{ConnInfo, ConnKey};
-use lowtide_units::Instant;
 
 use crate::driver::{Shared, State};
 use crate::stack::{Readiness, Stack, WaitQueue};
@@ -56,10 +55,10 @@ impl Stream {
     }
 
     /// Repeats `call` until it does not block.
-    fn call<T>(&self, mut call: impl FnMut(&mut Stack, Instant) -> io::Result<T>) -> io::Result<T> {
+    fn call<T>(&self, mut call: impl FnMut(&mut Stack) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.shared.lock();
         loop {
-            let result = call(&mut state.stack, self.shared.clock.now());
+            let result = call(&mut state.stack);
             let blocks = matches!(&result, Err(e) if e.kind() == io::ErrorKind::WouldBlock);
             if !blocks || self.nonblocking.load(Ordering::Relaxed) {
                 self.shared.unlock(state);
@@ -77,7 +76,7 @@ impl Stream {
     /// # Errors
     /// The connection could not be opened.
     pub fn finish_connect(&self) -> io::Result<()> {
-        self.call(|stack, _| stack.established(self.key))
+        self.call(|stack| stack.established(self.key))
     }
 
     /// Shuts down one direction or both. After a write shutdown FIN follows the written data; after
@@ -86,12 +85,12 @@ impl Stream {
     /// # Errors
     /// The connection or the device is gone.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        self.call(|stack, now| {
+        self.call(|stack| {
             if how != Shutdown::Read {
-                stack.shut_write(now, self.key)?;
+                stack.shut_write(self.key)?;
             }
             if how != Shutdown::Write {
-                stack.shut_read(now, self.key)?;
+                stack.shut_read(self.key)?;
             }
             Ok(())
         })
@@ -100,7 +99,7 @@ impl Stream {
     /// Resets the connection.
     pub fn abort(&self) {
         let mut state = self.shared.lock();
-        state.stack.abort(self.shared.clock.now(), self.key);
+        state.stack.abort(self.key);
         self.shared.unlock(state);
     }
 
@@ -120,7 +119,7 @@ impl Stream {
     /// # Errors
     /// The connection or the device is gone.
     pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
-        self.call(|stack, now| stack.set_nodelay(now, self.key, on))
+        self.call(|stack| stack.set_nodelay(self.key, on))
     }
 
     /// The error with which the connection ended, if any. It is returned even if data is unread.
@@ -130,7 +129,7 @@ impl Stream {
 
     /// Readiness for reads and writes.
     pub fn readiness(&self) -> Readiness {
-        self.shared.lock().stack.readiness(self.shared.clock.now(), self.key)
+        self.shared.lock().stack.readiness(self.key)
     }
 
     /// A snapshot of the connection, or the last one after its end.
@@ -169,13 +168,13 @@ impl Stream {
 
 impl Read for &Stream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.call(|stack, now| stack.read(now, self.key, out))
+        self.call(|stack| stack.read(self.key, out))
     }
 }
 
 impl Write for &Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.call(|stack, now| stack.write(now, self.key, bytes))
+        self.call(|stack| stack.write(self.key, bytes))
     }
 
     /// No effect: nothing is buffered here.
@@ -203,7 +202,7 @@ impl Write for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.stack.drop_stream(self.shared.clock.now(), self.key);
+        state.stack.drop_stream(self.key);
         self.shared.unlock(state);
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use lowtide_sockets::{ConnCall, ConnInfo, ConnKey};
+use lowtide_sockets::{ConnInfo, ConnKey};
 use lowtide_tcp::Config;
 use lowtide_units::Instant;
 
@@ -41,7 +41,6 @@ impl Stack {
     /// wait to be accepted.
     pub(crate) fn listen(
         &mut self,
-        now: Instant,
         port: u16,
         config: &Config,
         (half_open, ready): (usize, usize),
@@ -56,19 +55,19 @@ impl Stack {
         let config = Self::config_for(config);
         self.sockets
             .endpoint()
-            .listen(now, port, config, half_open)
+            .listen(port, config, half_open)
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
         self.listeners.insert(port, ListenState::new(ready));
         Ok(())
     }
 
     /// Stops listening and resets the connections that are not accepted yet.
-    pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
-        self.sockets.endpoint().unlisten(now, port);
+    pub(crate) fn unlisten(&mut self, port: u16) {
+        self.sockets.endpoint().unlisten(port);
         let Some(listener) = self.listeners.remove(&port) else { return };
         let deferred = listener.deferred.into_iter().map(|(_, key)| key);
         for key in listener.accept_queue.into_iter().chain(deferred) {
-            self.abandon(now, key);
+            self.abandon(key);
         }
     }
 
@@ -130,10 +129,10 @@ impl Stack {
 
     /// Reads available data into `out`; zero at the end of data. Data that arrived before an error
     /// is read first.
-    pub(crate) fn read(&mut self, now: Instant, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, key: ConnKey, out: &mut [u8]) -> io::Result<usize> {
         self.conn(key)?;
         let most = out.len().min(MAX_COPY);
-        let n = self.sockets.read(now, key, &mut out[..most]);
+        let n = self.sockets.read(key, &mut out[..most]);
         if n > 0 || most == 0 {
             self.mark_changed(key);
             self.charge(key);
@@ -152,7 +151,7 @@ impl Stack {
     }
 
     /// Writes as much of `bytes` as the send buffer takes. Returns the number of bytes.
-    pub(crate) fn write(&mut self, now: Instant, key: ConnKey, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, key: ConnKey, bytes: &[u8]) -> io::Result<usize> {
         let conn = self.conn(key)?;
         if let Some(error) = error(conn) {
             return Err(error);
@@ -167,27 +166,27 @@ impl Stack {
         if most == 0 && !bytes.is_empty() {
             return Err(would_block());
         }
-        let n = self.sockets.write(now, key, &bytes[..most]).ok_or_else(would_block)?;
+        let n = self.sockets.write(key, &bytes[..most]).ok_or_else(would_block)?;
         self.charge(key);
         self.mark_changed(key);
         Ok(n)
     }
 
     /// Closes the sending direction: FIN follows the written data.
-    pub(crate) fn shut_write(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
+    pub(crate) fn shut_write(&mut self, key: ConnKey) -> io::Result<()> {
         self.conn(key)?;
-        self.sockets.shut_write(now, key);
+        self.sockets.shut_write(key);
         self.mark_changed(key);
         Ok(())
     }
 
     /// Closes the receiving direction: data that still arrives is acknowledged and discarded.
-    pub(crate) fn shut_read(&mut self, now: Instant, key: ConnKey) -> io::Result<()> {
-        self.conn(key)?.read_shut = true;
-        if let Some((conn, endpoint)) = self.sockets.with_endpoint(key)
-            && let Some(id) = conn.id
-        {
-            endpoint.call(now, id, ConnCall::Read(conn.receive.unread()));
+    pub(crate) fn shut_read(&mut self, key: ConnKey) -> io::Result<()> {
+        let conn = self.conn(key)?;
+        conn.read_shut = true;
+        let unread = conn.receive.unread();
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.read(unread);
             self.mark_changed(key);
         }
         Ok(())
@@ -195,55 +194,56 @@ impl Stack {
 
     /// Releases the application's stream: FIN follows the written data, or RST if data is unread
     /// (RFC 1122 §4.2.2.13).
-    pub(crate) fn drop_stream(&mut self, now: Instant, key: ConnKey) {
-        self.close(now, key, false);
+    pub(crate) fn drop_stream(&mut self, key: ConnKey) {
+        self.close(key, false);
     }
 
     /// Releases the application's stream and resets the connection.
-    pub(crate) fn abandon(&mut self, now: Instant, key: ConnKey) {
-        self.close(now, key, true);
+    pub(crate) fn abandon(&mut self, key: ConnKey) {
+        self.close(key, true);
     }
 
-    fn close(&mut self, now: Instant, key: ConnKey, reset: bool) {
-        self.sockets.close(now, key, reset);
+    fn close(&mut self, key: ConnKey, reset: bool) {
+        self.sockets.close(key, reset);
         self.mark_changed(key);
         self.forget(key);
     }
 
     /// Resets a connection that the application continues to hold.
-    pub(crate) fn abort(&mut self, now: Instant, key: ConnKey) {
-        if let Some(id) = self.sockets.get(key).and_then(|c| c.id) {
-            self.sockets.endpoint().call(now, id, ConnCall::Abort);
+    pub(crate) fn abort(&mut self, key: ConnKey) {
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.abort();
             self.mark_changed(key);
         }
     }
 
     /// Resets every connection.
-    pub(crate) fn abort_all(&mut self, now: Instant) {
+    pub(crate) fn abort_all(&mut self) {
         for key in self.sockets.keys() {
-            self.abort(now, key);
+            self.abort(key);
         }
     }
 
     /// Sets TCP_NODELAY.
-    pub(crate) fn set_nodelay(&mut self, now: Instant, key: ConnKey, on: bool) -> io::Result<()> {
-        if let Some(id) = self.conn(key)?.id {
-            self.sockets.endpoint().call(now, id, ConnCall::SetNagle(!on));
+    pub(crate) fn set_nodelay(&mut self, key: ConnKey, on: bool) -> io::Result<()> {
+        self.conn(key)?;
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.set_nagle(!on);
             self.mark_changed(key);
         }
         Ok(())
     }
 
     /// Readiness of the connection for reads and writes.
-    pub(crate) fn readiness(&mut self, now: Instant, key: ConnKey) -> Readiness {
+    pub(crate) fn readiness(&mut self, key: ConnKey) -> Readiness {
         let Ok(conn) = self.conn(key) else {
             return Readiness { readable: true, writable: true, closed: true };
         };
         let closed = conn.close_reason.is_some();
         let at_end = closed || conn.peer_closed || conn.read_shut;
         let readable = at_end || conn.receive.unread() > 0;
-        let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
-        let room = id.is_some_and(|id| self.sockets.endpoint().send_space(now, id) > 0);
+        let (established, shut) = (conn.established, conn.write_shut);
+        let room = self.sockets.transport(key).is_some_and(|c| c.send_space() > 0);
         let room = room && self.poll_send_allowance(key) > 0;
         Readiness { readable, writable: closed || shut || (established && room), closed }
     }

@@ -91,7 +91,7 @@ impl Stack {
         if let Some(key) = key {
             self.pump(now, key, batch);
         }
-        while let Some((tuple, reply)) = self.sockets.endpoint().poll_reply(now) {
+        while let Some((tuple, reply)) = self.sockets.endpoint().poll_reply() {
             self.emit(&tuple, &reply, (&[], &[]), batch);
         }
     }
@@ -115,7 +115,8 @@ impl Stack {
             IcmpKind::SoftError => return,
         };
         let Some((id, key)) = self.sockets.find(&tuple) else { return };
-        if self.sockets.endpoint().handle_icmp_report(now, id, error.seq, report) {
+        let conn = self.sockets.endpoint().conn(id);
+        if conn.is_some_and(|c| c.handle_icmp_report(now, error.seq, report)) {
             self.counters.icmp += 1;
             self.pump(now, key, batch);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use lowtide_sockets::{ConnCall, ConnKey};
+use lowtide_sockets::ConnKey;
 use lowtide_units::{Duration, Instant};
 
 use super::{Stack, TxBatch, WaitQueue};
@@ -135,10 +135,10 @@ impl Stack {
         if let Some(conn) = self.sockets.get_mut(key) {
             conn.held = false;
             conn.listener = None;
-            if let Some(id) = conn.id {
-                self.sockets.endpoint().call(now, id, ConnCall::Abort);
-                self.pump(now, key, batch);
-            }
+        }
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.abort();
+            self.pump(now, key, batch);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Enforces the memory budget: charges, admission and reclaim.
 
-use lowtide_sockets::{ConnCall, ConnKey};
+use lowtide_sockets::ConnKey;
 use lowtide_tcp::{Connection, DataKind, FourTuple};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
@@ -45,7 +45,7 @@ impl Stack {
     /// Updates the charge of a connection to its current memory use.
     pub(super) fn charge(&mut self, key: ConnKey) {
         let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
-        let own = conn.id.and_then(|id| endpoint.inspect(id, Connection::memory)).unwrap_or(0);
+        let own = conn.id.and_then(|id| endpoint.conn(id)).map_or(0, |c| c.memory());
         let buffers = conn.send.memory() + conn.receive.memory();
         let charge = Charge {
             total: CONN_TABLE_OVERHEAD + own + buffers,
@@ -58,7 +58,7 @@ impl Stack {
     /// Limits the receive buffer of a connection to its share under memory pressure, and lifts the
     /// limit afterwards.
     #[inline]
-    pub(super) fn limit_receive_window(&mut self, now: Instant, key: ConnKey) {
+    pub(super) fn limit_receive_window(&mut self, key: ConnKey) {
         let under_pressure = self.budget.under_pressure();
         let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
         if !under_pressure && conn.driver.receive_limit.is_none() {
@@ -67,9 +67,10 @@ impl Stack {
         // Payload in order takes at most twice its bytes of memory.
         let limit = under_pressure.then(|| self.budget.share() as u64 / 2);
         if let Some(id) = conn.id.filter(|_| conn.driver.receive_limit != limit) {
-            let buffer = endpoint.inspect(id, |c| c.config().receive_buffer.as_u64());
-            let buffer = buffer.unwrap_or(0).min(limit.unwrap_or(u64::MAX));
-            endpoint.call(now, id, ConnCall::SetReceiveBuffer(buffer));
+            if let Some(conn) = endpoint.conn(id) {
+                let buffer = conn.config().receive_buffer.as_u64();
+                conn.set_receive_buffer(buffer.min(limit.unwrap_or(u64::MAX)));
+            }
             conn.driver.receive_limit = limit;
         }
     }
@@ -134,13 +135,13 @@ impl Stack {
                 || !self.budget.would_exceed(need)
                 || self.budget.admits_connection(connections);
         };
-        let kind = self.sockets.endpoint().inspect(id, |c| c.classify(segment));
+        let kind = self.sockets.endpoint().conn(id).map(|c| c.classify(segment));
         let Some(kind) = kind else { return true };
         let share = self.budget.share();
         match (kind, self.budget.would_exceed(need)) {
             (DataKind::Duplicate, _) | (DataKind::InSequence, false) => true,
             (DataKind::InSequence, true) => {
-                self.discard_out_of_order(now, key);
+                self.discard_out_of_order(key);
                 // If nothing is unread, admit one segment even so: reading it frees memory.
                 let empty = self.sockets.get(key).is_some_and(|c| c.receive.unread() == 0);
                 empty || !self.budget.would_exceed(need)
@@ -168,21 +169,21 @@ impl Stack {
             for key in self.sockets.keys() {
                 if self.sockets.get(key).is_some_and(|c| c.driver.charge.out_of_order >= threshold)
                 {
-                    self.discard_out_of_order(now, key);
+                    self.discard_out_of_order(key);
                 }
             }
         }
     }
 
-    fn discard_out_of_order(&mut self, now: Instant, key: ConnKey) {
-        let Some((conn, endpoint)) = self.sockets.with_endpoint(key) else { return };
+    fn discard_out_of_order(&mut self, key: ConnKey) {
+        let Some(conn) = self.sockets.get_mut(key) else { return };
         let held = conn.receive.out_of_order_memory();
         if held == 0 {
             return;
         }
         conn.receive.discard_out_of_order();
-        if let Some(id) = conn.id {
-            endpoint.call(now, id, ConnCall::DiscardOutOfOrder);
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.discard_out_of_order();
         }
         self.counters.ofo_pruned += held as u64;
         self.charge(key);
@@ -194,10 +195,10 @@ impl Stack {
         self.counters.orphans_reset += 1;
         if let Some(conn) = self.sockets.get_mut(key) {
             conn.driver.orphan = None;
-            if let Some(id) = conn.id {
-                self.sockets.endpoint().call(now, id, ConnCall::Abort);
-                self.pump(now, key, batch);
-            }
+        }
+        if let Some(conn) = self.sockets.transport(key) {
+            conn.abort();
+            self.pump(now, key, batch);
         }
         true
     }

@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use lowtide_sockets::{ConnCall, ConnKey, RecordedEndpoint, Sockets};
-use lowtide_tcp::{AckThrottle, Config};
+use lowtide_sockets::{ConnKey, Sockets};
+use lowtide_tcp::{AckThrottle, Config, Endpoint};
 use lowtide_units::Instant;
 
 use addresses::AddressFilter;
@@ -68,7 +68,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn new(endpoint: RecordedEndpoint, locals: Vec<IpAddr>) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, locals: Vec<IpAddr>) -> Self {
         let limits = StackLimits::default();
         Self {
             sockets: Sockets::new(endpoint),
@@ -109,7 +109,7 @@ impl Stack {
     pub(crate) fn set_limits(&mut self, limits: StackLimits) {
         self.budget = Budget::new(limits.memory);
         self.orphans = Orphans::new(limits.orphans);
-        self.sockets.endpoint().set_time_wait_limit(Instant::ZERO, limits.max_time_waits());
+        self.sockets.endpoint().set_time_wait_limit(limits.max_time_waits());
     }
 
     /// Sets whether the device takes several segments in one packet (GSO).
@@ -135,11 +135,6 @@ impl Stack {
     /// Sets the number of packets that arrived with a partial checksum so far.
     pub(crate) fn set_checksum_partial(&mut self, n: u64) {
         self.counters.checksum_partial = n;
-    }
-
-    /// The error of writing the recording, if any.
-    pub(crate) fn recording_error(&mut self) -> Option<std::io::Error> {
-        self.sockets.endpoint().recording_error()
     }
 
     /// Marks the device as failed: every connection and every call ends with the error `why`.
@@ -199,10 +194,14 @@ impl Stack {
         }
         for key in due.drain(..) {
             let Some(conn) = self.sockets.get(key) else { continue };
-            let Some(id) = conn.id else { continue };
+            if conn.id.is_none() {
+                continue;
+            }
             if conn.driver.orphaned_until <= now {
                 self.counters.orphans_reset += 1;
-                self.sockets.endpoint().call(now, id, ConnCall::Abort);
+                if let Some(conn) = self.sockets.transport(key) {
+                    conn.abort();
+                }
             } else {
                 self.sockets.handle_timeout(now, key);
             }

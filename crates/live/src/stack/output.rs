@@ -49,7 +49,7 @@ fn gso_packets(transmit: &Transmit) -> impl Iterator<Item = GsoPacket> {
 impl Stack {
     /// Sends all pending segments of a connection and delivers its events.
     pub(super) fn pump(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
-        self.limit_receive_window(now, key);
+        self.limit_receive_window(key);
         self.poll_conn(now, key, batch);
         self.charge(key);
         if self.sockets.get(key).is_some_and(|c| c.driver.waits_for_memory) {
@@ -61,7 +61,7 @@ impl Stack {
     fn poll_conn(&mut self, now: Instant, key: ConnKey, batch: &mut TxBatch) {
         let Self { sockets, counters, gso, orphans, budget, progressed, .. } = self;
         let Some((conn, endpoint)) = sockets.with_endpoint(key) else { return };
-        let Some(id) = conn.id else { return };
+        let Some(transport) = conn.id.and_then(|id| endpoint.conn(id)) else { return };
         let stamp = HostStamp(now.since_start().as_ns());
         let Some(addresses) = Addresses::between(conn.tuple.local, conn.tuple.remote) else {
             return;
@@ -72,7 +72,7 @@ impl Stack {
                 more = true;
                 break;
             }
-            let Some(transmit) = endpoint.poll_transmit(now, id) else { break };
+            let Some(transmit) = transport.poll_transmit(now) else { break };
             let gso = *gso && transmit.segments > 1 && can_use_gso(&transmit);
             for part in gso.then(|| gso_packets(&transmit)).into_iter().flatten() {
                 let payload = conn.send.slices(&part.stream);
@@ -96,9 +96,9 @@ impl Stack {
                     Err(_) => counters.unsent += 1,
                 }
             }
-            endpoint.on_transmitted(now, id, transmit.id, stamp);
+            transport.on_transmitted(transmit.id, stamp);
         }
-        let Some(polled) = sockets.poll_events(now, key) else { return };
+        let Some(polled) = sockets.poll_events(key) else { return };
         let Polled { acked, state, timer, .. } = polled;
         let Some(conn) = sockets.get_mut(key) else { return };
         if conn.send.is_empty() && conn.send.memory() > IDLE_SEND_MEMORY {

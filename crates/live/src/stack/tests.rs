@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use lowtide_tcp::{Config, SynCookies};
+use lowtide_tcp::{Config, Endpoint, SynCookies};
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::{Addresses, Flags, Segment, SeqNum, packet};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ const ADDRESSES: [IpAddr; 2] =
 const DELAY: Duration = Duration::from_ms(1);
 
 fn stack(index: usize) -> Stack {
-    Stack::new(RecordedEndpoint::new(7 + index as u64, None), vec![ADDRESSES[index]])
+    Stack::new(Endpoint::new(7 + index as u64), vec![ADDRESSES[index]])
 }
 
 fn linux() -> Config {
@@ -99,7 +99,7 @@ impl<'a> StackPair<'a> {
     }
 
     fn connect(&mut self, config: &Config) -> (ConnKey, ConnKey) {
-        self.stacks[1].listen(self.now, 80, config, (300, 300)).unwrap();
+        self.stacks[1].listen(80, config, (300, 300)).unwrap();
         let to = SocketAddr::new(ADDRESSES[1], 80);
         let client = self.stacks[0].connect(self.now, to, config).unwrap();
         loop {
@@ -118,15 +118,15 @@ impl<'a> StackPair<'a> {
         loop {
             let before = (written, got.len(), shut);
             if self.stacks[0].established(client).is_ok() && written < bytes.len() {
-                match self.stacks[0].write(self.now, client, &bytes[written..]) {
+                match self.stacks[0].write(client, &bytes[written..]) {
                     Ok(n) => written += n,
                     Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock),
                 }
             } else if written == bytes.len() && !shut {
-                self.stacks[0].shut_write(self.now, client).unwrap();
+                self.stacks[0].shut_write(client).unwrap();
                 shut = true;
             }
-            match self.stacks[1].read(self.now, server, &mut buffer) {
+            match self.stacks[1].read(server, &mut buffer) {
                 Ok(0) => return got,
                 Ok(n) => {
                     got.extend_from_slice(&buffer[..n]);
@@ -185,8 +185,8 @@ proptest! {
         let got = pair.transfer(client, server, &bytes);
         prop_assert!(got == bytes, "{} of {}", got.len(), bytes.len());
         // Both applications drop their streams: nothing is left but TIME-WAIT.
-        pair.stacks[1].drop_stream(pair.now, server);
-        pair.stacks[0].drop_stream(pair.now, client);
+        pair.stacks[1].drop_stream(server);
+        pair.stacks[0].drop_stream(client);
         while pair.step() {}
         for stack in &pair.stacks {
             prop_assert_eq!((stack.counters().connections, stack.counters().buffer_memory), (0, 0));
@@ -250,7 +250,7 @@ fn a_syn_flood_is_bounded_and_leaves_nothing() {
     let mut stack = stack(1);
     let mut batch = TxBatch::default();
     let config = Config { syn_cookies: SynCookies::Off, ..linux() };
-    stack.listen(Instant::ZERO, 80, &config, (16, 4)).unwrap();
+    stack.listen(80, &config, (16, 4)).unwrap();
     for port in 1..=10_000 {
         stack.inject(
             Instant::ZERO,
@@ -277,7 +277,7 @@ fn a_syn_flood_is_bounded_and_leaves_nothing() {
 #[test]
 fn connections_beyond_the_backlog_are_reset() {
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
-    pair.stacks[1].listen(pair.now, 80, &linux(), (100, 3)).unwrap();
+    pair.stacks[1].listen(80, &linux(), (100, 3)).unwrap();
     let to = SocketAddr::new(ADDRESSES[1], 80);
     let clients: Vec<ConnKey> =
         (0..10).map(|_| pair.stacks[0].connect(pair.now, to, &linux()).unwrap()).collect();
@@ -285,12 +285,12 @@ fn connections_beyond_the_backlog_are_reset() {
     assert_eq!(pair.stacks[1].counters().listen_overflows, 7);
     let reset = clients.iter().filter(|k| {
         let mut byte = [0];
-        matches!(pair.stacks[0].read(pair.now, **k, &mut byte),
+        matches!(pair.stacks[0].read(**k, &mut byte),
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset)
     });
     assert_eq!(reset.count(), 7);
     // Removing the listener resets the connections in its accept queue.
-    pair.stacks[1].unlisten(pair.now, 80);
+    pair.stacks[1].unlisten(80);
     while pair.step() {}
     assert_eq!(pair.stacks[1].counters().connections, 0);
 }
@@ -299,7 +299,7 @@ fn connections_beyond_the_backlog_are_reset() {
 fn an_orphan_in_fin_wait_2_ends_when_the_peer_never_closes() {
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
     let (client, server) = pair.connect(&linux());
-    pair.stacks[0].drop_stream(pair.now, client);
+    pair.stacks[0].drop_stream(client);
     let closed = pair.now;
     while pair.stacks[0].counters().connections > 0 {
         assert!(pair.step(), "it stays");
@@ -309,8 +309,8 @@ fn an_orphan_in_fin_wait_2_ends_when_the_peer_never_closes() {
     while pair.step() {}
     // The other end gets the FIN.
     let mut byte = [0];
-    assert_eq!(pair.stacks[1].read(pair.now, server, &mut byte).unwrap(), 0);
-    assert!(pair.stacks[1].readiness(pair.now, server).closed);
+    assert_eq!(pair.stacks[1].read(server, &mut byte).unwrap(), 0);
+    assert!(pair.stacks[1].readiness(server).closed);
 }
 
 #[test]
@@ -346,10 +346,10 @@ fn two_hours_of_traffic_leave_one_timer_per_connection() {
     let mut next = pair.now;
     while pair.now < end {
         if pair.now >= next {
-            bytes += pair.stacks[0].write(pair.now, client, b"x").unwrap();
+            bytes += pair.stacks[0].write(client, b"x").unwrap();
             next = pair.now + Duration::from_ms(500);
         }
-        if let Ok(n) = pair.stacks[1].read(pair.now, server, &mut buffer) {
+        if let Ok(n) = pair.stacks[1].read(server, &mut buffer) {
             bytes -= n;
         }
         if !pair.step() || pair.next().is_none_or(|at| at > next) {
@@ -358,10 +358,10 @@ fn two_hours_of_traffic_leave_one_timer_per_connection() {
         most = pair.stacks.iter().map(|s| s.timers.len()).max().unwrap_or(0).max(most);
     }
     assert_eq!((most, bytes), (1, 0));
-    pair.stacks[0].abort_all(pair.now);
+    pair.stacks[0].abort_all();
     while pair.stacks[0].counters().connections > 0 {
         assert!(pair.step());
     }
-    pair.stacks[0].drop_stream(pair.now, client);
+    pair.stacks[0].drop_stream(client);
     assert_eq!(pair.stacks[0].timers.len(), 0);
 }

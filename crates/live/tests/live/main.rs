@@ -13,7 +13,6 @@ mod crowd;
 mod forward;
 mod many;
 mod packet;
-mod record_replay;
 mod relay;
 mod schedule;
 mod setup;
@@ -50,7 +49,6 @@ fn main() -> ExitCode {
             schedule::flows_not_started_at_stop_are_not_opened,
             setup::names_networks_and_ports_in_use_are_reported,
             setup::connecting_needs_an_address_of_the_family,
-            record_replay::a_replay_reproduces_every_result,
         ),
         tests!(&[NAMESPACES, TUN, IP];
             admission::a_server_serves_beside_silent_clients,

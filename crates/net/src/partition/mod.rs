@@ -10,8 +10,6 @@
 mod assign;
 mod groups;
 
-use std::fmt;
-
 use lowtide_units::Duration;
 
 use self::groups::SwitchGroups;
@@ -35,28 +33,21 @@ pub struct Partition {
 }
 
 /// The reason why a network cannot be partitioned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartitionError {
     /// Fewer switches than shards.
+    #[error("there are too few switches, and a switch is never cut")]
     TooFewSwitches,
     /// Too few links can be cut: the others have no delay, classes, or drops at dequeue.
+    #[error(
+        "its links between switches have no delay, or have classes or drops at dequeue: too few of \
+         them can be cut"
+    )]
     NoLookahead,
     /// One shard would have nearly all the work.
+    #[error("one of the shards would have nearly all the work")]
     Unbalanced,
-}
-
-impl fmt::Display for PartitionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooFewSwitches => "there are too few switches, and a switch is never cut",
-            Self::NoLookahead => {
-                "its links between switches have no delay, or have classes or drops at dequeue: \
-                 too few of them can be cut"
-            }
-            Self::Unbalanced => "one of the shards would have nearly all the work",
-        })
-    }
 }
 
 impl Partition {

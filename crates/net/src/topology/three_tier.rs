@@ -99,24 +99,6 @@ pub struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Returns the tree of HULL and DX (§VI-C) with these links: 192 hosts and 56 switches of eight
-    /// ports; a rack has six hosts and two uplinks.
-    pub const fn hull(host: Layer, aggregation: Layer, core: Layer) -> Self {
-        Self {
-            pods: 8,
-            tors_per_pod: 4,
-            aggs_per_pod: 2,
-            cores: 8,
-            hosts_per_tor: 6,
-            tor_uplinks: 2,
-            agg_uplinks: 4,
-            host,
-            aggregation,
-            core,
-            framing: Framing::Ethernet,
-        }
-    }
-
     /// Returns the tree of the values of [`ENTRY`].
     fn of(values: &Values) -> Self {
         Self {

@@ -24,8 +24,22 @@ pub(crate) fn fat(k: u32) -> FatTree {
     FatTree { k, host: all.clone(), aggregation: all.clone(), core: all, framing: Framing::Ip }
 }
 
-fn hull() -> ThreeTier {
-    ThreeTier { framing: Framing::Ip, ..ThreeTier::hull(layer(10, 1), layer(10, 1), layer(10, 1)) }
+/// Returns the tree of HULL and DX (§VI-C): 192 hosts and 56 switches of eight ports; a rack has six
+/// hosts and two uplinks.
+pub(crate) fn hull() -> ThreeTier {
+    ThreeTier {
+        pods: 8,
+        tors_per_pod: 4,
+        aggs_per_pod: 2,
+        cores: 8,
+        hosts_per_tor: 6,
+        tor_uplinks: 2,
+        agg_uplinks: 4,
+        host: layer(10, 1),
+        aggregation: layer(10, 1),
+        core: layer(10, 1),
+        framing: Framing::Ip,
+    }
 }
 
 fn paper() -> Blueprint {

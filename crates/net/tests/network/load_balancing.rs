@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use lowtide_net::topology::fat_tree::fat_tree;
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::topology::three_tier::{ThreeTier, three_tier};
-use lowtide_net::{Blueprint, Network, Packet, Routing};
+use lowtide_net::{Blueprint, Framing, Network, Packet, Routing};
 use lowtide_units::{Duration, Instant};
 
-use crate::fabrics::{fat, layer, leaves};
+use crate::fabrics::{fat, hull, leaves};
 use crate::rig::{Rig, packet, us};
 
 const ECMP: Routing = Routing::Ecmp { polarised: false };
@@ -106,8 +106,7 @@ fn polarised_switches_use_one_link_of_the_second_stage() {
 #[test]
 fn polarised_switches_of_other_widths_use_a_part() {
     // Two aggregation switches, then four cores each: each sees half of the hashes.
-    let all = layer(10, 1);
-    let plan = three_tier(&ThreeTier::hull(all.clone(), all.clone(), all)).unwrap();
+    let plan = three_tier(&ThreeTier { framing: Framing::Ethernet, ..hull() }).unwrap();
     let rig = run(&plan, POLARISED, 4, &one_each(8_000, 0, 24));
     for (agg, want) in [("agg0", [true, true, false, false]), ("agg1", [false, false, true, true])]
     {

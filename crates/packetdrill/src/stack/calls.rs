@@ -127,7 +127,7 @@ impl Stack {
         let port = socket.bound.map(|(_, port)| port).filter(|p| *p != 0).ok_or(Errno::EINVAL)?;
         socket.kind = SocketKind::Listening { port, ready: VecDeque::new() };
         let config = Self::config_of(socket);
-        if self.conns.endpoint().listen(self.now, port, config, backlog.max(1)).is_err() {
+        if self.conns.endpoint().listen(port, config, backlog.max(1)).is_err() {
             self.get(fd)?.kind = SocketKind::Idle;
             return Err(Errno::EADDRINUSE.into());
         }
@@ -212,12 +212,12 @@ impl Stack {
     pub fn read(&mut self, fd: i32, max: usize, peek: bool) -> Result<Vec<u8>> {
         let key = self.stream(fd)?;
         let read_shut = self.get(fd)?.read_shut;
-        let (now, conn) = (self.now, self.conn(key)?);
+        let conn = self.conn(key)?;
         let mut bytes = vec![0; max.min(conn.receive.unread() as usize)];
         if peek {
             conn.receive.peek(&mut bytes);
         } else if !bytes.is_empty() {
-            self.conns.read(now, key, &mut bytes);
+            self.conns.read(key, &mut bytes);
             self.pump(key);
         }
         if !bytes.is_empty() || max == 0 {
@@ -242,7 +242,7 @@ impl Stack {
         if conn.close_reason.is_some() || conn.write_shut {
             return Err(Errno::EPIPE.into());
         }
-        let Some(n) = self.conns.write(self.now, key, bytes) else {
+        let Some(n) = self.conns.write(key, bytes) else {
             return Err(self.would_block(fd));
         };
         self.pump(key);
@@ -259,7 +259,7 @@ impl Stack {
             self.get(fd)?.read_shut = true;
         }
         if how != Shutdown::Read {
-            self.conns.shut_write(self.now, key);
+            self.conns.shut_write(key);
             self.pump(key);
         }
         Ok(())
@@ -274,7 +274,7 @@ impl Stack {
         match socket.kind {
             SocketKind::Idle => {}
             SocketKind::Listening { port, ready } => {
-                self.conns.endpoint().unlisten(self.now, port);
+                self.conns.endpoint().unlisten(port);
                 for conn in ready {
                     self.release(conn, true);
                 }

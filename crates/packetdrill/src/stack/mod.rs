@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use lowtide_sockets::{ConnKey, RecordedEndpoint, Sockets};
-use lowtide_tcp::{Config, FourTuple, State};
+use lowtide_sockets::{ConnKey, Sockets};
+use lowtide_tcp::{Config, Endpoint, FourTuple, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
@@ -129,7 +129,7 @@ impl Stack {
         settings.config.tso_segments = 1;
         Self {
             now: Instant::ZERO,
-            conns: Sockets::new(RecordedEndpoint::new(settings.seed, None)),
+            conns: Sockets::new(Endpoint::new(settings.seed)),
             settings,
             sockets: BTreeMap::new(),
             out: VecDeque::new(),
@@ -193,7 +193,7 @@ impl Stack {
         if let Some(key) = key {
             self.pump(key);
         }
-        while let Some((tuple, reply)) = self.conns.endpoint().poll_reply(self.now) {
+        while let Some((tuple, reply)) = self.conns.endpoint().poll_reply() {
             self.emit(&tuple, &reply, &[]);
         }
         Ok(())
@@ -221,7 +221,7 @@ impl Stack {
 
     fn prepare_isn(&mut self) {
         if let Some(isn) = self.settings.isn {
-            self.conns.endpoint().set_next_isn(self.now, SeqNum::new(isn));
+            self.conns.endpoint().set_next_isn(SeqNum::new(isn));
         }
     }
 
@@ -244,8 +244,7 @@ impl Stack {
     /// Sends all segments and handles all notifications of a connection.
     fn pump(&mut self, key: ConnKey) {
         let (now, stamp) = (self.now, HostStamp(self.now.since_start().as_ns()));
-        let Some(id) = self.conns.get(key).and_then(|c| c.id) else { return };
-        while let Some(transmit) = self.conns.endpoint().poll_transmit(now, id) {
+        while let Some(transmit) = self.conns.transport(key).and_then(|c| c.poll_transmit(now)) {
             for i in 0..transmit.segments {
                 let Some(conn) = self.conns.get_mut(key) else { return };
                 let range = transmit.stream_of(i);
@@ -255,9 +254,11 @@ impl Stack {
                 segment.stamp_departure(stamp);
                 self.emit(&tuple, &segment, &payload);
             }
-            self.conns.endpoint().on_transmitted(now, id, transmit.id, stamp);
+            if let Some(conn) = self.conns.transport(key) {
+                conn.on_transmitted(transmit.id, stamp);
+            }
         }
-        let Some(polled) = self.conns.poll_events(now, key) else { return };
+        let Some(polled) = self.conns.poll_events(key) else { return };
         let Some(conn) = self.conns.get_mut(key) else { return };
         conn.driver.sent.discard_acked(polled.acked);
         let held = conn.held;
@@ -286,7 +287,7 @@ impl Stack {
 
     /// Releases a connection for its application, see [`Sockets::close`].
     fn release(&mut self, key: ConnKey, reset: bool) {
-        self.conns.close(self.now, key, reset);
+        self.conns.close(key, reset);
         self.pump(key);
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use lowtide_sockets::ConnCall;
 use lowtide_tcp::{IpVersion, State, cc};
 use lowtide_units::Bytes;
 
@@ -102,10 +101,9 @@ impl Stack {
                 let nagle = number.ok_or(Errno::EINVAL)? == 0;
                 self.get(fd)?.config.nagle = nagle;
                 if let Ok(key) = self.stream(fd)
-                    && let Some((conn, endpoint)) = self.conns.with_endpoint(key)
-                    && let Some(id) = conn.id
+                    && let Some(conn) = self.conns.transport(key)
                 {
-                    endpoint.call(self.now, id, ConnCall::SetNagle(nagle));
+                    conn.set_nagle(nagle);
                     self.pump(key);
                 }
             }
@@ -144,7 +142,7 @@ impl Stack {
     fn renew_listener(&mut self, fd: i32) {
         let Some(socket) = self.sockets.get(&fd) else { return };
         if let SocketKind::Listening { port, .. } = socket.kind {
-            self.conns.endpoint().reconfigure(self.now, port, Arc::new(socket.config.clone()));
+            self.conns.endpoint().reconfigure(port, Arc::new(socket.config.clone()));
         }
     }
 

@@ -1,6 +1,6 @@
 //! A snapshot of a connection.
 
-use lowtide_tcp::units::{Duration, Probe, Rate, Unit};
+use lowtide_tcp::units::{Duration, Rate};
 use lowtide_tcp::{Connection, Info};
 use pyo3::prelude::*;
 
@@ -80,8 +80,6 @@ pub(crate) struct ConnectionInfo {
 impl From<&Connection> for ConnectionInfo {
     fn from(conn: &Connection) -> Self {
         let info: Info = conn.info();
-        let mut alpha = Alpha(None);
-        conn.probe(&mut alpha);
         let counters = info.counters;
         Self {
             state: state_name(Some(info.state)),
@@ -90,7 +88,7 @@ impl From<&Connection> for ConnectionInfo {
             ect: info.ect,
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
-            alpha: alpha.0,
+            alpha: conn.alpha_q20().map(|alpha| alpha as f64 / f64::from(1 << 20)),
             srtt: info.srtt.map(Duration::as_ps),
             rttvar: info.rttvar.as_ps(),
             min_rtt: info.min_rtt.map(Duration::as_ps),
@@ -116,17 +114,6 @@ impl From<&Connection> for ConnectionInfo {
             delay_reductions: counters.delay_reductions,
             delivered_ce_bytes: counters.delivered_ce_bytes,
             rejected: counters.rejected,
-        }
-    }
-}
-
-/// The alpha that a congestion control reports.
-struct Alpha(Option<f64>);
-
-impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
-        if (name, unit) == ("alpha", Unit::Q20) {
-            self.0 = Some(value as f64 / f64::from(1 << 20));
         }
     }
 }

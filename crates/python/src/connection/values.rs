@@ -56,20 +56,8 @@ pub(super) fn flag_names(set: Flags) -> Vec<&'static str> {
 }
 
 /// The state of a connection, as RFC 9293 writes it.
-pub(super) const fn state_name(state: Option<State>) -> &'static str {
-    match state {
-        None => "LISTEN",
-        Some(State::SynSent) => "SYN-SENT",
-        Some(State::SynReceived) => "SYN-RECEIVED",
-        Some(State::Established) => "ESTABLISHED",
-        Some(State::FinWait1) => "FIN-WAIT-1",
-        Some(State::FinWait2) => "FIN-WAIT-2",
-        Some(State::CloseWait) => "CLOSE-WAIT",
-        Some(State::Closing) => "CLOSING",
-        Some(State::LastAck) => "LAST-ACK",
-        Some(State::TimeWait) => "TIME-WAIT",
-        Some(State::Closed) => "CLOSED",
-    }
+pub(super) fn state_name(state: Option<State>) -> &'static str {
+    state.map_or("LISTEN", State::name)
 }
 
 /// A whole number from 0 to `max`.

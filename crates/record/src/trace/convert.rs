@@ -121,7 +121,7 @@ fn sender_row(row: &SenderRow) -> TraceSenderRow {
         trigger: row.trigger.name().to_owned(),
         cause: (row.cause > 0).then_some(row.cause),
         events: (!events.is_empty()).then(|| events.join(" ")),
-        state: row.state_name().to_owned(),
+        state: row.state.name().to_owned(),
         phase: row.phase.name().to_owned(),
         cwnd_bytes: row.cwnd,
         ssthresh_bytes: row.ssthresh,
@@ -133,6 +133,6 @@ fn sender_row(row: &SenderRow) -> TraceSenderRow {
         bytes_acked: row.acked,
         snd_wnd_bytes: row.snd_wnd,
         mss_bytes: row.mss,
-        limited_by: row.limited_by_name().to_owned(),
+        limited_by: row.limited_by.name().to_owned(),
     }
 }

@@ -9,22 +9,12 @@ use super::read_context::ReadContext;
 use super::transport;
 use crate::hosts::resolve;
 use crate::keys::key;
-use crate::model::{DeploymentTable, DrawUnit, HostGroup, MovedSides};
+use crate::model::{DeploymentTable, HostDraw, HostGroup, MovedSides};
 use crate::settings::{SIDE_OF, SIDES};
 use crate::table_spec::{TableContents, TableSpec};
 use crate::toml_writer::TomlWriter;
 use crate::transport_config::DeployedSetting;
 use crate::value::{KeyType, NameSet};
-
-/// Names of the moved sides.
-const MOVES: [(&str, MovedSides); 3] = [
-    ("both", MovedSides::Both),
-    ("senders", MovedSides::Senders),
-    ("receivers", MovedSides::Receivers),
-];
-
-/// Names of the drawn units.
-const DRAWS: [(&str, DrawUnit); 2] = [("random", DrawUnit::Host), ("rack", DrawUnit::Rack)];
 
 /// `[deployment]`.
 pub(crate) static DEPLOYMENT: TableSpec = TableSpec {
@@ -78,9 +68,9 @@ pub(super) fn read(
     let (written, hosts_at) = (r.names("hosts"), r.at("hosts"));
     let to = transport::named(&mut r, "to");
     let settings = r.settings();
-    let moves = r.text("moves");
+    let moves = r.text("moves").and_then(|name| MovedSides::named(&name));
     let (share, share_at) = (r.parts("share").unwrap_or_default(), r.at("share"));
-    let draw = r.text("draw");
+    let draw = r.text("draw").and_then(|name| HostDraw::named(&name));
     if to.is_none() && settings.is_empty() && !r.has("to") {
         let help = "write `to = \"dctcp\"`, or switches in [deployment.sender]".to_owned();
         r.report("to", "`to` is missing in [deployment]", Some(help));
@@ -97,21 +87,12 @@ pub(super) fn read(
         hosts,
         to,
         settings,
-        moves: of_name(&MOVES, moves).unwrap_or(MovedSides::Both),
+        moves: moves.unwrap_or(MovedSides::Both),
         share,
         share_at,
-        draw: of_name(&DRAWS, draw).unwrap_or(DrawUnit::Host),
+        draw: draw.unwrap_or(HostDraw::Random),
         at,
     })
-}
-
-fn of_name<T: Copy>(names: &[(&str, T)], name: Option<String>) -> Option<T> {
-    let name = name?;
-    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-}
-
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    names.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
 }
 
 /// Writes the table with all settings that it makes.
@@ -119,9 +100,9 @@ pub(super) fn write(out: &mut TomlWriter, table: &DeploymentTable, made: &[Deplo
     out.table("deployment");
     out.list("hosts", table.names.iter().map(String::as_str));
     transport::write_named(out, "to", table.to.as_ref());
-    out.text("moves", name_of(&MOVES, &table.moves));
+    out.text("moves", table.moves.name());
     out.text("share", table.share);
-    out.text("draw", name_of(&DRAWS, &table.draw));
+    out.text("draw", table.draw.name());
     for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
         write_side(out, name, side, made);
     }

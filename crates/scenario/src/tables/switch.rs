@@ -7,7 +7,7 @@ use lowtide_net::{BufferSpec, MarkSpec};
 
 use super::read_context::ReadContext;
 use super::{buffer, class, mark};
-use crate::keys::key;
+use crate::keys::{KeySpec, key};
 use crate::model::{MarkTable, Switch, SwitchPort};
 use crate::reader::TableReader;
 use crate::table_spec::{TableContents, TableSpec};
@@ -15,54 +15,52 @@ use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 use lowtide_schema::DefaultValue::{Is, Unset};
 
+/// The keys of `[switch]`.
+const KEYS: [KeySpec; 7] = [
+    key(
+        "profile",
+        KeyType::Name(NameSet::Switches),
+        Unset("none"),
+        "A real switch model, which provides defaults for memory and buffer.",
+    ),
+    key(
+        "buffer",
+        KeyType::Buffer,
+        Unset("`dynamic` with a profile; required without one"),
+        "Limit of each port: a fixed one (in bytes of IP packets), or `dynamic`, `alpha` times the free shared memory of the switch.",
+    ),
+    key("alpha", KeyType::Ratio, Unset("as the profile, or `1`"), "Factor of a dynamic buffer."),
+    key(
+        "reserved",
+        KeyType::Size,
+        Unset("as the profile, or nothing"),
+        "Memory reserved for each port besides the dynamic buffer, taken from `memory`.",
+    ),
+    key(
+        "memory",
+        KeyType::Size,
+        Unset("as the profile; required for `dynamic` without one"),
+        "Packet memory shared by the ports of a switch.",
+    ),
+    key(
+        "ports-per-memory",
+        KeyType::Count { min: 1, max: 100_000 },
+        Unset("as the profile, or all ports"),
+        "Number of ports that share one memory of that size, in the order of the links.",
+    ),
+    key(
+        "count-in-service",
+        KeyType::Bool,
+        Is("false"),
+        "Count the packet in service as queued, for K and for a static buffer.",
+    ),
+];
+
 /// `[switch]`.
 pub(crate) static SWITCH: TableSpec = TableSpec {
     path: &["switch"],
     doc: "Switches: their memory and the queues at their output ports.",
-    keys: &[
-        key(
-            "profile",
-            KeyType::Name(NameSet::Switches),
-            Unset("none"),
-            "A real switch model, which provides defaults for memory and buffer.",
-        ),
-        key(
-            "buffer",
-            KeyType::Buffer,
-            Unset("`dynamic` with a profile; required without one"),
-            "Limit of each port: a fixed one (in bytes of IP packets), or `dynamic`, `alpha` times the free shared memory of the switch.",
-        ),
-        key(
-            "alpha",
-            KeyType::Ratio,
-            Unset("as the profile, or `1`"),
-            "Factor of a dynamic buffer.",
-        ),
-        key(
-            "reserved",
-            KeyType::Size,
-            Unset("as the profile, or nothing"),
-            "Memory reserved for each port besides the dynamic buffer, taken from `memory`.",
-        ),
-        key(
-            "memory",
-            KeyType::Size,
-            Unset("as the profile; required for `dynamic` without one"),
-            "Packet memory shared by the ports of a switch.",
-        ),
-        key(
-            "ports-per-memory",
-            KeyType::Count { min: 1, max: 100_000 },
-            Unset("as the profile, or all ports"),
-            "Number of ports that share one memory of that size, in the order of the links.",
-        ),
-        key(
-            "count-in-service",
-            KeyType::Bool,
-            Is("false"),
-            "Count the packet in service as queued, for K and for a static buffer.",
-        ),
-    ],
+    keys: &KEYS,
     tables: &[&MARK, &class::CLASS, &AT],
     contents: TableContents::KeysOnly,
 };
@@ -76,44 +74,26 @@ pub(crate) static MARK: TableSpec = TableSpec {
     contents: TableContents::Markers,
 };
 
+/// The keys of `[switch.at.NAME]`: those of `[switch]`, whose values are the defaults.
+const AT_KEYS: [KeySpec; 7] = {
+    let (mut keys, mut i) = (KEYS, 0);
+    while i < keys.len() {
+        keys[i].doc = "As in `[switch]`.";
+        keys[i].default = match i {
+            0 => Unset("none"),
+            6 => Unset("as in `[switch]`"),
+            _ => Unset("as the profile, or as in `[switch]`"),
+        };
+        i += 1;
+    }
+    keys
+};
+
 /// `[switch.at.NAME]`.
 static AT: TableSpec = TableSpec {
     path: &["switch", "at", "*"],
     doc: "Settings of one switch, `triumph1`, or of all of a kind, `leaf`: the switches with that name and a number. Other keys are as in `[switch]`; a profile replaces memory and buffer of `[switch]`.",
-    keys: &[
-        key("profile", KeyType::Name(NameSet::Switches), Unset("none"), "As in `[switch]`."),
-        key(
-            "buffer",
-            KeyType::Buffer,
-            Unset("as the profile, or as in `[switch]`"),
-            "As in `[switch]`.",
-        ),
-        key(
-            "alpha",
-            KeyType::Ratio,
-            Unset("as the profile, or as in `[switch]`"),
-            "As in `[switch]`.",
-        ),
-        key(
-            "reserved",
-            KeyType::Size,
-            Unset("as the profile, or as in `[switch]`"),
-            "As in `[switch]`.",
-        ),
-        key(
-            "memory",
-            KeyType::Size,
-            Unset("as the profile, or as in `[switch]`"),
-            "As in `[switch]`.",
-        ),
-        key(
-            "ports-per-memory",
-            KeyType::Count { min: 1, max: 100_000 },
-            Unset("as the profile, or as in `[switch]`"),
-            "As in `[switch]`.",
-        ),
-        key("count-in-service", KeyType::Bool, Unset("as in `[switch]`"), "As in `[switch]`."),
-    ],
+    keys: &AT_KEYS,
     tables: &[&AT_MARK],
     contents: TableContents::KeysOnly,
 };

@@ -10,33 +10,22 @@ use super::quota::SendQuota;
 use crate::loss::recovery::{Eifel, Episode, Prr, RecoveryExt, Scoreboard};
 use crate::settings::config::Config;
 
-/// Reason why the sender stopped at its last attempt to send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum LimitedBy {
-    /// No more data from the application.
-    Application,
-    /// The congestion window, or pacing.
-    Cwnd,
-    /// The peer's window.
-    ReceiveWindow,
-    /// The send buffer.
-    SendBuffer,
-    /// The host's own queue holds enough data of this connection
-    /// ([`crate::Connection::hold_data_until`]).
-    HostQueue,
-}
-
-impl LimitedBy {
-    /// The limit as shown in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Cwnd => "cwnd",
-            Self::ReceiveWindow => "receive-window",
-            Self::SendBuffer => "send-buffer",
-            Self::HostQueue => "host-queue",
-        }
+lowtide_units::named_enum! {
+    /// Reason why the sender stopped at its last attempt to send.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[non_exhaustive]
+    pub enum LimitedBy {
+        /// No more data from the application.
+        Application = "application",
+        /// The congestion window, or pacing.
+        Cwnd = "cwnd",
+        /// The peer's window.
+        ReceiveWindow = "receive-window",
+        /// The send buffer.
+        SendBuffer = "send-buffer",
+        /// The host's own queue holds enough data of this connection
+        /// ([`crate::Connection::hold_data_until`]).
+        HostQueue = "host-queue",
     }
 }
 

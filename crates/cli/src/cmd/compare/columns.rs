@@ -12,7 +12,7 @@ use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
 use super::{digits, heading, labels, print_mismatches, results};
-use crate::args::{BackendArg, CompareArgs, ThreadCount};
+use crate::args::{BackendArg, CompareArgs};
 use crate::cmd::backend::backend;
 use crate::cmd::run::PlanRunner;
 use crate::cmd::set;
@@ -101,13 +101,10 @@ fn by_backends(
         let backend = backend(*which, &real)?;
         let (plan, source) = without_refused_schemes(&scenario, backend.as_deref(), out)?;
         let runner = PlanRunner {
-            out: None,
             jobs: args.jobs,
-            threads: ThreadCount::Auto,
-            discard_existing: false,
             backend: backend.as_deref(),
             memory: args.memory,
-            share: true,
+            ..PlanRunner::default()
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", runner.dir(&plan).display()));

@@ -9,23 +9,19 @@ mod setup;
 mod stream_report;
 mod through;
 
-use std::io::{self, BufReader, Read as _};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lowtide_bottleneck::Bottleneck;
-use lowtide_input_files::RECORDING;
 use lowtide_live::load::{
     Accept, ByteStream, LoadInterval, LoadPlan, LoadReport, ServeLimits, ServePlan, StreamReport,
     run, serve,
 };
 use lowtide_live::privileges::RetainedCapability;
 use lowtide_live::{Live, LiveStats};
-use lowtide_sockets::{ReplayError, replay};
-use serde::Serialize;
 
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
 use crate::error::CommandError;
@@ -45,7 +41,6 @@ pub(crate) fn live(command: &LiveCommand, out: Output) -> Result<(), CommandErro
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
-        LiveCommand::Replay { recording } => replay_recording(recording, out),
     }
 }
 
@@ -127,7 +122,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     }
     drop(listener);
     drop(bottleneck);
-    let stats = end(live)?;
+    let stats = end(live);
     stream_report::dropped(&stats, out);
     note_memory(&stats, out);
     write_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
@@ -213,9 +208,9 @@ fn wait_for_quiet(live: &Live) {
 }
 
 /// Shuts the host down.
-fn end(live: Live) -> Result<LiveStats, CommandError> {
+fn end(live: Live) -> LiveStats {
     let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
-    live.shutdown(linger).map_err(failed("the recording"))
+    live.shutdown(linger)
 }
 
 /// Notes memory pressure, which may have slowed connections.
@@ -241,7 +236,7 @@ fn finish(
         }
         None => None,
     };
-    let stats = end(live)?;
+    let stats = end(live);
     note_memory(&stats, out);
     stream_report::report(host, load, (report, served), &stats, bottleneck, out)?;
     if STOP.load(Ordering::Relaxed) {
@@ -254,39 +249,4 @@ fn finish(
     let why: Vec<String> =
         report.streams.iter().filter(bad).map(stream_report::stream_error).collect();
     Err(CommandError::Run(why.join("; ")))
-}
-
-#[derive(Serialize)]
-struct ReplayOutput {
-    calls: u64,
-    segments: u64,
-    transmissions: u64,
-    seconds: f64,
-}
-
-fn replay_recording(path: &Path, out: Output) -> Result<(), CommandError> {
-    let file = lowtide_input_files::open(path, &RECORDING)
-        .map_err(|e| CommandError::Usage(format!("cannot read {}: {e}", path.display()), None))?;
-    let replayed = replay(&mut BufReader::new(file.take(RECORDING.max_bytes)));
-    let replayed = replayed.map_err(|e| match e {
-        ReplayError::Line { .. } => {
-            let help = "name a file of `lowtide live --record`".to_owned();
-            CommandError::Usage(format!("{}: {e}", path.display()), Some(help))
-        }
-        other => CommandError::Run(other.to_string()),
-    })?;
-    let seconds = replayed.end.as_secs_f64();
-    if out.json {
-        let body = ReplayOutput {
-            calls: replayed.calls,
-            segments: replayed.segments,
-            transmissions: replayed.transmissions,
-            seconds,
-        };
-        return out.answer("lowtide.live-replay/1", &body);
-    }
-    out.text(&format!(
-        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: all results are equal",
-        replayed.calls, replayed.segments, replayed.transmissions
-    ))
 }

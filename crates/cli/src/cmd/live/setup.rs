@@ -114,7 +114,6 @@ impl LiveHost {
             unprivileged: true,
             memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
             orphans: args.orphans as usize,
-            record_path: args.record.clone(),
             ..LiveSettings::default()
         };
         let user = user(args.user.as_deref())?;

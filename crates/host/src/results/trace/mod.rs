@@ -19,7 +19,6 @@ pub use rows::{
 
 use crate::app::{ConnProgress, ConnSide};
 use crate::node::address;
-use crate::results::alpha::alpha;
 
 /// The trace state of one side.
 #[derive(Clone, Copy, Debug, Default)]
@@ -244,7 +243,7 @@ impl Tracer {
             rttvar: info.rttvar,
             rto: info.rto,
             in_flight: info.in_flight,
-            alpha_q20: alpha(conn),
+            alpha_q20: conn.alpha_q20(),
             acked: info.bytes_acked,
             snd_wnd: info.snd_wnd,
             mss: info.mss,

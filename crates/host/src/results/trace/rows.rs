@@ -52,41 +52,27 @@ pub enum SegmentEvent {
     Rejected,
 }
 
-/// The cause of an action of an end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Trigger {
-    /// The application, after the open.
-    #[default]
-    Application,
-    /// The application opened the connection.
-    Open,
-    /// A segment arrived.
-    Segment,
-    /// The delayed-ACK timer.
-    DelayedAck,
-    /// The retransmission timer.
-    Rto,
-    /// The tail loss probe timer.
-    LossProbe,
-    /// The reordering timer of RACK.
-    Reordering,
-    /// Another timer: pacing, persist, keep-alive.
-    Timer,
-}
-
-impl Trigger {
-    /// Returns the name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Open => "open",
-            Self::Segment => "segment",
-            Self::DelayedAck => "delayed-ack",
-            Self::Rto => "rto",
-            Self::LossProbe => "loss-probe",
-            Self::Reordering => "reordering",
-            Self::Timer => "timer",
-        }
+lowtide_units::named_enum! {
+    /// The cause of an action of an end.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Trigger {
+        /// The application, after the open.
+        #[default]
+        Application = "application",
+        /// The application opened the connection.
+        Open = "open",
+        /// A segment arrived.
+        Segment = "segment",
+        /// The delayed-ACK timer.
+        DelayedAck = "delayed-ack",
+        /// The retransmission timer.
+        Rto = "rto",
+        /// The tail loss probe timer.
+        LossProbe = "loss-probe",
+        /// The reordering timer of RACK.
+        Reordering = "reordering",
+        /// Another timer: pacing, persist, keep-alive.
+        Timer = "timer",
     }
 }
 
@@ -165,31 +151,20 @@ impl SenderEvents {
     }
 }
 
-/// The phase of a sender's congestion control.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SenderPhase {
-    /// The connection is not established.
-    Handshake,
-    /// cwnd is below ssthresh.
-    SlowStart,
-    /// cwnd is at or above ssthresh.
-    Avoidance,
-    /// Fast recovery.
-    Recovery,
-    /// After an RTO, until the data outstanding then is acknowledged.
-    Timeout,
-}
-
-impl SenderPhase {
-    /// Returns the name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Handshake => "handshake",
-            Self::SlowStart => "slow-start",
-            Self::Avoidance => "avoidance",
-            Self::Recovery => "recovery",
-            Self::Timeout => "timeout",
-        }
+lowtide_units::named_enum! {
+    /// The phase of a sender's congestion control.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum SenderPhase {
+        /// The connection is not established.
+        Handshake = "handshake",
+        /// cwnd is below ssthresh.
+        SlowStart = "slow-start",
+        /// cwnd is at or above ssthresh.
+        Avoidance = "avoidance",
+        /// Fast recovery.
+        Recovery = "recovery",
+        /// After an RTO, until the data outstanding then is acknowledged.
+        Timeout = "timeout",
     }
 }
 
@@ -232,27 +207,4 @@ pub struct SenderRow {
     pub mss: u32,
     /// The limit of its transmission.
     pub limited_by: LimitedBy,
-}
-
-impl SenderRow {
-    /// Returns the name of the state, as in RFC 9293 §3.3.2.
-    pub const fn state_name(&self) -> &'static str {
-        match self.state {
-            State::SynSent => "SYN-SENT",
-            State::SynReceived => "SYN-RECEIVED",
-            State::Established => "ESTABLISHED",
-            State::FinWait1 => "FIN-WAIT-1",
-            State::FinWait2 => "FIN-WAIT-2",
-            State::CloseWait => "CLOSE-WAIT",
-            State::Closing => "CLOSING",
-            State::LastAck => "LAST-ACK",
-            State::TimeWait => "TIME-WAIT",
-            State::Closed => "CLOSED",
-        }
-    }
-
-    /// Returns the name of its limit in tables.
-    pub const fn limited_by_name(&self) -> &'static str {
-        self.limited_by.name()
-    }
 }

@@ -21,8 +21,8 @@ fn storm(config: &Config) -> u64 {
     let (client, server) = pair.connect(config);
     let mut byte = [0];
     for (stack, key, other) in [(0, client, server), (1, server, client)] {
-        assert_eq!(pair.stacks[stack].write(pair.now, key, b"x").unwrap(), 1);
-        while pair.stacks[1 - stack].read(pair.now, other, &mut byte).is_err() {
+        assert_eq!(pair.stacks[stack].write(key, b"x").unwrap(), 1);
+        while pair.stacks[1 - stack].read(other, &mut byte).is_err() {
             assert!(pair.step());
         }
     }

@@ -133,6 +133,6 @@ impl Attacker {
 pub(super) fn server(limits: StackLimits, config: &Config) -> Stack {
     let mut stack = stack(1);
     stack.set_limits(limits);
-    stack.listen(Instant::ZERO, 80, config, (4096, 4096)).unwrap();
+    stack.listen(80, config, (4096, 4096)).unwrap();
     stack
 }

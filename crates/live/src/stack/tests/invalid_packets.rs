@@ -1,6 +1,6 @@
 //! Invalid and forged packets. The tests count work and memory, they do not time them.
 
-use lowtide_tcp::Connection;
+use lowtide_tcp::Endpoint;
 use lowtide_wire::Ecn;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::ipv4::{self, Ipv4Header};
@@ -14,10 +14,10 @@ fn address(text: &str) -> IpAddr {
 /// A host with a listener at port 80 and the networks 10.77.0.0/24 and fd77::/64.
 fn host() -> Stack {
     let locals = vec![address("10.77.0.2"), address("fd77::2")];
-    let mut stack = Stack::new(RecordedEndpoint::new(7, None), locals);
+    let mut stack = Stack::new(Endpoint::new(7), locals);
     stack.add_network(address("10.77.0.2"), 24);
     stack.add_network(address("fd77::2"), 64);
-    stack.listen(Instant::ZERO, 80, &linux(), (16, 16)).unwrap();
+    stack.listen(80, &linux(), (16, 16)).unwrap();
     stack
 }
 
@@ -164,7 +164,7 @@ struct Footprint {
 fn footprint(stack: &mut Stack) -> Footprint {
     let ids: Vec<_> = stack.sockets.iter().filter_map(|c| c.id).collect();
     let transport =
-        ids.iter().filter_map(|id| stack.sockets.endpoint().inspect(*id, Connection::memory));
+        ids.iter().filter_map(|id| stack.sockets.endpoint().conn(*id).map(|c| c.memory()));
     let transport: usize = transport.sum();
     let c = stack.counters();
     let entries = stack.sockets.keys().count();
@@ -196,7 +196,7 @@ fn a_syn_flood_is_bounded_and_clients_still_connect() {
     const SYNS: u32 = 200_000;
     const HALF_OPEN: usize = 128;
     let mut pair = StackPair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
-    pair.stacks[1].listen(pair.now, 80, &linux(), (HALF_OPEN, 4)).unwrap();
+    pair.stacks[1].listen(80, &linux(), (HALF_OPEN, 4)).unwrap();
     let mut batch = TxBatch::default();
     let mut flood = |pair: &mut StackPair<'_>, syns: std::ops::Range<u32>| {
         for n in syns {
@@ -240,8 +240,8 @@ fn a_syn_flood_is_bounded_and_clients_still_connect() {
     let after = footprint(&mut pair.stacks[1]);
     assert!(after.entries <= HALF_OPEN + 1 && after.timers <= HALF_OPEN + 1, "{after:?}");
     // Half-open connections time out, and there is room again.
-    pair.stacks[1].drop_stream(pair.now, server);
-    pair.stacks[0].drop_stream(pair.now, client);
+    pair.stacks[1].drop_stream(server);
+    pair.stacks[0].drop_stream(client);
     while pair.step() {}
     assert_eq!(pair.stacks[1].counters().connections, 0);
     assert_eq!(pair.stacks[1].timers.len(), 0);

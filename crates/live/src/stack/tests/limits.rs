@@ -114,7 +114,7 @@ fn send_out_of_order(stack: &mut Stack, attacker: &mut Attacker, batch: &mut TxB
 fn silent_connections_are_not_accepted_and_are_bounded() {
     let mut batch = TxBatch::default();
     let mut stack = stack(1);
-    stack.listen(Instant::ZERO, 80, &linux(), (16, 8)).unwrap();
+    stack.listen(80, &linux(), (16, 8)).unwrap();
     stack.defer_accept(80, Duration::from_secs(10));
     let at = |n: u64| Instant::ZERO + Duration::from_ms(n);
     let mut attackers = Vec::new();
@@ -129,11 +129,11 @@ fn silent_connections_are_not_accepted_and_are_bounded() {
     attackers[3].data(&mut stack, at(30), 0, b"x", &mut batch);
     let key = stack.accept(80).unwrap();
     let mut byte = [0; 2];
-    assert_eq!(stack.read(at(30), key, &mut byte).unwrap(), 1);
+    assert_eq!(stack.read(key, &mut byte).unwrap(), 1);
     assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     // Connections that are still deferred are reset with their listener.
-    stack.unlisten(at(31), 80);
-    stack.abandon(at(31), key);
+    stack.unlisten(80);
+    stack.abandon(key);
     stack.flush(at(31), &mut batch);
     assert_eq!(stack.counters().connections, 0);
     assert!(stack.sockets.iter().next().is_none());
@@ -175,9 +175,9 @@ fn all_connections_together_stay_below_the_limit() {
         assert!(!in_order || syn_acks == quarter - 200, "{syn_acks}");
         for _ in 0..200 {
             let key = stack.accept(80).unwrap();
-            stack.abandon(Instant::ZERO, key);
+            stack.abandon(key);
         }
-        stack.unlisten(Instant::ZERO, 80);
+        stack.unlisten(80);
         while stack.counters().connections > 0 {
             let now = stack.next_timer().unwrap_or(Instant::ZERO);
             stack.handle_timeouts(now, &mut batch);
@@ -208,11 +208,11 @@ fn a_transfer_progresses_while_attackers_fill_the_memory() {
         let mut written = 0;
         while got.len() < bytes.len() {
             if written < bytes.len()
-                && let Ok(n) = pair.stacks[0].write(pair.now, client, &bytes[written..])
+                && let Ok(n) = pair.stacks[0].write(client, &bytes[written..])
             {
                 written += n;
             }
-            if let Ok(n) = pair.stacks[1].read(pair.now, server, &mut buffer) {
+            if let Ok(n) = pair.stacks[1].read(server, &mut buffer) {
                 got.extend_from_slice(&buffer[..n]);
             }
             assert!(pair.step(), "no progress with {} of {}", got.len(), bytes.len());
@@ -235,13 +235,13 @@ fn writes_to_peers_that_read_nothing_are_bounded() {
     let bytes = vec![7; 64 << 10];
     let mut last = 0;
     for key in &keys {
-        while stack.write(now, *key, &bytes).is_ok() {
+        while stack.write(*key, &bytes).is_ok() {
             stack.flush(now, &mut batch);
             let ends = sent(&mut batch).into_iter().filter_map(|s| all[199].segment_end(&s));
             last = ends.chain([last]).max().unwrap_or(0);
         }
         assert!(stack.unacknowledged(*key) >= 8192, "every connection gets some memory");
-        assert!(!stack.readiness(now, *key).writable);
+        assert!(!stack.readiness(*key).writable);
     }
     let used = stack.budget.used();
     // Without the limit the send buffers would take 4 MiB each: 800 MiB.
@@ -251,9 +251,9 @@ fn writes_to_peers_that_read_nothing_are_bounded() {
     let key = keys[199];
     reader.acked = last;
     reader.ack(&mut stack, now, &mut batch);
-    assert!(stack.readiness(now, key).writable);
+    assert!(stack.readiness(key).writable);
     assert!(!stack.sockets.get(key).unwrap().driver.waits_for_memory, "the writer was notified");
-    assert!(stack.write(now, key, &bytes).is_ok());
+    assert!(stack.write(key, &bytes).is_ok());
 }
 
 proptest! {
@@ -309,7 +309,7 @@ fn time_wait_stays_within_its_memory_limit() {
         for port in 1..=3000 {
             let mut peer = Attacker::open(stack, Instant::ZERO, port, &mut batch);
             let key = stack.accept(80).unwrap();
-            stack.drop_stream(Instant::ZERO, key);
+            stack.drop_stream(key);
             stack.flush(Instant::ZERO, &mut batch);
             batch.clear();
             // The peer acknowledges our FIN and closes its half.
@@ -335,7 +335,7 @@ fn each_connection_has_one_timer_at_most() {
     for n in 0..2_000_u32 {
         now += Duration::from_ms(100);
         attacker.data(&mut stack, now, 10 * n, b"0123456789", &mut batch);
-        assert_eq!(stack.read(now, key, &mut buffer).unwrap(), 10);
+        assert_eq!(stack.read(key, &mut buffer).unwrap(), 10);
         stack.flush(now, &mut batch);
         stack.handle_timeouts(now, &mut batch);
         batch.clear();

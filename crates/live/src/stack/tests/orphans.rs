@@ -7,8 +7,8 @@ use super::*;
 fn orphan(stack: &mut Stack, port: u16, batch: &mut TxBatch) -> Attacker {
     let peer = Attacker::open(stack, Instant::ZERO, port, batch);
     let key = stack.accept(80).unwrap();
-    stack.write(Instant::ZERO, key, &vec![7; 60_000]).unwrap();
-    stack.drop_stream(Instant::ZERO, key);
+    stack.write(key, &vec![7; 60_000]).unwrap();
+    stack.drop_stream(key);
     while stack.wants_flush() {
         stack.flush(Instant::ZERO, batch);
         batch.clear();
@@ -61,8 +61,8 @@ fn an_orphan_whose_peer_takes_a_little_at_a_time_ends() {
     let (mut stack, mut batch) = (server(StackLimits::default(), &linux()), TxBatch::default());
     let mut peer = Attacker::open(&mut stack, Instant::ZERO, 9, &mut batch);
     let key = stack.accept(80).unwrap();
-    while stack.write(Instant::ZERO, key, &vec![7; 60_000]).is_ok() {}
-    stack.drop_stream(Instant::ZERO, key);
+    while stack.write(key, &vec![7; 60_000]).is_ok() {}
+    stack.drop_stream(key);
     let (mut now, mut next) = (Instant::ZERO, Duration::ZERO);
     peer.window = 0;
     while stack.counters().connections > 0 {
@@ -98,8 +98,8 @@ fn the_number_of_orphans_is_bounded_and_the_oldest_goes_first() {
         let peer = Attacker::open(&mut stack, Instant::ZERO, port, &mut batch);
         let key = stack.accept(80).unwrap();
         let now = Instant::ZERO + Duration::from_us(u64::from(port));
-        stack.write(now, key, &vec![7; 60_000]).unwrap();
-        stack.drop_stream(now, key);
+        stack.write(key, &vec![7; 60_000]).unwrap();
+        stack.drop_stream(key);
         stack.flush(now, &mut batch);
         let resets = sent(&mut batch).into_iter().filter(|s| s.flags.contains(Flags::RST));
         reset.extend(resets.map(|s| s.dst_port));
