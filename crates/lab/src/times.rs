@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::censored::{CensoredSample, CensoredTime};
 
 /// Durations of flows: completion times in milliseconds, or slowdowns. A slowdown is the completion
-/// time over the ideal time of the flow: a handshake, then its packets back to back over the slowest
-/// line of its path, never limited by a window. It is at least 1.
+/// time over the ideal time of the flow: a handshake, then its packets back to back over the
+/// slowest line of its path, never limited by a window. It is at least 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct CompletionTimes {
     /// Mean, if every flow completed.

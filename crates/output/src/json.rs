@@ -46,7 +46,7 @@ pub fn find_unprintable(json: &str) -> Option<String> {
     None
 }
 
-/// Serialised JSON has unprintable characters in strings only, but for the line feeds between values.
+/// Serialised JSON has unprintable characters in strings only, except line feeds between values.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -18,8 +18,8 @@ lowtide_units::named_enum! {
     pub enum ClaimKind ALL {
         /// An order, or zero against many: within the bounds of the claim.
         Ordering = "ordering",
-        /// A factor between two values: 25 % around the reported value. With `effect` also within 50 %
-        /// of the reported effect.
+        /// A factor between two values: 25 % around the reported value. With `effect` also within
+        /// 50 % of the reported effect.
         Ratio = "ratio",
         /// A value from a simulation: 15 % around the reported value.
         Simulation = "simulation",

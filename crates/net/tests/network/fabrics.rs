@@ -24,8 +24,8 @@ pub(crate) fn fat(k: u32) -> FatTree {
     FatTree { k, host: all.clone(), aggregation: all.clone(), core: all, framing: Framing::Ip }
 }
 
-/// Returns the tree of HULL and DX (§VI-C): 192 hosts and 56 switches of eight ports; a rack has six
-/// hosts and two uplinks.
+/// Returns the tree of HULL and DX (§VI-C): 192 hosts and 56 switches of eight ports; a rack has
+/// six hosts and two uplinks.
 pub(crate) fn hull() -> ThreeTier {
     ThreeTier {
         pods: 8,

@@ -238,10 +238,9 @@ fn shell_blocks_name_commands_and_options_that_exist() {
                     let known = names_option(text, option);
                     assert!(known, "{place}: `lowtide {}` has no `{option}`", path.join(" "));
                     options += 1;
-                } else if path.len() < 2 && is_command {
-                    path.push(word.clone());
-                    help = helps.of(&place, &path);
-                } else if path.is_empty() && word.chars().all(|c| c.is_ascii_lowercase()) {
+                } else if (path.len() < 2 && is_command)
+                    || (path.is_empty() && word.chars().all(|c| c.is_ascii_lowercase()))
+                {
                     path.push(word.clone());
                     help = helps.of(&place, &path);
                 }
