@@ -13,7 +13,24 @@ use crate::control::is_unprintable;
 /// # Errors
 /// `out` cannot be written to, or `value` has a map whose keys are no strings.
 pub fn write(out: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
-    out.write_all(escaped(&serde_json::to_string_pretty(value)?).as_bytes())
+    let mut out = Escaping(io::BufWriter::new(out));
+    serde_json::to_writer_pretty(&mut out, value)?;
+    io::Write::flush(&mut out)
+}
+
+/// Writes fragments of serialised JSON, each whole UTF-8, without a copy of the document.
+struct Escaping<W: io::Write>(io::BufWriter<W>);
+
+impl<W: io::Write> io::Write for Escaping<W> {
+    fn write(&mut self, fragment: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(fragment).map_err(io::Error::other)?;
+        self.0.write_all(escaped(text).as_bytes())?;
+        Ok(fragment.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Returns `text` as a JSON string, with its quotes.

@@ -96,7 +96,7 @@ fn invalid_requests_are_status_2_with_help() {
         assert!(message.contains(wanted), "{args:?}: {message}");
         assert!(output.stdout.is_empty());
     };
-    refused(&["--thresholds", &bad], "there is no `windows` in [collapsed-window]");
+    refused(&["--thresholds", &bad], "unknown field `windows`, expected `window`");
     refused(&["--thresholds", &none], "--print thresholds");
     refused(&["--senders", "dctpc"], "there is no scheme or profile `dctpc`");
     refused(&["--senders", "dctcp+cwr=maybe"], "cwr");
@@ -109,7 +109,7 @@ fn invalid_requests_are_status_2_with_help() {
     on(&["--points", "30"], "28.125 % (9 hosts) and 31.25 % (10 hosts)");
     on(&["--points", "0,130"], "130 % is not a share");
     on(&["-s", "deployment.hosts=clients"], "no host group `clients`");
-    on(&["--thresholds", &bad], "there is no `windows`");
+    on(&["--thresholds", &bad], "unknown field `windows`");
     refused(&["--on", "leaf-spine"], "--share");
     refused(&["--on", "leaf-spin", "--share", "sack,dctcp"], "leaf-spine");
     refused(

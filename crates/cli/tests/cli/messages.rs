@@ -66,7 +66,7 @@ fn an_error_names_the_flag_that_set_the_key() {
 
 #[test]
 fn only_a_name_that_is_near_is_suggested() {
-    let error = refused(&["explain", "bbr"]);
+    let error = refused(&["explain", "zzz"]);
     assert!(!error.contains("did you mean") && error.contains("`lowtide list`"), "{error}");
     let error = refused(&["explain", "dctpc"]);
     assert!(error.contains("did you mean `dctcp`?"), "{error}");
