@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import typed_snippets
-from test_guide import programs
+from test_guide import PAGE, blocks
 
 SNIPPETS = [name for name in dir(typed_snippets) if name.startswith("snippet_")]
 NOTEBOOKS = Path(__file__).parents[3] / "examples" / "notebooks"
@@ -65,7 +65,7 @@ def test_the_checkers_find_the_mistakes_and_nothing_else(check, tmp_path) -> Non
 @pytest.mark.parametrize("check", CHECKERS)
 def test_the_guide_has_types(check, tmp_path) -> None:
     path = tmp_path / "guide.py"
-    path.write_text("\n".join(programs()))
+    path.write_text("\n".join(blocks(PAGE)))
     assert check(path) == {}
 
 

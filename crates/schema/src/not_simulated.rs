@@ -41,12 +41,12 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
                    senders here have a window; nearest is scheme `dctcp`, whose alpha it has",
     },
     NotSimulated {
-        names: &["pfc", "lossless"],
+        names: &["pfc", "priority-flow-control", "lossless"],
         sentence: "PFC is not simulated: a full buffer pauses the port before it, and ports here \
                    drop; nearest is `[switch.class.NAME]` with its own buffer",
     },
     NotSimulated {
-        names: &["hpcc", "int", "in-band-telemetry", "powertcp"],
+        names: &["hpcc", "hpcc++", "int", "in-band-telemetry", "powertcp"],
         sentence: "HPCC and INT are not simulated: switches write queue lengths into packets, and \
                    switches here only set CE; nearest is scheme `hull`",
     },
@@ -71,7 +71,7 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
                    timestamps, and their rules are not written; nearest is scheme `dx`",
     },
     NotSimulated {
-        names: &["bbr"],
+        names: &["bbr", "tcp-bbr"],
         sentence: "BBR is not simulated yet: it models bandwidth and round-trip time, and its \
                    rules are not written; nearest is scheme `cubic` with `pacing = \"window\"`",
     },
