@@ -16,7 +16,7 @@ const SCHEMA: u32 = 1;
 
 /// The thresholds of the verdicts; the built-in file documents each number.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, expecting = "a table")]
 pub struct Thresholds {
     /// Version of the format.
     pub schema: u32,
@@ -34,7 +34,7 @@ pub struct Thresholds {
 
 /// Table `[collapsed-window]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct CollapseThresholds {
     /// In segments.
     pub window: f64,
@@ -44,7 +44,7 @@ pub struct CollapseThresholds {
 
 /// Table `[blind-to-congestion]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, expecting = "a table")]
 pub struct BlindnessThresholds {
     /// Multiple of K.
     pub queue: f64,
@@ -54,7 +54,7 @@ pub struct BlindnessThresholds {
 
 /// Table `[starves-neighbour]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct StarvationThresholds {
     /// Fraction of the fair share of all goodput.
     pub share: f64,
@@ -62,7 +62,7 @@ pub struct StarvationThresholds {
 
 /// Table `[rollout]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub struct RolloutThresholds {
     /// Harmful from this ratio on.
     pub harm: f64,
@@ -72,7 +72,7 @@ pub struct RolloutThresholds {
 
 /// Table `[mechanism]`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, expecting = "a table")]
 pub struct MechanismThresholds {
     /// Fraction of ACKs with ECE.
     pub ece: f64,
@@ -120,7 +120,9 @@ impl Thresholds {
         if let Some(message) = all.iter().find_map(out_of_range) {
             return Err(message);
         }
-        let found: Self = Value::Table(all).try_into().map_err(|e| e.to_string())?;
+        let found: Self = Value::Table(all)
+            .try_into()
+            .map_err(|e| e.to_string().replace("expected f64", "expected a number"))?;
         if found.schema == SCHEMA {
             Ok(found)
         } else {
@@ -153,10 +155,13 @@ mod tests {
         let key = refused("[collapsed-window]\nwindows = 2\n");
         assert!(key.starts_with("my.toml: unknown field `windows`"), "{key}");
         assert!(key.contains("`window` or `goodput` in `collapsed-window`"), "{key}");
-        assert!(refused("[mechanism]\nece = \"often\"\n").contains("in `mechanism.ece`"));
+        assert!(
+            refused("[mechanism]\nece = \"often\"\n")
+                .contains("expected a number in `mechanism.ece`")
+        );
         assert!(refused("[mechanism]\nece = -1\n").contains("zero or more"));
         assert!(refused("[mechanism]\nece = nan\n").contains("zero or more"));
-        assert!(refused("mechanism = 1\n").contains("in `mechanism`"));
+        assert!(refused("mechanism = 1\n").contains("expected a table in `mechanism`"));
         assert!(refused("schema = 2\n").contains("this version reads 1"));
         assert!(refused("[mechanism\n").contains("not TOML"));
     }
