@@ -6,7 +6,8 @@
 use std::io::{self, Write};
 
 use lowtide_stats::{
-    Observation, Sample, SeedSamples, ValueRange, compare_means, compare_percentile, share_interval,
+    Observation, Preference, Sample, SeedSamples, ValueRange, compare_means, compare_percentile,
+    holm, share_interval,
 };
 use lowtide_units::Quantile;
 use serde::Deserialize;
@@ -53,6 +54,8 @@ fn judged(case: &Case) -> Result<Value, Box<dyn std::error::Error>> {
         "kaplan_meier": PERCENTILES.map(|q| curve.quantile(q)),
         "compared": compared,
         "means": compare_means(&means(&case.a), &means(&case.b), range, case.tolerance),
+        "holm": holm(&compared.map(|c| (c.evidence, Preference::Lower)), 0.05),
+        "single": compared.map(|c| c.verdict(Preference::Lower)),
     }))
 }
 

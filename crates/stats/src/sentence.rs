@@ -30,7 +30,7 @@ impl fmt::Display for VerdictSentence<'_> {
             Verdict::Better => write!(f, "{b} is better than {a} in {measure}: ")?,
             Verdict::Worse => write!(f, "{b} is worse than {a} in {measure}: ")?,
             Verdict::Same => {
-                let percent = significant(self.comparison.tolerance * 100.0);
+                let percent = (self.comparison.tolerance * 1e4).round() / 100.0;
                 write!(f, "{b} is the same as {a} within {percent} % in {measure}: ")?;
             }
             Verdict::Undecided => write!(f, "{b} against {a} is undecided in {measure}: ")?,

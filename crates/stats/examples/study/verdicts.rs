@@ -10,10 +10,10 @@ use lowtide_units::Quantile;
 
 use crate::model::{Base, Model, Random, Shape};
 
-const TOLERANCE: f64 = 0.05;
+const TOLERANCE: f64 = 0.2;
 /// True ratios of the four classes of a family: equal, the same within the tolerance, just beyond
 /// it, and much worse.
-const RATIOS: [f64; 4] = [1.0, 0.98, 1.0501, 1.5];
+const RATIOS: [f64; 4] = [1.0, 0.9, 1.2001, 1.5];
 const PERCENTILES: [Quantile; 3] = [Quantile::P50, Quantile::P95, Quantile::P99];
 /// Share of the variation between seeds that is common to both schemes.
 const COMMON: f64 = 0.8;
@@ -52,8 +52,11 @@ fn is_false(verdict: Verdict, ratio: f64) -> bool {
     }
 }
 
-/// Returns the table.
-pub(crate) fn table(families: usize, seed: u64) -> String {
+/// False families that are allowed, as a share.
+const MOST: f64 = 0.05;
+
+/// Returns the table, and the number of rows that certainly have more than [`MOST`] false families.
+pub(crate) fn table(families: usize, seed: u64) -> (String, usize) {
     let mut text = "| seeds x flows | distribution | factor | false families | without Holm | \
                     worse by 1.5 found | equal found |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
@@ -64,6 +67,7 @@ pub(crate) fn table(families: usize, seed: u64) -> String {
         ("noisy sizes", Base::LogNormal, Shape::NoisySizes),
     ];
     let mut random = Random::new(seed);
+    let mut misses = 0;
     for size in [(5, 200), (10, 200), (10, 2000)] {
         for (name, base, shape) in shapes {
             for seed_factor in [0.1, 0.5] {
@@ -81,12 +85,12 @@ pub(crate) fn table(families: usize, seed: u64) -> String {
                         }
                     }
                     let members: Vec<_> = family.iter().map(|(_, member)| *member).collect();
-                    let verdicts = holm(&members, 0.05);
+                    let verdicts = holm(&members, MOST);
                     let any = |of: &dyn Fn(usize) -> Verdict| {
                         family.iter().enumerate().any(|(i, (ratio, _))| is_false(of(i), *ratio))
                     };
                     wrong += usize::from(any(&|i| verdicts[i]));
-                    alone += usize::from(any(&|i| members[i].0.verdict(Preference::Lower, 0.05)));
+                    alone += usize::from(any(&|i| members[i].0.verdict(Preference::Lower, MOST)));
                     let count = |ratio: f64, verdict: Verdict| {
                         let has = |(of, v): &(&(f64, _), &Verdict)| {
                             (of.0 - ratio).abs() < 1e-9 && **v == verdict
@@ -96,6 +100,8 @@ pub(crate) fn table(families: usize, seed: u64) -> String {
                     worse += count(1.5, Verdict::Worse);
                     equal += count(1.0, Verdict::Same);
                 }
+                let error = 3.0 * (MOST * (1.0 - MOST) / families as f64).sqrt();
+                misses += usize::from(wrong as f64 / families as f64 > MOST + error);
                 let percent = |n: usize, of: usize| 100.0 * n as f64 / of as f64;
                 let all = families * PERCENTILES.len();
                 let _ = writeln!(
@@ -111,5 +117,5 @@ pub(crate) fn table(families: usize, seed: u64) -> String {
             }
         }
     }
-    text
+    (text, misses)
 }

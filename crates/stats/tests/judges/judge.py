@@ -1,4 +1,4 @@
-"""Judges the statistics of lowtide-stats with scipy and lifelines, on random samples.
+"""Judges the statistics of lowtide-stats with scipy, lifelines and statsmodels, on random samples.
 
 Run by `cargo xtask suite statistics`: python judge.py PROGRAM, the path of the example `judge`.
 Nothing here uses its code or its formulas of quantiles, Kaplan-Meier, intervals and tests; the
@@ -12,6 +12,7 @@ import sys
 import lifelines
 import numpy as np
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 PERCENTILES = [0.5, 0.95, 0.99, 0.999]
 LEAST = [2, 20, 100, 1000]
@@ -289,6 +290,26 @@ def judge_means(case, found):
     expect("means: ratio", got["ratio"], b.mean() / a.mean())
 
 
+def judge_family(found):
+    """Holm's rejections are those of statsmodels; a verdict is the statement with the evidence."""
+    each = [c["evidence"] for c in found["compared"]]
+    decided = [min(e["same"], 2 * e["lower"], 2 * e["higher"]) for e in each]
+    rejected = multipletests(np.minimum(decided, 1), 0.05, method="holm")[0]
+    for e, p, alone, got, is_rejected in zip(
+        each, decided, found["single"], found["holm"], rejected
+    ):
+        if e["same"] <= 0.05:
+            wanted = "same"
+        elif 2 * min(e["lower"], e["higher"]) <= 0.05:
+            wanted = "better" if e["lower"] < e["higher"] else "worse"
+        else:
+            wanted = "undecided"
+        expect("verdict: alone", alone, wanted)
+        expect("verdict: family decided", got != "undecided", bool(is_rejected))
+        if got != "undecided" and got != "same":
+            expect("verdict: family direction", got, "better" if e["lower"] < 0.5 else "worse")
+
+
 def main():
     cases = [case(i) for i in range(210)]
     text = json.dumps(cases)
@@ -303,6 +324,7 @@ def main():
         judge_survival(case_, found)
         judge_comparisons(case_, found)
         judge_means(case_, found)
+        judge_family(found)
     for what in sorted(counts):
         wrong = sum(f.startswith(what + ":") for f in failures)
         print(f"{what:<32} {counts[what]:>7} judged, {wrong} wrong")
