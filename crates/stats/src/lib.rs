@@ -6,8 +6,9 @@
 //! A [`Sample`] has the flows of one seed: completed, cut off by the end of the run, or failed.
 //! [`SeedSamples`] has those of all seeds and gives an [`Estimate`] of a percentile or a mean.
 //! [`seed_mean`] gives that of a metric with one value per seed. [`compare_percentile`] and
-//! [`compare_means`] give a [`Comparison`] of two schemes, paired by seed, and [`holm`] the verdicts
-//! of all that one headline states. `docs/evidence/statistics.md` has the coverage of the intervals.
+//! [`compare_means`] give a [`Comparison`] of two schemes, paired by seed. [`holm`] gives the
+//! verdicts of all comparisons in one headline. `docs/evidence/statistics.md` has the coverage of
+//! the intervals.
 
 mod compare;
 mod contrast;

@@ -34,7 +34,8 @@ const FARTHEST: f64 = 20.0;
 const TAIL: f64 = (1.0 - crate::interval::LEVEL) / 2.0;
 
 impl<'a> RatioTests<'a> {
-    /// Takes the flows of both; `logs` are the logarithms of the seeds' own ratios, and that of all.
+    /// Takes the flows of both. `logs` are the logarithms of the seeds' own ratios, and that of all
+    /// seeds together.
     pub(crate) fn new(
         [a, b]: [&'a BoundedSeeds<'a>; 2],
         q: Quantile,

@@ -19,6 +19,8 @@ pub(crate) const PERCENTILES: [(&str, Quantile); 4] = [
 /// Seeds and flows of each seed.
 const SIZES: [(usize, usize); 9] =
     [(5, 5), (10, 5), (5, 20), (10, 20), (5, 200), (10, 200), (5, 600), (5, 2000), (10, 2000)];
+/// Flows of a seed from which on a cell has half of the trials.
+const MANY_FLOWS: usize = 1000;
 const SEED_FACTORS: [f64; 2] = [0.1, 0.5];
 /// Columns of a table: a distribution, and whether the end of the run cuts flows off.
 const COLUMNS: [(&str, Base, Shape, bool); 11] = [
@@ -124,6 +126,7 @@ fn simulate(
     seed: u64,
 ) -> Vec<Counts> {
     let mut random = Random::new(seed);
+    let trials = if size.1 < MANY_FLOWS { trials } else { trials / 2 };
     let quantiles = PERCENTILES.map(|(_, q)| q);
     let truths = quantiles.map(|q| model.truth(q.as_f64()));
     let mut counts = vec![Counts::default(); PERCENTILES.len()];

@@ -68,7 +68,7 @@ pub(crate) fn table(families: usize, seed: u64) -> (String, usize) {
     ];
     let mut random = Random::new(seed);
     let mut misses = 0;
-    for size in [(5, 200), (10, 200), (10, 2000)] {
+    for size in [(5, 200), (10, 200), (10, 600)] {
         for (name, base, shape) in shapes {
             for seed_factor in [0.1, 0.5] {
                 let model = Model { base, shape, seed_factor };
