@@ -1,6 +1,6 @@
 //! A difference over seeds, estimated with an error: one-sided tests and interval by Student's t.
 
-use crate::interval::{LEVEL, students_t, students_t_below};
+use crate::interval::{LEVEL, standard_error, students_t, students_t_below};
 use crate::verdict::Evidence;
 
 /// One-sided tests of a difference.
@@ -31,7 +31,7 @@ pub(crate) struct Contrast {
 impl Contrast {
     /// Returns the difference of `own`, one per seed, around `centre`.
     pub(crate) fn new(own: &[f64], centre: f64) -> Self {
-        let error = crate::seeds::standard_error(own.iter().copied(), centre);
+        let error = standard_error(own.iter().copied(), centre);
         Self { centre, error, freedom: own.len() as f64 - 1.0 }
     }
 

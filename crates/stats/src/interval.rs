@@ -132,6 +132,12 @@ impl Interval {
     }
 }
 
+/// Returns the standard error of the mean of `own` around `middle`.
+pub(crate) fn standard_error(own: impl ExactSizeIterator<Item = f64>, middle: f64) -> f64 {
+    let n = own.len() as f64;
+    (own.map(|v| (v - middle).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt()
+}
+
 /// Returns the two-sided quantile of Student's t at a confidence level.
 pub(crate) fn students_t(freedom: f64, level: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, freedom);

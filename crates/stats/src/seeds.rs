@@ -16,7 +16,7 @@
 use lowtide_units::Quantile;
 
 use crate::estimate::{Estimate, MissingValue, PointValue};
-use crate::interval::{Interval, IntervalMethod, LEVEL, MissingInterval, students_t};
+use crate::interval::{Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t};
 use crate::kaplan_meier::KaplanMeier;
 use crate::range::ValueRange;
 use crate::sample::Sample;
@@ -104,12 +104,6 @@ impl<'a> BoundedSeeds<'a> {
             Interval::missing(MissingInterval::Unfinished)
         }
     }
-}
-
-/// Returns the standard error of the mean of `own` around `middle`.
-pub(crate) fn standard_error(own: impl ExactSizeIterator<Item = f64>, middle: f64) -> f64 {
-    let n = own.len() as f64;
-    (own.map(|v| (v - middle).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt()
 }
 
 fn sections(value: f64, own: &[f64], level: f64) -> Option<[f64; 2]> {
