@@ -24,10 +24,21 @@ impl Quantile {
     /// The 99.9th percentile.
     pub const P999: Self = Self { num: 999, den: 1000 };
 
+    /// Returns the fraction as a float.
+    pub const fn as_f64(self) -> f64 {
+        self.num as f64 / self.den as f64
+    }
+
     /// Whether it is defined for `n` values.
     pub const fn is_defined_for(self, n: u64) -> bool {
         let smaller = if self.num < self.den - self.num { self.num } else { self.den - self.num };
         n as u128 * smaller as u128 >= self.den as u128
+    }
+
+    /// Returns the fewest values for which it is defined.
+    pub const fn least_count(self) -> u64 {
+        let smaller = if self.num < self.den - self.num { self.num } else { self.den - self.num };
+        self.den.div_ceil(smaller)
     }
 
     /// Its rank among `n` values, from one; zero if there are none.
@@ -70,5 +81,9 @@ mod tests {
         assert_eq!(Quantile::P999.of(&(1..=1000).collect::<Vec<u32>>()), Some(999));
         assert_eq!(Quantile::P50.of::<u32>(&[7]), None);
         assert_eq!(Quantile::P50.of::<u32>(&[]), None);
+        for q in [Quantile::P1, Quantile::P50, Quantile::P95, Quantile::P999] {
+            let least = q.least_count();
+            assert!(q.is_defined_for(least) && !q.is_defined_for(least - 1), "{least}");
+        }
     }
 }
