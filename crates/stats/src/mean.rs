@@ -1,7 +1,9 @@
 //! Means of metrics with one value per seed, as goodput or a queue's mean length.
 
 use crate::estimate::{Estimate, MissingValue, PointValue};
-use crate::interval::{Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t};
+use crate::interval::{
+    Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t,
+};
 use crate::range::ValueRange;
 
 /// Returns the mean of one value per seed, with Student's t interval. If that leaves the possible

@@ -16,7 +16,9 @@
 use lowtide_units::Quantile;
 
 use crate::estimate::{Estimate, MissingValue, PointValue};
-use crate::interval::{Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t};
+use crate::interval::{
+    Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t,
+};
 use crate::kaplan_meier::KaplanMeier;
 use crate::range::ValueRange;
 use crate::sample::Sample;
