@@ -88,6 +88,7 @@ fn another_question_answers_anew_from_the_same_runs() {
     assert_eq!(walls(&before), walls(&after), "no run was repeated");
     let text = after.answer().expect("an answer");
     assert!(text.contains("flows, p95: TCP"), "{text}");
+    assert!(!text.contains("slides"), "no mean beside a percentile: {text}");
     let page = std::fs::read_to_string(after.dir.join("report.html")).unwrap();
     assert!(page.contains("flows, p95: TCP"));
     let opened = lowtide_lab::load(&after.dir).expect("a complete directory");

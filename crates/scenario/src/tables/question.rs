@@ -107,6 +107,10 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Option<ScenarioQuestio
             }
         }
     }
+    // The source reports the statistic of the file; an override asks for another one.
+    let other_statistic = ["measure", "percentile"]
+        .iter()
+        .any(|key| node.get(&[key]).is_some_and(|value| value.is_override));
     let mut schemes = Vec::new();
     for named in file.groups(&ASKED, "dctcp") {
         let known = file.known.list(NameSet::Schemes);
@@ -128,6 +132,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>) -> Option<ScenarioQuestio
             };
             r.report("reported", format!("`reported` is not {kind}"), None);
         }
+        let reported = reported.filter(|_| !other_statistic);
         schemes.push(AskedScheme { scheme: named.name.to_owned(), name, reported });
     }
     Some(ScenarioQuestion {
