@@ -11,12 +11,10 @@ use serde::Serialize;
 use crate::goodput::DeliveredBytes;
 use crate::queries::{self, QueryFacts};
 use crate::queues::{self, BufferPoolFacts, QueueFacts};
+use crate::samples::FlowSamples;
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
-use crate::times::{
-    CompletionTimes, FlowSamples, PS_PER_MS, SLOWDOWN_SCALE, SizeClassFacts, blocked_on,
-    by_size_class, in_warmup,
-};
+use crate::times::{CompletionTimes, SizeClassFacts, blocked_on, by_size_class, in_warmup};
 use crate::transport_facts::TransportFacts;
 use crate::warmup::Transient;
 
@@ -207,8 +205,8 @@ impl GroupFacts {
             failed: flows.iter().filter(|f| f.status == FlowStatus::Failed).count(),
             in_warmup: in_warmup(flows, warmup_ps),
             transient: Transient::detect(flows),
-            fct_ms: CompletionTimes::new(&samples.fct, PS_PER_MS),
-            slowdown: CompletionTimes::new(&samples.slowdown, SLOWDOWN_SCALE),
+            fct_ms: CompletionTimes::new(&samples.fct_ms),
+            slowdown: CompletionTimes::new(&samples.slowdown),
             classes: Vec::new(),
             goodput_mbps: delivered
                 .iter()
@@ -225,6 +223,19 @@ impl GroupFacts {
             samples,
         }
     }
+}
+
+/// Returns the runs of two schemes for the seeds that both have, in the same order.
+pub(crate) fn paired<'a>(
+    runs: impl Iterator<Item = &'a RunFacts> + Clone,
+    [a, b]: [&str; 2],
+) -> [Vec<&'a RunFacts>; 2] {
+    let partner = |run: &'a RunFacts| {
+        let is = |other: &&RunFacts| other.key.scheme == b && other.key.seed == run.key.seed;
+        Some((run, runs.clone().find(is)?))
+    };
+    let (a, b) = runs.clone().filter(|run| run.key.scheme == a).filter_map(partner).unzip();
+    [a, b]
 }
 
 const fn ms(ps: u64) -> f64 {

@@ -58,7 +58,7 @@ impl OverSeeds {
 }
 
 /// Returns the two-sided 95 % quantile of Student's t.
-pub(crate) fn t95(freedom: usize) -> f64 {
+fn t95(freedom: usize) -> f64 {
     quantile(freedom, 0.95)
 }
 

@@ -10,6 +10,7 @@ use crate::naming::point_text;
 use crate::plots::{self, PlotInput, ReportSection};
 use crate::report;
 use crate::results::Results;
+use crate::results_json::ResultsJson;
 use crate::stored::CompletedExperiment;
 use crate::tails;
 use crate::transports::Transports;
@@ -26,8 +27,8 @@ pub(crate) fn write(
         files.push(path);
         Ok(())
     };
-    let envelope = results.envelope(manifest);
-    let mut json = serde_json::to_string_pretty(&envelope)
+    let found = ResultsJson::new(manifest, results);
+    let mut json = serde_json::to_string_pretty(&found)
         .map_err(|e| LabError::Draw { what: "summary.json".to_owned(), reason: e.to_string() })?;
     json.push('\n');
     write("summary.json".to_owned(), &json)?;
@@ -42,7 +43,10 @@ pub(crate) fn write(
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }
-    write("report.html".to_owned(), &report::render(source, &transports, &figures)?)?;
+    write(
+        "report.html".to_owned(),
+        &report::render(source, (&transports, &found.headline), &figures)?,
+    )?;
     Ok(files)
 }
 

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use lowtide_rows::{FlowStatus, QueryRow};
+use lowtide_stats::Sample;
 use serde::Serialize;
 
-use crate::censored::{CensoredSample, CensoredTime};
-use crate::times::{CompletionTimes, PS_PER_MS, sample_of};
+use crate::samples::{Timed, times_ms};
+use crate::times::CompletionTimes;
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -35,9 +36,9 @@ pub struct QueryFacts {
     pub deadline_fraction: Option<f64>,
     /// Payload bytes sent more than once by their connections.
     pub retx_bytes: u64,
-    /// The completion times, picoseconds.
+    /// The completion times, milliseconds.
     #[serde(skip)]
-    pub(crate) sample: Arc<CensoredSample>,
+    pub(crate) sample: Arc<Sample>,
 }
 
 /// Returns the queries of every group that has any.
@@ -62,18 +63,18 @@ impl QueryFacts {
         let judged: Vec<bool> = rows.iter().filter_map(|q| q.deadline_met).collect();
         let met = judged.iter().filter(|met| **met).count();
         let share = |part: usize, all: usize| (all > 0).then(|| part as f64 / all as f64);
-        let timed = rows.iter().map(|q| CensoredTime {
+        let timed = rows.iter().map(|q| Timed {
             took_ps: q.qct_ps,
-            elapsed_ps: ended_ps.saturating_sub(q.start_ps),
+            age_ps: ended_ps.saturating_sub(q.start_ps),
             failed: q.status == FlowStatus::Failed,
         });
-        let sample = sample_of(timed);
+        let sample = times_ms(timed);
         Self {
             name: name.to_owned(),
             queries: rows.len(),
             unfinished: count(FlowStatus::Unfinished),
             failed: count(FlowStatus::Failed),
-            qct_ms: CompletionTimes::new(&sample, PS_PER_MS),
+            qct_ms: CompletionTimes::new(&sample),
             with_timeout,
             timeout_fraction: share(with_timeout, rows.len()),
             deadlines_met: (!judged.is_empty()).then_some(met),

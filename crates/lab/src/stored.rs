@@ -9,10 +9,10 @@ use lowtide_record::{Manifest, RecordError, RunDir, SweepPoint};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
-use crate::question::{answer, asked_point};
+use crate::headline::{Headline, asked_point, counted};
 use crate::results::Results;
+use crate::results_json::ResultsJson;
 use crate::transports::Transports;
-use crate::verdict::{counted, verdict};
 
 /// A complete run directory with its manifest and results.
 #[derive(Debug)]
@@ -31,10 +31,14 @@ impl CompletedExperiment {
         Transports::new(&self.manifest, &self.results.runs)
     }
 
-    /// Returns the answer to the question of the scenario.
-    pub fn answer(&self) -> Option<String> {
-        let question = self.manifest.question.as_ref()?;
-        answer(question, &self.manifest, &self.results, &self.transports())
+    /// Returns the answer to the question of the scenario, and how the schemes compare.
+    pub fn headline(&self) -> Headline {
+        Headline::new(&self.manifest, &self.results, &self.transports())
+    }
+
+    /// Returns the results with their identification, for JSON.
+    pub fn json(&self) -> ResultsJson<'_> {
+        ResultsJson::new(&self.manifest, &self.results)
     }
 
     /// Returns the points whose tables a terminal shows: all; with a question the first one and
@@ -46,18 +50,6 @@ impl CompletedExperiment {
             asked.as_ref().is_none_or(|a| *i == 0 || *point == a)
         };
         points.iter().enumerate().filter(shown).map(|(_, point)| point).collect()
-    }
-
-    /// Returns the verdict in words, one sentence each: the answer to the question first.
-    pub fn verdict(&self) -> Vec<String> {
-        self.answer().into_iter().chain(self.comparison()).collect()
-    }
-
-    /// Returns how the schemes compare for the shortest flows, one sentence each.
-    pub fn comparison(&self) -> Vec<String> {
-        let (manifest, results) = self.results.relabelled(&self.manifest, &self.transports());
-        let shown = manifest.points.last().cloned().unwrap_or_default();
-        verdict(&results, &manifest.schemes, &shown)
     }
 
     /// Returns the sentence about the flows that count.

@@ -1,12 +1,17 @@
 //! Summary over seeds: every metric of every scheme at every point, with its interval.
 
 use lowtide_record::RunKey;
+use lowtide_stats::{
+    Comparison, Estimate, Preference, Sample, SeedSamples, ValueRange, compare_means,
+    compare_percentile, seed_mean,
+};
+use lowtide_units::Quantile;
 use serde::Serialize;
 
 use crate::facts::{GroupFacts, RunFacts};
-use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
 use crate::queues::{BufferPoolFacts, QueueClassFacts, QueueFacts};
+use crate::shown_estimate::ShownEstimate;
 use crate::subject::MetricSubject;
 use crate::times::SizeClassFacts;
 
@@ -18,14 +23,10 @@ pub struct SummaryRow {
     pub subject: MetricSubject,
     /// Seeds that were run.
     pub seeds: usize,
-    /// Seeds that gave a value.
-    pub values: usize,
-    /// Mean over seeds; null unless every seed gave a value.
-    pub mean: Option<f64>,
-    /// 95 % interval of the mean; null for one seed, and if all seeds agree.
-    pub ci95: Option<[f64; 2]>,
-    /// Whether several seeds gave exactly the same value.
-    pub seed_independent: bool,
+    /// A percentile of times is one of the flows of all seeds; any other metric has a value per
+    /// seed, and their mean is here.
+    #[serde(flatten)]
+    pub estimate: ShownEstimate,
 }
 
 /// Direction in which a metric gets worse.
@@ -39,7 +40,18 @@ pub(crate) enum Worse {
     Either,
 }
 
-/// A metric and its reader.
+impl Worse {
+    /// Returns the better direction; `None` if there is none.
+    pub(crate) const fn better(self) -> Option<Preference> {
+        match self {
+            Self::More => Some(Preference::Lower),
+            Self::Less => Some(Preference::Higher),
+            Self::Either => None,
+        }
+    }
+}
+
+/// A metric and its readers.
 pub struct Metric<F> {
     /// Path inside the facts.
     pub name: &'static str,
@@ -48,37 +60,118 @@ pub struct Metric<F> {
     /// Direction in which it gets worse.
     pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
+    /// The flows whose statistic it is.
+    flows: Option<(Statistic, fn(&F) -> &Sample)>,
 }
+
+/// A statistic of flows.
+#[derive(Clone, Copy)]
+enum Statistic {
+    /// Over seeds, of the mean of each seed's flows.
+    Mean,
+    /// Of the flows of all seeds.
+    Percentile(Quantile),
+}
+
+/// Metrics that are shares of something.
+const SHARES: [&str; 6] = [
+    "jain",
+    "marked_fraction",
+    "timeout_fraction",
+    "deadline_fraction",
+    "utilisation",
+    "peak_fraction",
+];
 
 impl<F> Metric<F> {
     /// Returns its value in one run.
     pub fn of(&self, facts: &F) -> Option<f64> {
         (self.read)(facts)
     }
+
+    fn range(&self) -> ValueRange {
+        if SHARES.contains(&self.name) {
+            ValueRange::SHARE
+        } else if self.name.starts_with("slowdown") {
+            ValueRange::SLOWDOWN
+        } else {
+            ValueRange::NOT_NEGATIVE
+        }
+    }
+
+    fn values(&self, seeds: &[Option<&F>]) -> Vec<Option<f64>> {
+        seeds.iter().map(|facts| self.of((*facts)?)).collect()
+    }
+
+    /// Returns its value over seeds; a seed may lack the facts.
+    pub(crate) fn estimate(&self, seeds: &[Option<&F>]) -> Estimate {
+        let none = Sample::empty(self.range());
+        match self.flows {
+            Some((Statistic::Percentile(q), of)) => samples(seeds, of, &none).percentile(q),
+            Some((Statistic::Mean, of)) => samples(seeds, of, &none).mean(),
+            None => seed_mean(&self.values(seeds), self.range()),
+        }
+    }
+
+    /// Compares two sets of results, A and B, with the same seeds.
+    pub(crate) fn compare(&self, [a, b]: [&[Option<&F>]; 2], tolerance: f64) -> Comparison {
+        let none = Sample::empty(self.range());
+        match self.flows {
+            Some((Statistic::Percentile(q), of)) => {
+                let [a, b] = [a, b].map(|seeds| samples(seeds, of, &none));
+                compare_percentile(&a, &b, q, tolerance)
+            }
+            _ => compare_means(&self.values(a), &self.values(b), self.range(), tolerance),
+        }
+    }
+}
+
+fn samples<'a, F>(
+    seeds: &[Option<&'a F>],
+    of: fn(&F) -> &Sample,
+    none: &'a Sample,
+) -> SeedSamples<'a> {
+    SeedSamples::new(seeds.iter().map(|facts| facts.map_or(none, of)).collect())
 }
 
 macro_rules! metrics {
-    ($($name:literal, $unit:literal, $worse:ident, $read:expr;)*) => {
-        &[$(Metric { name: $name, unit: $unit, worse: Worse::$worse, read: $read }),*]
+    ($(times $times:literal $unit:literal $read:ident $($sample:ident).+;)*
+     $($name:literal, $own_unit:literal, $worse:ident, $own:expr;)*) => {
+        &[
+            $(
+                metrics!(@ $times ".mean" $unit, |f| f.$read.mean,
+                    Some((Statistic::Mean, |f| &f.$($sample).+))),
+                metrics!(@ $times ".p50" $unit, |f| f.$read.p50,
+                    Some((Statistic::Percentile(Quantile::P50), |f| &f.$($sample).+))),
+                metrics!(@ $times ".p95" $unit, |f| f.$read.p95,
+                    Some((Statistic::Percentile(Quantile::P95), |f| &f.$($sample).+))),
+                metrics!(@ $times ".p99" $unit, |f| f.$read.p99,
+                    Some((Statistic::Percentile(Quantile::P99), |f| &f.$($sample).+))),
+                metrics!(@ $times ".p999" $unit, |f| f.$read.p999,
+                    Some((Statistic::Percentile(Quantile::P999), |f| &f.$($sample).+))),
+                metrics!(@ $times ".max" $unit, |f| f.$read.max, None),
+            )*
+            $(metrics!(@ $name "" $own_unit, $own, None, $worse)),*
+        ]
+    };
+    (@ $name:literal $suffix:literal $unit:literal, $read:expr, $flows:expr) => {
+        metrics!(@ $name $suffix $unit, $read, $flows, More)
+    };
+    (@ $name:literal $suffix:literal $unit:literal, $read:expr, $flows:expr, $worse:ident) => {
+        Metric {
+            name: concat!($name, $suffix),
+            unit: $unit,
+            worse: Worse::$worse,
+            read: $read,
+            flows: $flows,
+        }
     };
 }
 
 /// Metrics of a traffic group.
 pub const GROUP: &[Metric<GroupFacts>] = metrics! {
-    "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
-    "fct_ms.mean_at_least", "ms", More, |g| g.fct_ms.mean_at_least;
-    "fct_ms.p50", "ms", More, |g| g.fct_ms.p50;
-    "fct_ms.p95", "ms", More, |g| g.fct_ms.p95;
-    "fct_ms.p99", "ms", More, |g| g.fct_ms.p99;
-    "fct_ms.p999", "ms", More, |g| g.fct_ms.p999;
-    "fct_ms.max", "ms", More, |g| g.fct_ms.max;
-    "slowdown.mean", "", More, |g| g.slowdown.mean;
-    "slowdown.mean_at_least", "", More, |g| g.slowdown.mean_at_least;
-    "slowdown.p50", "", More, |g| g.slowdown.p50;
-    "slowdown.p95", "", More, |g| g.slowdown.p95;
-    "slowdown.p99", "", More, |g| g.slowdown.p99;
-    "slowdown.p999", "", More, |g| g.slowdown.p999;
-    "slowdown.max", "", More, |g| g.slowdown.max;
+    times "fct_ms" "ms" fct_ms samples.fct_ms;
+    times "slowdown" "" slowdown samples.slowdown;
     "goodput_mbps", "Mbit/s", Less, |g| g.goodput_mbps;
     "jain", "", Less, |g| g.jain;
     "srtt_ms.mean", "ms", More, |g| g.srtt_ms.mean;
@@ -92,34 +185,16 @@ pub const GROUP: &[Metric<GroupFacts>] = metrics! {
 
 /// Metrics of the flows of a group in one size class.
 pub const SIZE_CLASS: &[Metric<SizeClassFacts>] = metrics! {
+    times "fct_ms" "ms" fct_ms samples.fct_ms;
+    times "slowdown" "" slowdown samples.slowdown;
     "flows", "flows", Either, |c| Some(c.flows as f64);
-    "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
-    "fct_ms.mean_at_least", "ms", More, |c| c.fct_ms.mean_at_least;
-    "fct_ms.p50", "ms", More, |c| c.fct_ms.p50;
-    "fct_ms.p95", "ms", More, |c| c.fct_ms.p95;
-    "fct_ms.p99", "ms", More, |c| c.fct_ms.p99;
-    "fct_ms.p999", "ms", More, |c| c.fct_ms.p999;
-    "fct_ms.max", "ms", More, |c| c.fct_ms.max;
-    "slowdown.mean", "", More, |c| c.slowdown.mean;
-    "slowdown.mean_at_least", "", More, |c| c.slowdown.mean_at_least;
-    "slowdown.p50", "", More, |c| c.slowdown.p50;
-    "slowdown.p95", "", More, |c| c.slowdown.p95;
-    "slowdown.p99", "", More, |c| c.slowdown.p99;
-    "slowdown.p999", "", More, |c| c.slowdown.p999;
-    "slowdown.max", "", More, |c| c.slowdown.max;
     "unfinished", "flows", More, |c| Some(c.unfinished as f64);
     "failed", "flows", More, |c| Some(c.failed as f64);
 };
 
 /// Metrics of the queries of a group.
 pub const QUERY: &[Metric<QueryFacts>] = metrics! {
-    "qct_ms.mean", "ms", More, |q| q.qct_ms.mean;
-    "qct_ms.mean_at_least", "ms", More, |q| q.qct_ms.mean_at_least;
-    "qct_ms.p50", "ms", More, |q| q.qct_ms.p50;
-    "qct_ms.p95", "ms", More, |q| q.qct_ms.p95;
-    "qct_ms.p99", "ms", More, |q| q.qct_ms.p99;
-    "qct_ms.p999", "ms", More, |q| q.qct_ms.p999;
-    "qct_ms.max", "ms", More, |q| q.qct_ms.max;
+    times "qct_ms" "ms" qct_ms sample;
     "queries", "queries", Either, |q| Some(q.queries as f64);
     "queries_with_timeout", "queries", More, |q| Some(q.with_timeout as f64);
     "timeout_fraction", "", More, |q| q.timeout_fraction;
@@ -174,9 +249,6 @@ pub const QUEUE: &[Metric<QueueFacts>] = metrics! {
 pub const DROP_KINDS: [&str; 5] =
     ["overflow_drops", "aqm_drops", "random_losses", "link_down_drops", "no_route_drops"];
 
-/// Suffix of bounds, which have rows only if some flow or query did not complete.
-const AT_LEAST: &str = ".mean_at_least";
-
 /// Metrics of a class of a queue.
 pub const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "packets", "packets", Either, |c| Some(c.packets as f64);
@@ -215,57 +287,51 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
         absent_kinds(QUEUE_CLASS, || runs.iter().flat_map(|r| &r.queues).flat_map(|q| &q.classes));
     let of_runs = absent_kinds(RUN, || runs.iter());
     let losses = runs.iter().any(|r| r.losses.drops > 0);
-    let cut_off = runs.iter().any(|r| {
-        r.groups.iter().any(|g| g.unfinished > 0) || r.queries.iter().any(|q| q.unfinished > 0)
-    });
-    let is_shown = |row: &SummaryRow| cut_off || !row.subject.metric.ends_with(AT_LEAST);
     let mut rows = Vec::new();
     for seeds in runs.chunk_by(|a, b| same(&a.key, &b.key)) {
         let Some(first) = seeds.first() else { continue };
         for name in first.groups.iter().map(|g| g.name.as_str()) {
-            let of = |run: &RunFacts| run.group(name).cloned();
             let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
-            rows.extend(over_seeds(seeds, GROUP, of).filter(is_shown).map(of_group));
+            rows.extend(over_seeds(seeds, GROUP, |run| run.group(name)).map(of_group));
             for class in class_names(seeds, name) {
-                let of = |run: &RunFacts| run.group(name)?.class(&class).cloned();
                 let of_class = |row| with_subject(of_group(row), |a| a.class = Some(class.clone()));
-                rows.extend(over_seeds(seeds, SIZE_CLASS, of).filter(is_shown).map(of_class));
+                let all = over_seeds(seeds, SIZE_CLASS, |run| run.group(name)?.class(&class));
+                rows.extend(all.map(of_class));
             }
         }
         for name in first.queries.iter().map(|q| q.name.as_str()) {
-            let of = |run: &RunFacts| run.queries(name).cloned();
             let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
-            rows.extend(over_seeds(seeds, QUERY, of).filter(is_shown).map(of_group));
+            rows.extend(over_seeds(seeds, QUERY, |run| run.queries(name)).map(of_group));
         }
         for (i, queue) in first.queues.iter().enumerate() {
             let name = &queue.name;
-            // All runs of a point have the same queues in the same order.
-            let find = |run: &'_ RunFacts| {
-                run.queues.get(i).filter(|q| q.name == *name).or_else(|| run.queue(name)).cloned()
-            };
             let of_queue = |row| with_subject(row, |a| a.queue = Some(name.clone()));
-            let all =
-                over_seeds(seeds, QUEUE, find).filter(|r| !at_queues.contains(&r.subject.metric));
+            let all = over_seeds(seeds, QUEUE, |run| queue_at(run, i, name))
+                .filter(|r| !at_queues.contains(&r.subject.metric));
             rows.extend(all.map(of_queue));
             for class in queue.classes.iter().map(|c| &c.name) {
-                let of = |run: &RunFacts| find(run)?.class(class).cloned();
                 let of_class = |row| with_subject(of_queue(row), |a| a.class = Some(class.clone()));
-                let all = over_seeds(seeds, QUEUE_CLASS, of)
-                    .filter(|r| !of_classes.contains(&r.subject.metric));
+                let all =
+                    over_seeds(seeds, QUEUE_CLASS, |run| queue_at(run, i, name)?.class(class))
+                        .filter(|r| !of_classes.contains(&r.subject.metric));
                 rows.extend(all.map(of_class));
             }
         }
         for name in first.buffer_pools.iter().map(|m| &m.name) {
-            let of = |run: &RunFacts| run.buffer_pool(name).cloned();
             let of_pool = |row| with_subject(row, |a| a.buffer_pool = Some(name.clone()));
-            rows.extend(over_seeds(seeds, BUFFER_POOL, of).map(of_pool));
+            rows.extend(over_seeds(seeds, BUFFER_POOL, |run| run.buffer_pool(name)).map(of_pool));
         }
         if losses {
-            let all = over_seeds(seeds, RUN, |run| Some(run.clone()));
+            let all = over_seeds(seeds, RUN, Some);
             rows.extend(all.filter(|r| !of_runs.contains(&r.subject.metric)));
         }
     }
     rows
+}
+
+/// Returns a queue by its name. All runs of a point have the same queues in the same order.
+fn queue_at<'a>(run: &'a RunFacts, i: usize, name: &str) -> Option<&'a QueueFacts> {
+    run.queues.get(i).filter(|q| q.name == name).or_else(|| run.queue(name))
 }
 
 /// Returns the kinds of drops that none of these has.
@@ -299,25 +365,18 @@ pub(crate) fn class_names<'a>(
     all.into_iter().map(|(_, name)| name).collect()
 }
 
-fn over_seeds<F>(
-    seeds: &[RunFacts],
+fn over_seeds<'a, F>(
+    seeds: &'a [RunFacts],
     metrics: &'static [Metric<F>],
-    find: impl Fn(&RunFacts) -> Option<F>,
+    find: impl Fn(&'a RunFacts) -> Option<&'a F>,
 ) -> impl Iterator<Item = SummaryRow> {
-    let key = seeds.first().map(|run| run.key.clone());
-    let facts: Vec<Option<F>> = seeds.iter().map(find).collect();
-    key.into_iter().flat_map(|key| metrics.iter().map(move |m| (key.clone(), m))).map(
-        move |(key, metric)| {
-            let values: Vec<_> = facts.iter().map(|f| f.as_ref().and_then(metric.read)).collect();
-            let over = OverSeeds::new(&values);
-            SummaryRow {
-                subject: MetricSubject::of(&key, metric.name, metric.unit),
-                seeds: over.seeds,
-                values: over.values,
-                mean: over.mean,
-                ci95: over.ci95,
-                seed_independent: over.seed_independent,
-            }
+    let key = seeds.first().map(|run| &run.key);
+    let facts: Vec<Option<&F>> = seeds.iter().map(find).collect();
+    key.into_iter().flat_map(|key| metrics.iter().map(move |m| (key, m))).map(
+        move |(key, metric)| SummaryRow {
+            subject: MetricSubject::of(key, metric.name, metric.unit),
+            seeds: seeds.len(),
+            estimate: metric.estimate(&facts).into(),
         },
     )
 }

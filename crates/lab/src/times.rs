@@ -6,13 +6,13 @@
 //! younger. A lower bound accompanies the mean.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use lowtide_rows::{FlowRow, FlowStatus, StallReason};
+use lowtide_stats::{PointValue, Sample, SeedSamples};
 use lowtide_units::Quantile;
 use serde::Serialize;
 
-use crate::censored::{CensoredSample, CensoredTime};
+use crate::samples::FlowSamples;
 
 /// Durations of flows: completion times in milliseconds, or slowdowns. A slowdown is the completion
 /// time over the ideal time of the flow: a handshake, then its packets back to back over the
@@ -60,24 +60,6 @@ pub struct SizeClassFacts {
     /// The durations behind these statistics.
     #[serde(skip)]
     pub(crate) samples: FlowSamples,
-}
-
-/// The durations of a set of flows in one run.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct FlowSamples {
-    /// Completion times, picoseconds.
-    pub(crate) fct: Arc<CensoredSample>,
-    /// Slowdowns, millionths.
-    pub(crate) slowdown: Arc<CensoredSample>,
-}
-
-impl FlowSamples {
-    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
-        Self {
-            fct: Arc::new(completion_sample(flows, ended_ps)),
-            slowdown: Arc::new(slowdown_sample(flows, ended_ps)),
-        }
-    }
 }
 
 /// Counts the flows with a size that were censored, by what they waited for.
@@ -147,8 +129,8 @@ pub(crate) fn by_size_class(
                 blocked_on: blocked_on(&of),
                 failed: count(FlowStatus::Failed),
                 in_warmup: in_warmup(&of, warmup_ps),
-                fct_ms: CompletionTimes::new(&samples.fct, PS_PER_MS),
-                slowdown: CompletionTimes::new(&samples.slowdown, SLOWDOWN_SCALE),
+                fct_ms: CompletionTimes::new(&samples.fct_ms),
+                slowdown: CompletionTimes::new(&samples.slowdown),
                 samples,
             }
         })
@@ -156,58 +138,24 @@ pub(crate) fn by_size_class(
     above.zip(up_to).filter_map(class).collect()
 }
 
-/// Returns the flows that have a size.
-fn sized<'a>(
-    flows: &'a [&FlowRow],
-    ended_ps: u64,
-) -> impl Iterator<Item = (&'a FlowRow, CensoredTime)> {
-    let with = flows.iter().copied().filter(|f| f.size_bytes.is_some());
-    with.map(move |flow| (flow, CensoredTime::of_flow(flow, ended_ps)))
-}
-
-/// Units of slowdown per 1.0.
-pub(crate) const SLOWDOWN_SCALE: u64 = 1_000_000;
-
-/// Picoseconds per millisecond.
-pub(crate) const PS_PER_MS: u64 = 1_000_000_000;
-
-/// Returns the completion times of the flows that have a size, picoseconds.
-pub(crate) fn completion_sample(flows: &[&FlowRow], ended_ps: u64) -> CensoredSample {
-    sample_of(sized(flows, ended_ps).map(|(_, timed)| timed))
-}
-
-/// Collects durations, picoseconds.
-pub(crate) fn sample_of(all: impl Iterator<Item = CensoredTime>) -> CensoredSample {
-    CensoredSample::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps))
-}
-
-/// Returns the slowdown of a flow that takes `ps`, in millionths.
-pub(crate) fn slowdown_of(flow: &FlowRow, ps: u64) -> Option<u64> {
-    let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
-    u64::try_from(u128::from(ps) * u128::from(SLOWDOWN_SCALE) / u128::from(ideal)).ok()
-}
-
-/// Returns the slowdowns of the flows that have a size, in millionths; none without any ideal time.
-pub(crate) fn slowdown_sample(flows: &[&FlowRow], ended_ps: u64) -> CensoredSample {
-    // Without any ideal time nothing can be bounded.
-    if sized(flows, ended_ps).all(|(flow, _)| flow.ideal_ps.is_none()) {
-        return CensoredSample::default();
-    }
-    CensoredSample::new(sized(flows, ended_ps), SLOWDOWN_SCALE, |flow, ps| slowdown_of(flow, ps))
-}
-
 impl CompletionTimes {
-    /// Statistics of `all`, whose values are in 1 / `scale`: [`PS_PER_MS`] or [`SLOWDOWN_SCALE`].
-    pub(crate) fn new(all: &CensoredSample, scale: u64) -> Self {
-        let quantile = |q| all.quantile(q).map(|v| v as f64 / scale as f64);
+    /// Statistics of one run, in the unit of the sample.
+    pub(crate) fn new(sample: &Sample) -> Self {
+        let all = SeedSamples::new(vec![sample]);
+        let quantile = |q| all.percentile(q).point.value();
+        let (mean, mean_at_least) = match all.mean().point {
+            PointValue::Exact { value } => (Some(value), Some(value)),
+            PointValue::Between { low, .. } => (None, Some(low)),
+            _ => (None, None),
+        };
         Self {
-            mean: all.mean().map(|v| v / scale as f64),
-            mean_at_least: all.mean_at_least().map(|v| v / scale as f64),
+            mean,
+            mean_at_least,
             p50: quantile(Quantile::P50),
             p95: quantile(Quantile::P95),
             p99: quantile(Quantile::P99),
             p999: quantile(Quantile::P999),
-            max: all.max().map(|v| v as f64 / scale as f64),
+            max: mean.and_then(|_| sample.complete().last().copied()),
         }
     }
 }
@@ -217,6 +165,7 @@ pub(crate) mod tests {
     use lowtide_rows::{EcnCounters, Role, TcpCounters};
 
     use super::*;
+    use crate::samples::PS_PER_MS;
 
     /// A flow of 1 MB.
     pub(crate) fn flow(start_ms: u64, fct_ms: Option<u64>, status: FlowStatus) -> FlowRow {
@@ -284,7 +233,7 @@ pub(crate) mod tests {
 
     fn times(flows: &[FlowRow], ended_ms: u64) -> CompletionTimes {
         let flows: Vec<&FlowRow> = flows.iter().collect();
-        CompletionTimes::new(&completion_sample(&flows, ended_ms * PS_PER_MS), PS_PER_MS)
+        CompletionTimes::new(&FlowSamples::new(&flows, ended_ms * PS_PER_MS).fct_ms)
     }
 
     #[test]
@@ -323,23 +272,31 @@ pub(crate) mod tests {
         }
     }
 
+    fn slowdown(flows: &[FlowRow], ended_ms: u64) -> FlowSamples {
+        FlowSamples::new(&flows.iter().collect::<Vec<_>>(), ended_ms * PS_PER_MS)
+    }
+
     #[test]
     fn slowdown_is_the_time_over_the_ideal_of_each_flow() {
-        let flows = [sized(1, 2, 1), sized(2, 9, 3), sized(3, 4, 4)];
-        let flows: Vec<&FlowRow> = flows.iter().collect();
-        let slow = CompletionTimes::new(&slowdown_sample(&flows, 1), SLOWDOWN_SCALE);
+        let slow = slowdown(&[sized(1, 2, 1), sized(2, 9, 3), sized(3, 4, 4)], 1);
+        let slow = CompletionTimes::new(&slow.slowdown);
         assert_eq!((slow.mean, slow.p50, slow.max), (Some(2.0), Some(2.0), Some(3.0)));
         assert_eq!(slow.mean_at_least, slow.mean);
-        let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
-        let unknown: Vec<&FlowRow> = unknown.iter().collect();
-        assert_eq!(slowdown_sample(&unknown, 1), CensoredSample::default());
+        let unknown = FlowRow { ideal_ps: None, ..sized(1, 2, 1) };
+        assert_eq!(slowdown(&[unknown], 1).slowdown.count(), 0);
         // 4 ms with an ideal of 2 ms, and one flow that never opened, whose slowdown is at least 1.
-        let ps = |ms: u64| ms * 1_000_000_000;
-        let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, FlowStatus::Unfinished) };
+        let ideal_ps = Some(2 * PS_PER_MS);
+        let open = FlowRow { ideal_ps, ..flow(6, None, FlowStatus::Unfinished) };
         let cut = [sized(1, 3, 1), open, flow(10, None, FlowStatus::Unfinished)];
-        let slow = slowdown_sample(&cut.iter().collect::<Vec<_>>(), ps(10));
-        let slow = CompletionTimes::new(&slow, SLOWDOWN_SCALE);
+        let slow = CompletionTimes::new(&slowdown(&cut, 10).slowdown);
         assert_eq!((slow.mean, slow.mean_at_least), (None, Some(2.0)));
+    }
+
+    #[test]
+    fn a_flow_faster_than_its_ideal_time_is_an_error() {
+        let found = slowdown(&[sized(1, 2, 1), sized(2, 3, 4)], 1);
+        assert_eq!((found.below_one, found.slowdown.count()), (Some(0.75), 0));
+        assert_eq!(slowdown(&[sized(1, 2, 2)], 1).below_one, None);
     }
 
     #[test]

@@ -8,10 +8,10 @@
 //! has not settled, and no cut is right.
 
 use lowtide_rows::FlowRow;
+use lowtide_stats::{ValueRange, seed_mean};
 use serde::Serialize;
 
-use crate::interval::OverSeeds;
-use crate::times::{PS_PER_MS, SLOWDOWN_SCALE, slowdown_of};
+use crate::samples::{PS_PER_MS, slowdown_of};
 
 /// Values of one batch.
 const BATCH: usize = 5;
@@ -33,13 +33,8 @@ pub struct Transient {
 impl Transient {
     /// Detects the transient; `None` for a series that is too short, or without ideal times.
     pub(crate) fn detect(flows: &[&FlowRow]) -> Option<Self> {
-        let mut series: Vec<(u64, f64)> = flows
-            .iter()
-            .filter_map(|f| {
-                let slowdown = slowdown_of(f, f.fct_ps?)?;
-                Some((f.start_ps, slowdown as f64 / SLOWDOWN_SCALE as f64))
-            })
-            .collect();
+        let mut series: Vec<(u64, f64)> =
+            flows.iter().filter_map(|f| Some((f.start_ps, slowdown_of(f, f.fct_ps?)?))).collect();
         if series.len() < BATCH * LEAST_BATCHES {
             return None;
         }
@@ -83,7 +78,8 @@ fn settled_from(batches: &[f64]) -> Option<usize> {
 fn differs(values: &[f64], other: &[f64]) -> bool {
     let mean = other.iter().sum::<f64>() / other.len() as f64;
     let values: Vec<Option<f64>> = values.iter().map(|v| Some(*v)).collect();
-    OverSeeds::new(&values).ci95.is_some_and(|[low, high]| !(low..=high).contains(&mean))
+    let interval = seed_mean(&values, ValueRange::NOT_NEGATIVE).interval.confidence();
+    interval.is_some_and(|[low, high]| !(low..=high).contains(&mean))
 }
 
 #[cfg(test)]

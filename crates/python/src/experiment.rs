@@ -65,7 +65,7 @@ impl Experiment {
 
     /// The verdict, one sentence each.
     fn verdict(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.finished.verdict())
+        py.detach(|| self.finished.headline().all().cloned().collect())
     }
 
     /// Sentences that a reader must know before the numbers.

@@ -1,6 +1,6 @@
 //! Intervals over seeds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Confidence level of intervals, and one less the probability of false verdicts.
@@ -38,22 +38,24 @@ pub enum Interval {
     },
 }
 
-/// The method of a confidence interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntervalMethod {
-    /// The smallest interval that contains that of sections and Woodruff's.
-    SectionsWoodruff,
-    /// Woodruff's alone, because sections leave the possible range.
-    Woodruff,
-    /// Of a ratio of percentiles: the smallest that contains those of sections and of shares.
-    SectionsShares,
-    /// Student's t over one value per seed.
-    StudentT,
-    /// As [`Self::StudentT`], on the logarithm, because it would leave the possible range.
-    LogT,
-    /// As [`Self::StudentT`], on the logarithm of the odds of a share.
-    LogitT,
+lowtide_units::named_enum! {
+    /// The method of a confidence interval.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum IntervalMethod {
+        /// The smallest interval that contains that of sections and Woodruff's.
+        SectionsWoodruff = "sections-woodruff",
+        /// Woodruff's alone, because sections leave the possible range.
+        Woodruff = "woodruff",
+        /// Of a ratio of percentiles: the smallest that contains those of sections and of shares.
+        SectionsShares = "sections-shares",
+        /// Student's t over one value per seed.
+        StudentT = "student-t",
+        /// As [`Self::StudentT`], on the logarithm, because it would leave the possible range.
+        LogT = "log-t",
+        /// As [`Self::StudentT`], on the logarithm of the odds of a share.
+        LogitT = "logit-t",
+    }
 }
 
 /// The reason why there is no interval.

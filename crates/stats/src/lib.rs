@@ -1,7 +1,8 @@
 //! The statistics of results: samples, intervals over seeds, verdicts.
 //!
-//! Contract: no tables, files or formats; the only text is [`VerdictSentence`]. Every case without
-//! a number has a type that says why. Values are `f64` in the caller's unit.
+//! Contract: no tables, files or formats; the only texts are [`VerdictSentence`] and the reasons of
+//! absent values and intervals. Every case without a number has a type that says why. Values are
+//! `f64` in the caller's unit.
 //!
 //! A [`Sample`] has the flows of one seed: completed, cut off by the end of the run, or failed.
 //! [`SeedSamples`] has those of all seeds and gives an [`Estimate`] of a percentile or a mean.

@@ -82,6 +82,11 @@ impl Sample {
         Ok(Self { complete: complete.into(), cut_off: cut_off.into(), failed, range })
     }
 
+    /// Returns a sample without flows.
+    pub fn empty(range: ValueRange) -> Self {
+        Self { complete: Box::default(), cut_off: Box::default(), failed: 0, range }
+    }
+
     /// Returns the number of flows.
     pub fn count(&self) -> u64 {
         (self.complete.len() + self.cut_off.len()) as u64 + self.failed

@@ -1,9 +1,9 @@
-//! The sentence of a verdict: its only form.
+//! The sentence of a verdict: its only form; and the reasons of absent values and intervals.
 
 use std::fmt;
 
 use crate::compare::Comparison;
-use crate::estimate::PointValue;
+use crate::estimate::{MissingValue, PointValue};
 use crate::interval::{Interval, MissingInterval};
 use crate::verdict::Verdict;
 
@@ -49,7 +49,7 @@ impl fmt::Display for VerdictSentence<'_> {
                 write!(f, " (seeds from {} to {})", significant(low), significant(high))?;
             }
             Interval::SeedIndependent => write!(f, " (every seed)")?,
-            Interval::Missing { reason } => write!(f, " ({})", missing(reason))?,
+            Interval::Missing { reason } => write!(f, " ({reason})")?,
         }
         write!(f, ".")
     }
@@ -63,23 +63,35 @@ fn point(of: PointValue) -> String {
         }
         PointValue::Between { low, high: None } => format!("at least {}", significant(low)),
         PointValue::Infinite => "never".to_owned(),
-        PointValue::Missing { .. } => "no value".to_owned(),
+        PointValue::Missing { reason } => format!("no value ({reason})"),
     }
 }
 
-fn missing(reason: MissingInterval) -> String {
-    match reason {
-        MissingInterval::NoValue => "no interval without both values".to_owned(),
-        MissingInterval::OneSeed => "one seed has no interval".to_owned(),
-        MissingInterval::FewFlows { needs } => {
-            format!("an interval needs {needs} flows in each seed")
+impl fmt::Display for MissingInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoValue => write!(f, "no interval without a value"),
+            Self::OneSeed => write!(f, "one seed has no interval"),
+            Self::FewFlows { needs } => write!(f, "an interval needs {needs} flows in each seed"),
+            Self::Unfinished => {
+                write!(f, "no interval: flows that did not complete could change it")
+            }
+            Self::SeedsDiffer => write!(f, "no interval: the seeds differ too much"),
+            Self::OutOfRange => write!(f, "no interval of a ratio with zero"),
+            Self::UnpairedSeeds => write!(f, "no interval: both need the same seeds"),
         }
-        MissingInterval::Unfinished => {
-            "no interval: flows that did not complete could change it".to_owned()
+    }
+}
+
+impl fmt::Display for MissingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFlows => write!(f, "no flow"),
+            Self::FewFlows { needs } => write!(f, "needs {needs} flows"),
+            Self::MissingSeeds { missing } => write!(f, "{missing} seeds have no value"),
+            Self::NotFinite => write!(f, "a seed has no finite value"),
+            Self::OutOfRange => write!(f, "a seed has an impossible value"),
         }
-        MissingInterval::SeedsDiffer => "no interval: the seeds differ too much".to_owned(),
-        MissingInterval::OutOfRange => "no interval of a ratio with zero".to_owned(),
-        MissingInterval::UnpairedSeeds => "no interval: both need the same seeds".to_owned(),
     }
 }
 

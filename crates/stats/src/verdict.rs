@@ -6,29 +6,19 @@
 
 use serde::Serialize;
 
-/// Verdict of B against A.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// B is better.
-    Better,
-    /// B is worse.
-    Worse,
-    /// They differ by no more than the tolerance.
-    Same,
-    /// The results allow several of these.
-    Undecided,
-}
-
-impl Verdict {
-    /// Returns the name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-        }
+lowtide_units::named_enum! {
+    /// Verdict of B against A.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Verdict {
+        /// B is better.
+        Better = "better",
+        /// B is worse.
+        Worse = "worse",
+        /// They differ by no more than the tolerance.
+        Same = "same",
+        /// The results allow several of these.
+        Undecided = "undecided",
     }
 }
 

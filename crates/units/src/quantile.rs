@@ -8,21 +8,27 @@
 /// A fraction of a distribution, strictly between zero and one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quantile {
+    name: &'static str,
     num: u64,
     den: u64,
 }
 
 impl Quantile {
     /// The first percentile.
-    pub const P1: Self = Self { num: 1, den: 100 };
+    pub const P1: Self = Self { name: "p1", num: 1, den: 100 };
     /// The median.
-    pub const P50: Self = Self { num: 1, den: 2 };
+    pub const P50: Self = Self { name: "p50", num: 1, den: 2 };
     /// The 95th percentile.
-    pub const P95: Self = Self { num: 95, den: 100 };
+    pub const P95: Self = Self { name: "p95", num: 95, den: 100 };
     /// The 99th percentile.
-    pub const P99: Self = Self { num: 99, den: 100 };
+    pub const P99: Self = Self { name: "p99", num: 99, den: 100 };
     /// The 99.9th percentile.
-    pub const P999: Self = Self { num: 999, den: 1000 };
+    pub const P999: Self = Self { name: "p99.9", num: 999, den: 1000 };
+
+    /// Returns the name: `p99`, `p99.9`.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
 
     /// Returns the fraction as a float.
     pub const fn as_f64(self) -> f64 {

@@ -62,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), CommandErro
             failed,
             comparison: &found,
         };
-        out.answer("lowtide.compare/2", &body)?;
+        out.answer("lowtide.compare/3", &body)?;
     } else {
         show(&a, &b, &wanted, &found, out)?;
     }
@@ -162,20 +162,19 @@ fn show(
         vec![
             about.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
             about.metric.to_owned(),
-            number(r.a),
-            number(r.b),
-            difference(r),
-            relative(r),
-            format!("{}{}", r.verdict.name(), if r.fails { ", fails" } else { "" }),
+            r.shown.a.value_text(),
+            r.shown.b.value_text(),
+            r.shown.ratio_text(),
+            format!("{}{}", r.shown.verdict_text(), if r.fails { ", fails" } else { "" }),
         ]
     };
-    let head = ["of", "metric", "A", "B", "B - A", "relative", "verdict"];
+    let head = ["of", "metric", "A", "B", "B / A", "B is"];
     let place = |r: &ComparedMetric| (r.subject.scheme.clone(), r.subject.point.clone());
     for of_place in found.rows.chunk_by(|a, b| place(a) == place(b)) {
         let Some(first) = of_place.first() else { continue };
         out.text(&heading(&label(&first.subject), &first.subject.point))?;
         let rows: Vec<Vec<String>> = of_place.iter().map(row).collect();
-        out.narrow_table(&head, &[2, 3, 4, 5], &rows)?;
+        out.narrow_table(&head, &[2, 3, 4], &rows)?;
     }
     out.text(&format!(
         "{} pairs of runs, {} of them identical packet by packet",
@@ -225,44 +224,5 @@ fn print_unpaired(side: &str, alone: &[String], out: Output) -> Result<(), Comma
     match alone.len().checked_sub(MAX_UNPAIRED) {
         Some(more @ 1..) => out.text(&format!("  and {more} more (--json names all)")),
         _ => Ok(()),
-    }
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), digits)
-}
-
-/// Formats with about four significant digits, at most three decimals.
-fn digits(value: f64) -> String {
-    let size = value.abs();
-    let after = if size >= 1000.0 {
-        0
-    } else if size >= 100.0 {
-        1
-    } else if size >= 10.0 {
-        2
-    } else {
-        3
-    };
-    format!("{value:.after$}")
-}
-
-fn difference(row: &ComparedMetric) -> String {
-    let Some(mean) = row.difference else { return "–".to_owned() };
-    let unit =
-        if row.subject.unit.is_empty() { String::new() } else { format!(" {}", row.subject.unit) };
-    match row.ci95 {
-        Some([low, high]) => {
-            format!("{} ± {}{unit}", digits(mean), digits((high - low) / 2.0))
-        }
-        None => format!("{}{unit}", digits(mean)),
-    }
-}
-
-fn relative(row: &ComparedMetric) -> String {
-    let Some(mean) = row.relative else { return "–".to_owned() };
-    match row.relative_ci95 {
-        Some([low, high]) => format!("{:+.1} ± {:.1} %", mean * 100.0, (high - low) * 50.0),
-        None => format!("{:+.1} %", mean * 100.0),
     }
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lowtide_lab::{range, significant};
+use lowtide_lab::range;
+use lowtide_stats::significant;
 use serde_json::Value;
 
 const PERCENTILES: [(&str, &str); 4] =

@@ -5,6 +5,7 @@
 //! the flows have converged. Queue lengths are those that arriving packets find.
 
 use lowtide_scenario::{RunPlan, Scenario};
+use lowtide_stats::{ValueRange, seed_mean};
 use lowtide_units::Duration;
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use super::{FRAMING_BYTES, Sizing, SizingInput};
 use crate::budget::ResourceLimits;
 use crate::error::LabError;
 use crate::facts::RunFacts;
-use crate::interval::OverSeeds;
 use crate::queues::QueueFacts;
 use crate::session::simulate_within;
 
@@ -162,8 +162,10 @@ fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
     let row =
         |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
             let values: Vec<Option<f64>> = bottlenecks(runs).map(|q| q.and_then(read)).collect();
-            let over = OverSeeds::new(&values);
-            let differs = predicted.zip(over.mean).is_some_and(|(p, m)| {
+            let range = if unit.is_empty() { ValueRange::SHARE } else { ValueRange::NOT_NEGATIVE };
+            let over = seed_mean(&values, range);
+            let measured = over.point.value();
+            let differs = predicted.zip(measured).is_some_and(|(p, m)| {
                 let off = (m - p).abs();
                 if unit.is_empty() {
                     off > UTILISATION_TOLERANCE
@@ -176,8 +178,8 @@ fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
                 measured_as,
                 unit,
                 predicted,
-                measured: over.mean,
-                ci95: over.ci95,
+                measured,
+                ci95: over.interval.confidence(),
                 differs,
             }
         };

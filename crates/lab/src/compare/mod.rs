@@ -1,20 +1,21 @@
 //! Compares two sets of results, seed by seed.
 //!
 //! Contract: runs are paired by scheme, sweep point and seed. A seed has the same workload and
-//! impairments on both sides, so a pair differs only by the change under test. A difference is B
-//! minus A, with Student's t interval at 95 % over the pairs. The relative difference and its
-//! interval are divided by the mean of A. Runs without a partner are listed, never dropped
-//! silently.
+//! impairments on both sides, so a pair differs only by the change under test. Each metric has a
+//! ratio, B over A, with its 95 % interval over the pairs, and a verdict of its own: of many rows
+//! one in twenty may be false. Runs without a partner are listed, never dropped silently.
 
 mod multi;
 mod pair;
 mod rows;
 
+use lowtide_stats::{LEAST_SEEDS, Verdict};
 use serde::Serialize;
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::results::Results;
+use crate::shown_estimate::ShownComparison;
 use crate::subject::MetricSubject;
 use crate::summary::{self, group_metrics};
 
@@ -35,7 +36,7 @@ pub struct CompareOptions {
     pub buffer_pools: Vec<String>,
     /// A scheme of A and the scheme of B that it is paired with, if their names differ.
     pub schemes: Vec<(String, String)>,
-    /// A relative difference whose whole interval is within this on both sides of zero is `same`.
+    /// Ratios from the inverse of one and this, to one and this, are `same`.
     pub same_within: f64,
     /// Maximum tolerated relative degradation of a metric.
     pub fail_above: Option<f64>,
@@ -67,53 +68,35 @@ pub struct ComparedMetric {
     pub subject: MetricSubject,
     /// Pairs of seeds.
     pub pairs: usize,
-    /// Mean of A over the paired seeds; null unless every pair has both values.
-    pub a: Option<f64>,
-    /// Mean of B.
-    pub b: Option<f64>,
-    /// B minus A.
-    pub difference: Option<f64>,
-    /// Its 95 % interval; null for one pair, and when all pairs agree.
-    pub ci95: Option<[f64; 2]>,
-    /// The difference divided by the mean of A; null if that is zero.
-    pub relative: Option<f64>,
-    /// Its 95 % interval.
-    pub relative_ci95: Option<[f64; 2]>,
-    /// The verdict.
-    pub verdict: DifferenceVerdict,
-    /// Reason why it is undecided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
+    /// Values, ratio and verdict.
+    #[serde(flatten)]
+    pub shown: ShownComparison,
     /// Whether it got worse by more than the tolerance.
     pub fails: bool,
-}
-
-lowtide_units::named_enum! {
-    /// Verdict of a difference.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum DifferenceVerdict {
-        /// No difference in any pair, or the interval is within the `same` range.
-        Same = "same",
-        /// B is higher; the interval excludes zero.
-        Higher = "higher",
-        /// B is lower; the interval excludes zero.
-        Lower = "lower",
-        /// The interval contains zero and exceeds the `same` range, or there is none.
-        Undecided = "undecided",
-    }
 }
 
 /// Compares two sets of results.
 ///
 /// # Errors
-/// They have no run in common, or neither has a requested item.
+/// They have no run in common, neither has a requested item, or a tolerated degradation is stated
+/// and the pairs are too few to find one.
 pub fn compare(a: &Results, b: &Results, wanted: &CompareOptions) -> Result<Comparison, LabError> {
     check_metrics(&wanted.metrics)?;
     let Pairing { points, only_a, only_b } = pair_runs(&a.runs, &b.runs, &wanted.schemes)?;
     let chosen = Selection::new(&a.runs, wanted)?;
-    let rows =
+    let rows: Vec<ComparedMetric> =
         points.iter().flat_map(|pairs| rows::rows_of_point(pairs, &chosen, wanted)).collect();
+    let open =
+        |r: &&ComparedMetric| r.pairs < LEAST_SEEDS && r.shown.verdict == Some(Verdict::Undecided);
+    if let (Some(_), Some(row)) = (wanted.fail_above, rows.iter().find(open)) {
+        return Err(LabError::InvalidRequest {
+            message: format!(
+                "{} pairs of runs do not decide whether `{}` got worse",
+                row.pairs, row.subject.metric
+            ),
+            help: Some(format!("run both sides with `--seeds {LEAST_SEEDS}` or more")),
+        });
+    }
     let all = || points.iter().flatten();
     let same_digest = |(a, b): &&PairedRuns<'_>| a.digest == b.digest;
     // The digest covers packets only, not the other figures in the tables.

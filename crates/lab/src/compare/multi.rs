@@ -7,9 +7,10 @@
 use lowtide_record::TimingReport;
 use serde::Serialize;
 
-use super::{CompareOptions, ComparedMetric, DifferenceVerdict, compare};
+use super::{CompareOptions, ComparedMetric, compare};
 use crate::error::LabError;
 use crate::facts::{GroupFacts, RunFacts};
+use crate::shown_estimate::ShownEstimate;
 use crate::stored::CompletedExperiment;
 use crate::subject::MetricSubject;
 
@@ -19,8 +20,8 @@ pub struct MetricRow {
     /// Subject of the metric.
     #[serde(flatten)]
     pub subject: MetricSubject,
-    /// Its mean in the first set.
-    pub first: Option<f64>,
+    /// Its value in the first set.
+    pub first: ShownEstimate,
     /// The comparisons of the other sets with it, in their order; `None` if one lacks the metric.
     pub others: Vec<Option<ComparedMetric>>,
 }
@@ -62,21 +63,18 @@ pub fn compare_to_first(
         let found = compare(&first.results, &other.results, wanted)?;
         let mut schemes: Vec<String> = Vec::new();
         for row in found.rows {
-            let differs =
-                matches!(row.verdict, DifferenceVerdict::Higher | DifferenceVerdict::Lower);
-            if differs && !schemes.contains(&row.subject.scheme) {
+            if row.shown.differs() && !schemes.contains(&row.subject.scheme) {
                 schemes.push(row.subject.scheme.clone());
             }
             let at = lines.iter().position(|l| l.subject == row.subject).unwrap_or_else(|| {
                 let about = row.subject.clone();
                 lines.push(MetricRow {
                     subject: about,
-                    first: row.a,
+                    first: row.shown.a.clone(),
                     others: vec![None; others.len()],
                 });
                 lines.len() - 1
             });
-            lines[at].first = lines[at].first.or(row.a);
             lines[at].others[i] = Some(row);
         }
         for scheme in schemes {

@@ -1,10 +1,12 @@
 //! The rows of a comparison: selection of the metrics, and their verdicts.
 
+use lowtide_stats::{Comparison, Interval, LEVEL, Preference, Verdict};
+
 use super::pair::PairedRuns;
-use super::{ALL, CompareOptions, ComparedMetric, DifferenceVerdict, Selection};
+use super::{ALL, CompareOptions, ComparedMetric, Selection};
 use crate::facts::RunFacts;
-use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
+use crate::shown_estimate::{ShownComparison, ShownEstimate};
 use crate::subject::MetricSubject;
 use crate::summary::{
     BUFFER_POOL, DROP_KINDS, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse,
@@ -93,7 +95,9 @@ fn metric_rows<F>(
     wanted: &CompareOptions,
     find: &dyn for<'r> Fn(&'r RunFacts) -> Option<&'r F>,
 ) -> Vec<ComparedMetric> {
-    let of = |metric| row(pairs, metric, wanted, &|run| metric.of(find(run)?));
+    let (a, b): (Vec<Option<&F>>, Vec<Option<&F>>) =
+        pairs.iter().map(|(a, b)| (find(a), find(b))).unzip();
+    let of = |metric| row(pairs, metric, wanted, [&a, &b]);
     select_metrics(all, &wanted.metrics, usual).filter_map(of).collect()
 }
 
@@ -112,84 +116,45 @@ fn select_metrics<'a, F>(
 /// One metric over the pairs of one scheme and point; `None` if neither side has it and it was not
 /// requested.
 fn row<F>(
-    pairs: &[(&RunFacts, &RunFacts)],
+    pairs: &[PairedRuns<'_>],
     metric: &Metric<F>,
     wanted: &CompareOptions,
-    value: &dyn Fn(&RunFacts) -> Option<f64>,
+    [a, b]: [&[Option<&F>]; 2],
 ) -> Option<ComparedMetric> {
-    let (a, b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (value(a), value(b))).unzip();
     let asked = wanted.metrics.iter().any(|n| *n == metric.name);
-    let values = || a.iter().chain(&b);
-    let none_dropped = DROP_KINDS.contains(&metric.name) && values().all(|v| *v == Some(0.0));
-    if !asked && (values().all(Option::is_none) || none_dropped) {
+    let values = || a.iter().chain(b).map(|facts| metric.of((*facts)?));
+    let none_dropped = DROP_KINDS.contains(&metric.name) && values().all(|v| v == Some(0.0));
+    let comparison = metric.compare([a, b], wanted.same_within);
+    let shown = ShownComparison::new(&comparison, verdict(&comparison, metric.worse));
+    let empty = |of: &ShownEstimate| of.value.is_none() && of.between.is_none();
+    if !asked && ((empty(&shown.a) && empty(&shown.b)) || none_dropped) {
         return None;
     }
-    let differences: Vec<Option<f64>> =
-        a.iter().zip(&b).map(|(a, b)| Some((*b)? - (*a)?)).collect();
-    let over = OverSeeds::new(&differences);
-    let both = over.mean.is_some();
-    let mean = |values: &[Option<f64>]| OverSeeds::new(values).mean.filter(|_| both);
-    let (mean_a, mean_b) = (mean(&a), mean(&b));
-    // A negative mean of A must not flip the sign of the difference.
-    let scale = mean_a.map(f64::abs).filter(|m| *m > 0.0);
-    let interval =
-        over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
-    let relative = |[low, high]: [f64; 2]| scale.map(|s| [low / s, high / s]);
-    let (verdict, reason) = judge(&over, interval, interval.and_then(relative), wanted.same_within);
     let (first, _) = pairs.first()?;
     Some(ComparedMetric {
         subject: MetricSubject::of(&first.key, metric.name, metric.unit),
         pairs: pairs.len(),
-        a: mean_a,
-        b: mean_b,
-        difference: over.mean,
-        ci95: over.ci95,
-        relative: over.mean.zip(scale).map(|(d, s)| d / s),
-        relative_ci95: over.ci95.and_then(relative),
-        verdict,
-        reason,
-        fails: wanted
-            .fail_above
-            .is_some_and(|limit| fails(metric.worse, interval, interval.and_then(relative), limit)),
+        shown,
+        fails: wanted.fail_above.is_some_and(|limit| fails(metric.worse, &comparison, limit)),
     })
 }
 
-fn judge(
-    over: &OverSeeds,
-    interval: Option<[f64; 2]>,
-    relative: Option<[f64; 2]>,
-    same: f64,
-) -> (DifferenceVerdict, Option<&'static str>) {
-    let Some(mean) = over.mean else {
-        return (DifferenceVerdict::Undecided, Some("not every pair has both values"));
-    };
-    let Some([low, high]) = interval else {
-        return if mean.abs() <= 0.0 {
-            (DifferenceVerdict::Same, None)
-        } else {
-            (DifferenceVerdict::Undecided, Some("one pair has no interval"))
-        };
-    };
-    if (low.abs() <= 0.0 && high.abs() <= 0.0)
-        || relative.is_some_and(|[low, high]| low >= -same && high <= same)
-    {
-        (DifferenceVerdict::Same, None)
-    } else if low > 0.0 {
-        (DifferenceVerdict::Higher, None)
-    } else if high < 0.0 {
-        (DifferenceVerdict::Lower, None)
-    } else {
-        (DifferenceVerdict::Undecided, Some("the interval contains zero"))
-    }
+/// Returns the verdict; `None` if the values differ and neither direction is better.
+fn verdict(of: &Comparison, worse: Worse) -> Option<Verdict> {
+    let better = worse.better();
+    let verdict = of.verdict(better.unwrap_or(Preference::Lower));
+    let decides = matches!(verdict, Verdict::Better | Verdict::Worse);
+    (better.is_some() || !decides).then_some(verdict)
 }
 
-/// Whether the whole interval is worse than the tolerance. From a mean of zero any change exceeds
+/// Whether the whole interval is worse than the tolerance. From a value of zero any change exceeds
 /// it.
-fn fails(worse: Worse, interval: Option<[f64; 2]>, relative: Option<[f64; 2]>, limit: f64) -> bool {
-    let Some([low, high]) = interval else { return false };
-    let (rises, falls) = match relative {
-        Some([low, high]) => (low > limit, high < -limit),
-        None => (low > 0.0, high < 0.0),
+fn fails(worse: Worse, of: &Comparison, limit: f64) -> bool {
+    let exact = of.ratio.filter(|_| of.interval == Interval::SeedIndependent);
+    let error = (1.0 - LEVEL) / 2.0;
+    let (rises, falls) = match of.interval.confidence().or(exact.map(|ratio| [ratio; 2])) {
+        Some([low, high]) => (low > 1.0 + limit, high < 1.0 - limit),
+        None => (of.evidence.higher <= error, of.evidence.lower <= error),
     };
     match worse {
         Worse::More => rises,

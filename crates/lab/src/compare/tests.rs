@@ -65,61 +65,75 @@ fn one(a: &[f64], b: &[f64], metric: &str) -> ComparedMetric {
     found.rows.remove(0)
 }
 
+fn judged(row: &ComparedMetric) -> (Option<Verdict>, bool) {
+    (row.shown.verdict, row.fails)
+}
+
+const SPREAD: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
+
 #[test]
 fn pairing_reveals_a_difference_that_the_spread_over_seeds_hides() {
-    let a = [10.0, 20.0, 30.0, 40.0];
-    let row = one(&a, &[12.0, 22.1, 31.9, 42.0], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, true));
-    assert!((row.difference.expect("a mean") - 2.0).abs() < 1e-9);
-    // Student's t for three degrees of freedom, by hand: s.d. 0.0816, half-width 3.182 x 0.0816 /
-    // 2.
-    let [low, high] = row.ci95.expect("an interval");
-    assert!((high - low - 2.0 * 0.1299).abs() < 1e-3, "{low} {high}");
-    assert!((row.relative.expect("a share") - 0.08).abs() < 1e-9, "over the mean of A, 25");
-    assert_eq!(
-        one(&[12.0, 22.1, 31.9, 42.0], &a, "mean_packets").verdict,
-        DifferenceVerdict::Lower
-    );
+    let longer = [11.0, 22.3, 33.0, 44.2, 54.8];
+    let row = one(&SPREAD, &longer, "mean_packets");
+    assert_eq!(judged(&row), (Some(Verdict::Worse), true));
+    assert!((row.shown.ratio.expect("a ratio") - 33.06 / 30.0).abs() < 1e-12);
+    // Delta method on the logarithm: r = b / 33.06 - a / 30, and exp(ln(33.06 / 30) -+ 2.776445 *
+    // sqrt(sum(r^2) / 20)), with Student's t of four degrees of freedom from a table.
+    let [low, high] = row.shown.ratio_ci95.expect("an interval");
+    assert!((low - 1.093_35).abs() < 1e-4 && (high - 1.110_72).abs() < 1e-4, "{low} {high}");
+    let back = one(&longer, &SPREAD, "mean_packets");
+    assert_eq!(judged(&back), (Some(Verdict::Better), false), "a shorter queue");
 }
 
 #[test]
 fn improvements_never_fail() {
-    let (few, many) = ([10.0, 11.0, 12.0], [100.0, 101.0, 102.2]);
+    let (few, many) = ([10.0, 11.0, 12.0, 10.5, 11.5], [100.0, 101.0, 102.2, 100.5, 101.5]);
     let queue = one(&many, &few, "mean_packets");
-    assert_eq!((queue.verdict, queue.fails), (DifferenceVerdict::Lower, false), "a shorter queue");
+    assert_eq!(judged(&queue), (Some(Verdict::Better), false), "a shorter queue");
     let used = one(&few, &many, "utilisation");
-    assert_eq!((used.verdict, used.fails), (DifferenceVerdict::Lower, true), "less of the line");
+    assert_eq!(judged(&used), (Some(Verdict::Worse), true), "less of the line");
     let used = one(&many, &few, "utilisation");
-    assert_eq!((used.verdict, used.fails), (DifferenceVerdict::Higher, false));
+    assert_eq!(judged(&used), (Some(Verdict::Better), false));
 }
 
 #[test]
 fn a_change_within_the_limit_does_not_fail() {
-    let row = one(&[100.0, 100.0, 100.0], &[104.0, 104.1, 103.9], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Higher, false), "4 % of 5 %");
-    let row = one(&[100.0, 100.0, 100.0], &[100.5, 100.6, 100.4], "mean_packets");
-    assert_eq!(row.verdict, DifferenceVerdict::Same, "half a per cent of one");
+    let row = one(&[100.0; 5], &[104.0, 104.1, 103.9, 104.0, 104.0], "mean_packets");
+    assert_eq!(judged(&row), (Some(Verdict::Worse), false), "4 % of 5 %");
+    let row = one(&[100.0; 5], &[100.5, 100.6, 100.4, 100.5, 100.5], "mean_packets");
+    assert_eq!(judged(&row), (Some(Verdict::Same), false), "half a per cent of one");
 }
 
 #[test]
 fn missing_values_are_undecided() {
-    let row = one(&[10.0, 10.0, 10.0], &[9.0, 11.0, 12.0], "mean_packets");
-    assert_eq!(
-        (row.verdict, row.reason),
-        (DifferenceVerdict::Undecided, Some("the interval contains zero"))
-    );
-    let row = one(&[10.0], &[12.0], "mean_packets");
-    assert_eq!((row.verdict, row.fails), (DifferenceVerdict::Undecided, false), "one pair");
+    let row = one(&[10.0; 5], &[9.0, 11.0, 12.0, 8.0, 10.5], "mean_packets");
+    assert_eq!(row.shown.verdict, Some(Verdict::Undecided));
     let row = one(&[10.0], &[10.0], "mean_packets");
-    assert_eq!(row.verdict, DifferenceVerdict::Same);
-    let row = one(&[10.0, 12.0], &[11.0, 13.0], "p99_packets");
-    assert_eq!((row.verdict, row.a), (DifferenceVerdict::Undecided, None), "no side has it");
+    assert_eq!(row.shown.verdict, Some(Verdict::Same));
+    let row = one(&[10.0; 5], &[11.0, 13.0, 12.0, 11.0, 12.0], "p99_packets");
+    assert_eq!((row.shown.verdict, row.shown.a.value), (Some(Verdict::Undecided), None));
+}
+
+#[test]
+fn few_pairs_decide_no_degradation() {
+    for values in [&[10.0][..], &[10.0, 12.0, 9.0, 11.0]] {
+        let longer: Vec<f64> = values.iter().map(|v| v * v).collect();
+        let failed = compare(&results(values), &results(&longer), &wanted("mean_packets"));
+        let text = failed.expect_err("too few").to_string();
+        let pairs = values.len();
+        let says = format!("{pairs} pairs of runs do not decide whether `mean_packets` got worse");
+        assert!(text.contains(&says), "{text}");
+        let free = CompareOptions { fail_above: None, ..wanted("mean_packets") };
+        let found = compare(&results(values), &results(&longer), &free).expect("rows");
+        assert_eq!(found.rows[0].shown.verdict, Some(Verdict::Undecided));
+        assert_eq!(found.rows[0].shown.ratio_seed_range.is_some(), pairs > 1);
+    }
 }
 
 #[test]
 fn a_change_from_zero_exceeds_every_limit() {
     let row = one(&[0.0, 0.0], &[5.0, 5.0], "mean_packets");
-    assert_eq!((row.verdict, row.relative, row.fails), (DifferenceVerdict::Higher, None, true));
+    assert_eq!((judged(&row), row.shown.ratio), ((Some(Verdict::Worse), true), None));
 }
 
 #[test]
@@ -133,7 +147,8 @@ fn runs_without_a_partner_are_listed() {
         run("dctcp", Some("20 pkt"), 2, 2.0, 1.0),
         run("dctcp", Some("65 pkt"), 2, 2.0, 1.0),
     ]);
-    let found = compare(&a, &b, &wanted("mean_packets")).expect("a pair");
+    let free = CompareOptions { fail_above: None, ..wanted("mean_packets") };
+    let found = compare(&a, &b, &free).expect("a pair");
     assert_eq!((found.pairs, found.identical), (1, 0));
     assert_eq!(
         found.only_a,
@@ -167,6 +182,7 @@ fn an_error_without_common_runs_lists_both_sides() {
     }
     let paired = CompareOptions {
         schemes: vec![("sack".to_owned(), "dctcp".to_owned())],
+        fail_above: None,
         ..wanted("mean_packets")
     };
     assert_eq!(compare(&a, &b, &paired).expect("paired by hand").pairs, 1);
@@ -226,25 +242,25 @@ fn classes_pools_and_the_run_have_separate_rows() {
         let mut rows = found.rows.iter().filter(of);
         let row = rows.next().unwrap_or_else(|| panic!("no row of {class:?} {memory:?} {metric}"));
         assert!(rows.next().is_none(), "{metric} twice");
-        (row.a, row.b, row.verdict, row.fails)
+        (row.shown.a.value, row.shown.b.value, row.shown.verdict, row.fails)
     };
     let fast = row(Some("fast"), None, "mean_packets");
-    assert_eq!(fast, (Some(4.0), Some(5.0), DifferenceVerdict::Higher, true));
+    assert_eq!(fast, (Some(4.0), Some(5.0), Some(Verdict::Worse), true));
     let rest = row(Some("rest"), None, "drops");
-    assert_eq!(rest, (Some(3.0), Some(3.0), DifferenceVerdict::Same, false));
+    assert_eq!(rest, (Some(3.0), Some(3.0), Some(Verdict::Same), false));
     let memory = row(None, Some("switch0.0"), "peak_fraction");
-    assert_eq!(memory, (Some(0.5), Some(0.25), DifferenceVerdict::Lower, false));
+    assert_eq!(memory, (Some(0.5), Some(0.25), Some(Verdict::Better), false));
     assert!(
         found.rows.iter().all(|r| r.subject.buffer_pool.as_deref() != Some("switch1.0")),
         "the fullest"
     );
     assert_eq!(
         row(None, None, "link_down_drops"),
-        (Some(20.0), Some(30.0), DifferenceVerdict::Higher, true)
+        (Some(20.0), Some(30.0), Some(Verdict::Worse), true)
     );
     assert_eq!(
         row(None, None, "no_route_drops"),
-        (Some(7.0), Some(7.0), DifferenceVerdict::Same, false)
+        (Some(7.0), Some(7.0), Some(Verdict::Same), false)
     );
 }
 

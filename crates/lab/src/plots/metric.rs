@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
+use lowtide_stats::LEAST_SEEDS;
 
 use crate::naming::point_text;
 use crate::plots::PlotInput;
@@ -163,7 +164,8 @@ fn of_group(source: PlotInput<'_>, measure: &PlottedMetric) -> Vec<Figure> {
     if points.len() * schemes.len() < 2 {
         return Vec::new();
     }
-    let ends = |r: &SummaryRow| r.mean.into_iter().chain(r.ci95.into_iter().flatten());
+    let ends =
+        |r: &SummaryRow| r.estimate.value.into_iter().chain(r.estimate.bar().into_iter().flatten());
     let values: Vec<f64> = rows.iter().flat_map(|r| ends(r)).collect();
     if values.is_empty() {
         return Vec::new();
@@ -271,12 +273,17 @@ fn left_out(all: usize, most: usize) -> String {
     format!(" {most} of {all} combinations of the other keys are drawn; summary.json has all.")
 }
 
+/// Returns the name of the bars of that many seeds.
+pub(crate) const fn bars(seeds: usize) -> &'static str {
+    if seeds < LEAST_SEEDS { "the range of the seeds" } else { "95 % intervals over seeds" }
+}
+
 pub(crate) fn file_name(group: &str) -> String {
     group.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow]) -> String {
-    let missing = rows.iter().filter(|r| r.mean.is_none()).count();
+    let missing = rows.iter().filter(|r| r.estimate.value.is_none()).count();
     let mut text = match (source.manifest.seeds.len(), measure.unit) {
         (1, "") => "One seed was run, so there is no interval.".to_owned(),
         (1, _) if measure.is_total() => {
@@ -294,12 +301,10 @@ fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow])
             } else {
                 format!("Mean over the {}, then", measure.over)
             };
-            format!(
-                "{first} over {n} seeds; bars are 95 % intervals of the mean over seeds (Student's t)."
-            )
+            format!("{first} over {n} seeds; bars are {}.", bars(n))
         }
     };
-    let agree = rows.iter().filter(|r| r.seed_independent).count();
+    let agree = rows.iter().filter(|r| r.estimate.seed_independent).count();
     if agree > 0 {
         // Writing to a string cannot fail.
         let _ = write!(text, " {agree} of {} values are the same for every seed.", rows.len());
@@ -326,7 +331,10 @@ fn scheme_panel(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
             points: rows
                 .iter()
                 .filter(|r| r.subject.scheme == *scheme)
-                .filter_map(|r| Some(Dot { x: i as f64, y: r.mean?, interval: r.ci95 }))
+                .filter_map(|r| {
+                    let y = r.estimate.value?;
+                    Some(Dot { x: i as f64, y, interval: r.estimate.bar() })
+                })
                 .collect(),
         })
         .collect();

@@ -117,7 +117,7 @@ impl Sweep {
         let mut points: Vec<Dot> = of
             .filter_map(|r| {
                 let x = self.position(&r.subject.point)?;
-                Some(Dot { x, y: r.mean?, interval: r.ci95 })
+                Some(Dot { x, y: r.estimate.value?, interval: r.estimate.bar() })
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));

@@ -4,12 +4,12 @@ use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 use lowtide_record::SweepPoint;
 
 use crate::facts::RunFacts;
+use crate::headline::common_percentile;
 use crate::naming::point_text;
 use crate::plots::PlotInput;
-use crate::plots::metric::file_name;
+use crate::plots::metric::{bars, file_name};
 use crate::plots::sweep::{Sweep, sweeps};
-use crate::tails::{FlowSet, Percentile, TailMetric, TailRow, all_classes, common_percentile};
-use crate::tails::{curve, flow_sets, shortest};
+use crate::tails::{FlowSet, TailMetric, TailRow, all_classes, curve, flow_sets};
 
 /// Limit on panels of one figure.
 const MAX_PANELS: usize = 6;
@@ -20,9 +20,8 @@ fn set_title(set: FlowSet<'_>) -> String {
 }
 
 /// Returns the sets of flows that figures show, by group: the classes, or the whole group without
-/// classes; their slowdown, or their completion time without ideal times. The group with the
-/// shortest flows is first.
-fn shown_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+/// classes; their slowdown, or their completion time without ideal times. Queries are first.
+fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
     let mut groups: Vec<Vec<FlowSet<'a>>> = Vec::new();
     for set in sets {
         let of_group = |other: &&FlowSet<'_>| other.group == set.group;
@@ -39,8 +38,7 @@ fn shown_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>
             None => groups.push(vec![*set]),
         }
     }
-    let first = shortest(rows).map(|(group, ..)| group);
-    groups.sort_by_key(|group| Some(group[0].group) != first);
+    groups.sort_by_key(|group| group[0].metric != TailMetric::QctMs);
     groups
 }
 
@@ -66,10 +64,7 @@ pub(crate) fn distributions(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&source.results.tails, &sets)
-        .iter()
-        .filter_map(|of_group| distribution(source, of_group))
-        .collect()
+    shown_sets(&sets).iter().filter_map(|of_group| distribution(source, of_group)).collect()
 }
 
 fn distribution(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Option<Figure> {
@@ -128,8 +123,8 @@ fn cdf_panel(source: PlotInput<'_>, set: FlowSet<'_>) -> Option<Panel> {
 }
 
 /// Returns the groups with size classes, each with the sets of its classes.
-pub(crate) fn classed_sets<'a>(rows: &[TailRow], sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
-    shown_sets(rows, sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
+pub(crate) fn classed_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
+    shown_sets(sets).into_iter().filter(|g| g[0].class.is_some() && g.len() > 1).collect()
 }
 
 /// Returns the figures of the median over the flow size, one per group with size classes, at the
@@ -138,10 +133,7 @@ pub(crate) fn by_size(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    classed_sets(&source.results.tails, &sets)
-        .iter()
-        .map(|of_group| medians(source, of_group))
-        .collect()
+    classed_sets(&sets).iter().map(|of_group| medians(source, of_group)).collect()
 }
 
 fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
@@ -152,7 +144,7 @@ fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
         let dot = |(x, set): (usize, &FlowSet<'_>)| {
             let of = |row: &&TailRow| row.scheme == *scheme && row.point == point && set.has(row);
             let found = &source.results.tails.iter().find(of)?.p50;
-            Some(Dot { x: x as f64, y: found.value?, interval: found.ci95 })
+            Some(Dot { x: x as f64, y: found.value?, interval: found.bar() })
         };
         let points = sets.iter().enumerate().filter_map(dot).collect();
         let (scheme, part) = (scheme.clone(), String::new());
@@ -171,7 +163,8 @@ fn medians(source: PlotInput<'_>, sets: &[FlowSet<'_>]) -> Figure {
         title: format!("Median {} of group {} by flow size", label.to_lowercase(), sets[0].group),
         caption: format!(
             "{at}A level curve shares the line by size; a rising one favours short flows, a falling one \
-             long flows. Bars are 95 % intervals over seeds."
+             long flows. Bars are {}.",
+            bars(source.manifest.seeds.len())
         ),
         legend: source.legend(),
         panels: vec![Panel {
@@ -194,10 +187,7 @@ pub(crate) fn over_sweep(source: PlotInput<'_>) -> Vec<Figure> {
     let runs: Vec<&RunFacts> = source.results.runs.iter().collect();
     let classes = all_classes(&source.results.runs);
     let sets = flow_sets(&runs, &classes);
-    shown_sets(&source.results.tails, &sets)
-        .iter()
-        .filter_map(|of_group| knee(source, sweep, of_group))
-        .collect()
+    shown_sets(&sets).iter().filter_map(|of_group| knee(source, sweep, of_group)).collect()
 }
 
 fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Figure> {
@@ -214,8 +204,9 @@ fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Fi
         id: format!("{}-tail-{}", column.replace('_', "-"), file_name(first.group)),
         title: format!("Tail of the {} of group {}", label.to_lowercase(), first.group),
         caption: format!(
-            "{at}Percentile of the flows of all seeds together, the highest up to p99 that every scheme \
-             has at every point; bars are its 95 % intervals over seeds.{}",
+            "{at}Percentile of the flows of all seeds together, the highest up to p99 with ten flows \
+             beyond it in every scheme and point; bars are {}.{}",
+            bars(source.manifest.seeds.len()),
             without_panel(sets)
         ),
         legend: source.legend(),
@@ -227,7 +218,7 @@ fn knee(source: PlotInput<'_>, sweep: &Sweep, sets: &[FlowSet<'_>]) -> Option<Fi
 }
 
 fn knee_panel(source: PlotInput<'_>, sweep: &Sweep, set: FlowSet<'_>) -> Option<Panel> {
-    let which: Percentile = common_percentile(&source.results.tails, set);
+    let which = common_percentile(&source.results.tails, set);
     let rest = sweep.rest(&source.point());
     let of = |row: &&TailRow| set.has(row) && sweep.rest(&row.point) == rest;
     let rows: Vec<&TailRow> = source.results.tails.iter().filter(of).collect();
@@ -238,9 +229,9 @@ fn knee_panel(source: PlotInput<'_>, sweep: &Sweep, set: FlowSet<'_>) -> Option<
         .enumerate()
         .map(|(style, scheme)| {
             let dot = |row: &&TailRow| {
-                let found = row.quantile(which);
+                let (_, found) = row.percentiles().into_iter().find(|(q, _)| *q == which)?;
                 let x = sweep.position(&row.point)?;
-                Some(Dot { x, y: found.value?, interval: found.ci95 })
+                Some(Dot { x, y: found.value?, interval: found.bar() })
             };
             let of_scheme = rows.iter().filter(|row| row.scheme == *scheme);
             let mut points: Vec<Dot> = of_scheme.filter_map(dot).collect();

@@ -6,8 +6,8 @@
 mod queues;
 mod tails;
 
+use lowtide_charts::FigureFiles;
 use lowtide_charts::page::{self, fill};
-use lowtide_charts::{FigureFiles, number};
 use lowtide_record::{Manifest, ReportedSetting, SharedRuns, SweepPoint};
 use lowtide_rows::HostRange;
 use minijinja::context;
@@ -16,14 +16,13 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::findings::RunFinding;
+use crate::headline::{Headline, SchemeComparison, counted};
 use crate::naming::{point_text, title};
 use crate::plots::{PlotInput, ReportSection, line_and_fairness, plotted_metrics};
 use crate::queries::QueryFacts;
-use crate::question::answer;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
 use crate::transports::Transports;
-use crate::verdict::{counted, verdict};
 
 /// A table of the page.
 #[derive(Serialize)]
@@ -73,20 +72,17 @@ fn shown_findings(source: PlotInput<'_>) -> Vec<String> {
 /// Returns the page. `figures` are already drawn.
 pub(crate) fn render(
     source: PlotInput<'_>,
-    transports: &Transports,
+    (transports, headline): (&Transports, &Headline),
     figures: &[(ReportSection, FigureFiles)],
 ) -> Result<String, LabError> {
     let m = source.manifest;
-    let shown = source.point();
     let (deciding, rest) = partition_settings(&m.settings);
-    let question = m.question.as_ref();
-    let answer = question.and_then(|q| answer(q, m, source.results, transports));
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
-        verdict => answer.into_iter().chain(verdict(source.results, &m.schemes, &shown)).collect::<Vec<_>>(),
+        verdict => Serde(headline.all().collect::<Vec<_>>()),
         counted => counted(source.results),
-        sections => sections(source, figures),
+        sections => sections(source, headline, figures),
         mismatches => Serde(&transports.mismatches),
         ran => Serde(transports.ran().map(|(s, ran)| (transports.label(s), ran)).collect::<Vec<_>>()),
         shared => Serde(m.shared.iter().map(SharedRuns::sentence).collect::<Vec<_>>()),
@@ -101,8 +97,13 @@ pub(crate) fn render(
 }
 
 /// Returns the questions with their figures and tables; those without any are left out.
-fn sections(source: PlotInput<'_>, figures: &[(ReportSection, FigureFiles)]) -> Vec<Value> {
-    let tables = tables(source);
+fn sections(
+    source: PlotInput<'_>,
+    headline: &Headline,
+    figures: &[(ReportSection, FigureFiles)],
+) -> Vec<Value> {
+    let mut tables = tables(source);
+    tables.extend(comparisons(headline));
     let section = |question: ReportSection| {
         let figures: Vec<Value> = figures
             .iter()
@@ -153,14 +154,32 @@ pub fn partition_settings(
     all.iter().partition(decides)
 }
 
-/// Metrics shown next to a mean that censored flows or queries leave empty: values that they cannot
-/// change, and a bound.
-const CENSORED: [(&str, &str); 4] = [
-    ("median", "p50"),
-    ("95 %", "p95"),
-    ("99 %", "p99"),
-    ("lower bound of the mean", "mean_at_least"),
-];
+/// Returns the table of all comparisons.
+fn comparisons(headline: &Headline) -> Option<HtmlTable> {
+    let row = |of: &SchemeComparison| {
+        let [a, b] = [&of.schemes[0], &of.schemes[1]];
+        let point = if of.point.is_empty() { dash() } else { point_text(&of.point) };
+        let (shown, unit) = (&of.shown, if of.unit.is_empty() { "" } else { " " });
+        vec![
+            format!("{}{unit}{}", of.measure(), of.unit),
+            point,
+            format!("{b} / {a}"),
+            shown.b.text(),
+            shown.a.text(),
+            shown.ratio_text(),
+            shown.verdict_text().to_owned(),
+        ]
+    };
+    (!headline.comparisons.is_empty()).then(|| HtmlTable {
+        question: ReportSection::ShortFlows,
+        minor: false,
+        title: "Comparisons, paired by seed: all verdicts together are false in at most 5 % of \
+                experiments"
+            .to_owned(),
+        head: ["Measure", "Point", "B / A", "B", "A", "Ratio", "B is"].map(str::to_owned).into(),
+        rows: headline.comparisons.iter().map(row).collect(),
+    })
+}
 
 fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
     let mut out = tails::tables(source);
@@ -173,19 +192,6 @@ fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             rows: by_point(source, |r| r.subject.is_group_metric(&m.group, metric)),
         };
         out.push(of(m.title, m.metric));
-        let some_are_cut_off =
-            |r: &SummaryRow| r.subject.is_group_metric(&m.group, m.metric) && r.mean.is_none();
-        if let Some(times) = m.metric.strip_suffix(".mean")
-            && source.results.summary.iter().any(some_are_cut_off)
-        {
-            let more = CENSORED.iter().map(|(what, metric)| {
-                of(&format!("{}, {what}", m.title), &format!("{times}.{metric}"))
-            });
-            let dash = dash();
-            out.extend(
-                more.filter(|g| g.rows.iter().any(|row| row[1..].iter().any(|c| *c != dash))),
-            );
-        }
     }
     for m in line_and_fairness(source) {
         let of = |r: &SummaryRow| {
@@ -295,44 +301,7 @@ fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
-/// Rounds to two digits; an uncertainty is not known more precisely.
-fn two_digits(value: f64) -> String {
-    let scale = 10_f64.powf(value.abs().log10().floor() - 1.0);
-    number(if scale > 0.0 { (value / scale).round() * scale } else { value })
-}
-
-/// Formats a value with half the width of its interval; `=` if all seeds agree.
+/// Formats a value with its interval.
 fn cell(row: &SummaryRow) -> String {
-    let Some(mean) = row.mean else { return dash() };
-    match row.ci95 {
-        Some([low, high]) => format!("{} \u{b1} {}", number(mean), two_digits((high - low) / 2.0)),
-        None if row.seed_independent => format!("{} =", number(mean)),
-        None => number(mean),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use lowtide_record::RunKey;
-
-    use super::*;
-    use crate::subject::MetricSubject;
-
-    #[test]
-    fn a_cell_shows_known_values_only() {
-        let (scheme, point) = ("dctcp".to_owned(), SweepPoint::default());
-        let key = RunKey { run: 0, scheme, point, seed: 1 };
-        let row = |mean, ci95, seed_independent| SummaryRow {
-            subject: MetricSubject::of(&key, "fct_ms.mean", "ms"),
-            seeds: 3,
-            values: 3,
-            mean,
-            ci95,
-            seed_independent,
-        };
-        assert_eq!(cell(&row(Some(82.5), Some([80.0, 85.0]), false)), "82.5 \u{b1} 2.5");
-        assert_eq!(cell(&row(Some(68.47), Some([68.456, 68.484]), false)), "68.47 \u{b1} 0.014");
-        assert_eq!(cell(&row(Some(82.5), None, true)), "82.5 =");
-        assert_eq!(cell(&row(None, None, false)), "\u{2013}", "never zero");
-    }
+    row.estimate.text()
 }

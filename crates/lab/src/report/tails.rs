@@ -1,15 +1,12 @@
-//! Tables of tails: percentiles by size class at every point, and the ratios between schemes.
+//! Tables of tails: percentiles by size class at every point.
 
 use lowtide_rows::HostRange;
 
 use super::{HtmlTable, dash, grid};
 use crate::facts::RunFacts;
-use crate::naming::{point_text, title};
+use crate::naming::title;
 use crate::plots::{PlotInput, ReportSection, classed_sets};
-use crate::tails::{
-    FlowSet, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict, all_classes,
-    flow_sets, range, shortest, significant,
-};
+use crate::tails::{FlowSet, PERCENTILES, TailMetric, TailRow, all_classes, flow_sets};
 
 /// Returns a table per group and metric. Those of completion times are minor where the slowdown of
 /// size classes says more.
@@ -21,8 +18,7 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             sets.push((&row.group, row.metric));
         }
     }
-    let first = shortest(rows).map(|(group, ..)| group);
-    sets.sort_by_key(|(group, _)| Some(*group) != first);
+    sets.sort_by_key(|(_, metric)| *metric != TailMetric::QctMs);
     let mut out: Vec<HtmlTable> = sets
         .into_iter()
         .map(|(group, metric)| {
@@ -31,7 +27,6 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             table(source, group, metric, &of)
         })
         .collect();
-    out.extend(ratios(source));
     out.extend(medians(source));
     out
 }
@@ -40,13 +35,13 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
 fn medians(source: PlotInput<'_>) -> Vec<HtmlTable> {
     let runs: Vec<&RunFacts> = source.at_point().collect();
     let classes = all_classes(&source.results.runs);
-    let groups = classed_sets(&source.results.tails, &flow_sets(&runs, &classes));
+    let groups = classed_sets(&flow_sets(&runs, &classes));
     let point = source.point();
     let table = |sets: &Vec<FlowSet<'_>>| {
         let rows = sets.iter().map(|set| {
             let cells = source.manifest.schemes.iter().map(|scheme| {
                 let of = |r: &&TailRow| r.scheme == *scheme && r.point == point && set.has(r);
-                source.results.tails.iter().find(of).map_or_else(dash, |row| cell(&row.p50))
+                source.results.tails.iter().find(of).map_or_else(dash, |row| row.p50.text())
             });
             std::iter::once(set.class.unwrap_or_default().to_owned()).chain(cells).collect()
         });
@@ -64,13 +59,13 @@ fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRo
     };
     let mut head: Vec<String> = point_keys(source);
     head.extend(["Flow size", "Scheme", "Flows", "Unfinished", "Failed"].map(str::to_owned));
-    head.extend(Percentile::ALL.map(|p| p.name().to_owned()));
+    head.extend(PERCENTILES.map(|q| q.name().to_owned()));
     let cells = ordered(source, rows).into_iter().map(|row| {
         let mut cells: Vec<String> =
             row.point.0.iter().map(|(_, v)| HostRange::value_text(v)).collect();
         cells.extend([row.sizes(), row.scheme.clone(), row.flows.to_string(), cut_off(row)]);
         cells.push(row.failed.to_string());
-        cells.extend(Percentile::ALL.map(|which| cell(row.quantile(which))));
+        cells.extend(row.percentiles().map(|(_, found)| found.text()));
         cells
     });
     HtmlTable {
@@ -112,48 +107,4 @@ fn cut_off(row: &TailRow) -> String {
     } else {
         format!("{} ({})", row.unfinished, reasons.join(", "))
     }
-}
-
-/// Formats a value with its interval, or the reason of its absence.
-fn cell(of: &TailQuantile) -> String {
-    let Some(value) = of.value else { return of.note.clone().unwrap_or_else(dash) };
-    let value = significant(value);
-    match of.ci95 {
-        Some(ci95) => format!("{value} ({})", range(ci95)),
-        None if of.seed_independent => format!("{value} ="),
-        None => format!("{value} (no interval)"),
-    }
-}
-
-/// Returns the ratios of the shortest flows at every point.
-fn ratios(source: PlotInput<'_>) -> Option<HtmlTable> {
-    let ratios = source.results.shortest_ratios();
-    let first = ratios.first()?;
-    let of = match &first.class {
-        Some(class) => format!("{}, {class}", first.group),
-        None => first.group.clone(),
-    };
-    let row = |r: &&TailRatio| {
-        let verdict = match r.verdict {
-            TailVerdict::AShorter => r.a.clone(),
-            TailVerdict::BShorter => r.b.clone(),
-            TailVerdict::Same => "same".to_owned(),
-            TailVerdict::Undecided => "undecided".to_owned(),
-        };
-        let interval = r.ci95.map(range).or_else(|| r.note.clone()).unwrap_or_else(dash);
-        let point = if r.point.is_empty() { dash() } else { point_text(&r.point) };
-        vec![point, format!("{} / {}", r.b, r.a), significant(r.ratio), interval, verdict]
-    };
-    let head = ["Point", "Schemes", "Ratio", "95 % interval", "Shorter tail"].map(str::to_owned);
-    Some(HtmlTable {
-        question: ReportSection::ShortFlows,
-        minor: false,
-        title: format!(
-            "Ratio of the {} {} of the shortest flows ({of}), paired by seed",
-            first.percentile.name(),
-            first.metric.title()
-        ),
-        head: head.into(),
-        rows: ratios.iter().map(row).collect(),
-    })
 }

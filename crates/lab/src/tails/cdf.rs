@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use lowtide_output::csv;
 use lowtide_rows::HostRange;
+use lowtide_stats::Sample;
 
 use super::{FlowSet, all_classes, by_scheme_and_point, flow_sets};
-use crate::censored::CensoredSample;
 use crate::facts::RunFacts;
 
 /// Returns the distribution of flows of several runs together: every value, with the share of all
 /// flows that take at most as long. Censored flows count, so the curve may end below one.
 pub(crate) fn curve(runs: &[&RunFacts], set: FlowSet<'_>) -> Vec<(f64, f64)> {
-    let none = CensoredSample::default();
-    let pool = set.pool(runs, &none);
-    let (values, all) = (pool.values(), pool.count(&vec![1; runs.len()]) as f64);
-    let scale = set.metric.scale() as f64;
+    let samples = || runs.iter().filter_map(|run| set.sample(run));
+    let all = samples().map(Sample::count).sum::<u64>() as f64;
+    let mut values: Vec<f64> = samples().flat_map(|s| s.complete()).copied().collect();
+    values.sort_unstable_by(f64::total_cmp);
     let mut until = 0;
-    let step = |equal: &[u64]| {
+    let step = |equal: &[f64]| {
         until += equal.len();
-        (equal[0] as f64 / scale, until as f64 / all)
+        (equal[0], until as f64 / all)
     };
-    values.chunk_by(|a, b| a == b).map(step).collect()
+    values.chunk_by(|a, b| a.to_bits() == b.to_bits()).map(step).collect()
 }
 
 /// Returns the distributions of every scheme, point and size class as CSV.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use lowtide_stats::{Sample, SeedSamples};
+
 use super::{TailMetric, TailRow};
-use crate::censored::{CensoredSample, Pool};
 use crate::facts::RunFacts;
 use crate::summary::class_names;
 
@@ -23,7 +24,7 @@ impl FlowSet<'_> {
     }
 
     /// Returns the sample of one run.
-    pub(crate) fn sample(self, run: &RunFacts) -> Option<&CensoredSample> {
+    pub(crate) fn sample(self, run: &RunFacts) -> Option<&Sample> {
         if self.metric == TailMetric::QctMs {
             return run.queries(self.group).map(|q| &*q.sample);
         }
@@ -34,13 +35,13 @@ impl FlowSet<'_> {
         };
         Some(match self.metric {
             TailMetric::Slowdown => &samples.slowdown,
-            _ => &samples.fct,
+            _ => &samples.fct_ms,
         })
     }
 
-    /// Returns the samples of runs together; a run without such flows has an empty one.
-    pub(crate) fn pool<'r>(self, runs: &[&'r RunFacts], none: &'r CensoredSample) -> Pool<'r> {
-        Pool::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
+    /// Returns the samples of runs, which are the seeds; a run without such flows has an empty one.
+    pub(crate) fn samples<'r>(self, runs: &[&'r RunFacts], none: &'r Sample) -> SeedSamples<'r> {
+        SeedSamples::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
     }
 
     /// Returns the lower end of the sizes, or the size of all flows; `None` for queries.

@@ -1,18 +1,19 @@
 //! Comparison of more than two sets of results, and possible causes of their differences.
 
-use lowtide_lab::compare::{CompareOptions, DifferenceVerdict, compare_to_first};
+use lowtide_lab::compare::{CompareOptions, compare_to_first};
 use lowtide_record::TimingReport;
 use lowtide_scenario::{RunPlan, Scenario};
+use lowtide_stats::Verdict;
 
 use crate::common::run;
 
-/// Three seeds of two long flows with this threshold.
+/// Five seeds of two long flows with this threshold.
 fn plan(k: &str) -> RunPlan {
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
     let set = [
         ("traffic.long.size", "400 kB"),
         ("traffic.short.start", "2 ms"),
-        ("run.seeds", "3"),
+        ("run.seeds", "5"),
         ("compare.schemes", "[\"ecn\"]"),
         ("traffic.short.size", "10 kB"),
         ("disturbance.start-jitter", "1 ms"),
@@ -41,17 +42,17 @@ fn results_are_compared_to_the_first_and_causes_have_numbers() {
     }
     let found = compare_to_first(&[&first, &same, &other], &CompareOptions::default()).unwrap();
     let line = found.lines.iter().find(|l| l.subject.metric == "mean_packets").unwrap();
-    let verdicts: Vec<DifferenceVerdict> =
-        line.others.iter().map(|o| o.as_ref().unwrap().verdict).collect();
-    assert_eq!(verdicts, [DifferenceVerdict::Same, DifferenceVerdict::Higher]);
-    assert!(line.others[1].as_ref().unwrap().b > line.first);
+    let verdicts: Vec<Option<Verdict>> =
+        line.others.iter().map(|o| o.as_ref().unwrap().shown.verdict).collect();
+    assert_eq!(verdicts, [Some(Verdict::Same), Some(Verdict::Worse)]);
+    assert!(line.others[1].as_ref().unwrap().shown.b.value > line.first.value);
     let texts: Vec<&str> = found.causes.iter().map(|c| c.text.as_str()).collect();
     assert!(found.causes.iter().all(|c| (c.column, c.scheme.as_str()) == (2, "ecn")), "{texts:?}");
     for part in [
-        "fell behind in 3 of 3 runs",
+        "fell behind in 5 of 5 runs",
         "up to 4000 us late",
-        "stole 30 ms of CPU time in these 3 runs",
-        "did not take 6 packets",
+        "stole 50 ms of CPU time in these 5 runs",
+        "did not take 10 packets",
         "`delack-timer`",
     ] {
         assert!(texts.iter().any(|t| t.contains(part)), "{part}: {texts:?}");

@@ -41,7 +41,7 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
     let mean = |metric: &str| {
         let found =
             done.results.summary.iter().find(|r| r.subject.is_group_metric("queries", metric));
-        found.unwrap_or_else(|| panic!("{metric}")).mean
+        found.unwrap_or_else(|| panic!("{metric}")).estimate.value
     };
     assert_eq!(mean("qct_ms.mean"), queries.qct_ms.mean);
     assert_eq!(mean("timeout_fraction"), queries.timeout_fraction);
@@ -117,7 +117,7 @@ fn classes_and_link_down_drops_are_counted() {
     );
     let row = |metric: &str| {
         let of_run = |r: &&lowtide_lab::SummaryRow| r.subject.is_run_metric(metric);
-        done.results.summary.iter().find(of_run).and_then(|r| r.mean)
+        done.results.summary.iter().find(of_run).and_then(|r| r.estimate.value)
     };
     assert_eq!(
         (row("link_down_drops"), row("no_route_drops")),

@@ -33,10 +33,10 @@ fn the_sentence_has_the_means_the_reported_values_and_the_judgement() {
     let sizes = ["10 kB".to_owned(), "800 kB".to_owned()];
     let swept = asked(&[]).with_sweep("traffic.short.size", &sizes).expect("a key");
     let of = finished(&swept, &dir);
-    let text = of.answer().expect("an answer");
-    let sack = lowtide_lab::significant(mean(&of, "sack", "800 kB"));
-    let dctcp = lowtide_lab::significant(mean(&of, "dctcp", "800 kB"));
-    assert_eq!(of.verdict().first(), Some(&text));
+    let text = of.headline().answer.expect("an answer");
+    let sack = lowtide_stats::significant(mean(&of, "sack", "800 kB"));
+    let dctcp = lowtide_stats::significant(mean(&of, "dctcp", "800 kB"));
+    assert_eq!(of.headline().all().next(), Some(&text));
     let start = format!(
         "ten transfers of 800 kB beside two long flows, mean: TCP {sack} ms (slides 252.7), DCTCP {dctcp} (82.5): "
     );
@@ -46,7 +46,7 @@ fn the_sentence_has_the_means_the_reported_values_and_the_judgement() {
     // No point has the stated size: the last one answers, without the values reported for another.
     let dir = tempfile::tempdir().unwrap();
     let of = finished(&asked(&[]), &dir);
-    let text = of.answer().expect("an answer");
+    let text = of.headline().answer.expect("an answer");
     assert!(text.starts_with("ten transfers of 20 kB") && !text.contains("slides"), "{text}");
     assert_eq!(of.shown_points().len(), 2);
 }
@@ -55,7 +55,7 @@ fn the_sentence_has_the_means_the_reported_values_and_the_judgement() {
 fn a_judgement_needs_intervals_and_keeps_the_tolerance() {
     let judged = |changes: &[(&str, &str)]| {
         let dir = tempfile::tempdir().unwrap();
-        let text = finished(&asked(changes), &dir).answer().expect("an answer");
+        let text = finished(&asked(changes), &dir).headline().answer.expect("an answer");
         text.rsplit(": ").next().map(str::to_owned).expect("a judgement")
     };
     let schemes = ("compare.schemes", "[\"sack\", \"dctcp\", \"odctcp-receiver\"]");
@@ -66,12 +66,12 @@ fn a_judgement_needs_intervals_and_keeps_the_tolerance() {
     );
     // The two schemes of this work differ by far less than twice; the first is the baseline.
     let two = ("compare.schemes", "[\"dctcp\", \"odctcp-receiver\"]");
-    let wide = [("question.tolerance", "100 %"), ("run.seeds", "4"), two];
+    let wide = [("question.tolerance", "100 %"), ("run.seeds", "5"), two];
     assert_eq!(judged(&wide), "standard senders to one-sided receivers is equal.");
     // A scheme that a setting changes has its label instead of the name of the question.
     let dir = tempfile::tempdir().unwrap();
     let changed = asked(&[("transport.sender.cc", "cubic")]);
-    let text = finished(&changed, &dir).answer().expect("an answer");
+    let text = finished(&changed, &dir).headline().answer.expect("an answer");
     assert!(!text.contains("DCTCP"), "{text}");
 }
 
@@ -86,11 +86,11 @@ fn another_question_answers_anew_from_the_same_runs() {
         of.manifest.runs.iter().map(|run| run.wall_seconds).collect()
     };
     assert_eq!(walls(&before), walls(&after), "no run was repeated");
-    let text = after.answer().expect("an answer");
+    let text = after.headline().answer.expect("an answer");
     assert!(text.contains("flows, p95: TCP"), "{text}");
     assert!(!text.contains("slides"), "no mean beside a percentile: {text}");
     let page = std::fs::read_to_string(after.dir.join("report.html")).unwrap();
     assert!(page.contains("flows, p95: TCP"));
     let opened = lowtide_lab::load(&after.dir).expect("a complete directory");
-    assert_eq!(opened.answer(), after.answer());
+    assert_eq!(opened.headline().answer, after.headline().answer);
 }

@@ -129,7 +129,7 @@ fn the_report_follows_from_the_tables() {
 fn the_envelope_has_the_documented_shape() {
     let temp = tempfile::tempdir().unwrap();
     let done = quiet(temp.path(), 2).unwrap();
-    let value = serde_json::to_value(done.results.envelope(&done.manifest)).unwrap();
+    let value = serde_json::to_value(done.json()).unwrap();
     let keys =
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
@@ -143,16 +143,19 @@ fn the_envelope_has_the_documented_shape() {
             "labels",
             "mismatches",
             "shared",
+            "question",
+            "answer",
+            "sentences",
+            "comparisons",
             "runs",
             "summary",
             "findings",
-            "tails",
-            "ratios"
+            "tails"
         ]
     );
     assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran under its own name");
     assert_eq!(value["labels"]["dctcp"], "dctcp");
-    assert_eq!(value["schema"], "lowtide.run/3");
+    assert_eq!(value["schema"], "lowtide.run/4");
     let run = &value["runs"][0];
     assert_eq!(run["point"]["traffic.short.size"], "10 kB");
     let short = run["groups"].as_array().unwrap().iter().find(|g| g["name"] == "short").unwrap();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lowtide_lab::compare::{
-    CompareOptions, ComparedMetric, DifferenceVerdict, MetricRow, MultiComparison, compare_to_first,
+    CompareOptions, ComparedMetric, MetricRow, MultiComparison, compare_to_first,
 };
 use lowtide_lab::{Backend, CompletedExperiment, Mismatch, Transports, UnsupportedSetup, execute};
 use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
-use super::{digits, heading, labels, print_mismatches, results};
+use super::{heading, labels, print_mismatches, results};
 use crate::args::{BackendArg, CompareArgs};
 use crate::cmd::backend::backend;
 use crate::cmd::run::PlanRunner;
@@ -65,7 +65,7 @@ pub(super) fn compare(
         });
         let body =
             ColumnsOutput { columns: columns.collect(), same_within: args.same, found: &found };
-        return out.answer("lowtide.columns/2", &body);
+        return out.answer("lowtide.columns/3", &body);
     }
     show(&all, &found, out)
 }
@@ -181,8 +181,8 @@ fn show(
         out.narrow_table(&head, &right, &rows)?;
     }
     out.paragraph(&format!(
-        "In parentheses: difference from `{}` in per cent ± half of its 95 % interval; `*`: the interval \
-         excludes zero.",
+        "In parentheses: ratio to `{}` with its 95 % interval; `*`: the verdict is better, worse or \
+         differs.",
         names.first().copied().unwrap_or_default()
     ))?;
     for cause in &found.causes {
@@ -198,25 +198,13 @@ fn row(line: &MetricRow) -> Vec<String> {
     let mut cells = vec![
         of.map_or("the run", String::as_str).to_owned(),
         about.metric.to_owned(),
-        line.first.map_or_else(|| "–".to_owned(), digits),
+        line.first.value_text(),
     ];
     cells.extend(line.others.iter().map(|o| o.as_ref().map_or_else(|| "–".to_owned(), other)));
     cells
 }
 
 fn other(row: &ComparedMetric) -> String {
-    let Some(value) = row.b else { return "–".to_owned() };
-    let star = if matches!(row.verdict, DifferenceVerdict::Higher | DifferenceVerdict::Lower) {
-        "*"
-    } else {
-        ""
-    };
-    let by = match (row.relative, row.relative_ci95) {
-        (Some(r), Some([low, high])) => {
-            format!(" ({:+.1} ± {:.1} %){star}", r * 100.0, (high - low) * 50.0)
-        }
-        (Some(r), None) => format!(" ({:+.1} %){star}", r * 100.0),
-        (None, _) => star.to_owned(),
-    };
-    format!("{}{by}", digits(value))
+    let star = if row.shown.differs() { "*" } else { "" };
+    format!("{} ({}){star}", row.shown.b.value_text(), row.shown.ratio_text())
 }

@@ -19,24 +19,18 @@ pub(in crate::cmd) fn show(
     out: Output,
 ) -> Result<(), CommandError> {
     if out.json {
-        return out.json(&finished.results.envelope(&finished.manifest));
+        return out.json(&finished.json());
     }
     let rows = &finished.results.summary;
     let transports = finished.transports();
     let labels: Vec<&str> = plan.schemes.iter().map(|s| transports.label(s)).collect();
     let points = finished.shown_points();
-    let answer = finished.answer();
-    if let Some(sentence) = &answer {
+    let headline = finished.headline();
+    for sentence in headline.all() {
         out.paragraph(sentence)?;
-        tails::show(&points, finished, out)?;
-    }
-    for sentence in finished.comparison() {
-        out.paragraph(&sentence)?;
     }
     out.paragraph(&finished.counted())?;
-    if answer.is_none() {
-        tails::show(&points, finished, out)?;
-    }
+    tails::show(&points, (finished, &headline), out)?;
     transfers(plan, &points, rows, &labels, out)?;
     queues(plan, &points, rows, &labels, out)?;
     if let Some(more @ 1..) = plan.points.len().checked_sub(points.len()) {
@@ -70,8 +64,8 @@ pub(in crate::cmd) fn show(
 }
 
 /// Prints lines of each group and point, one column per scheme: completion times of queries,
-/// transfer times of flows with a size, goodput of others. If some did not complete, the mean is
-/// missing; percentiles that they cannot change and a lower bound of the mean replace it.
+/// transfer times of flows with a size, goodput of others. If some did not complete, the mean is a
+/// lower bound.
 fn transfers(
     plan: &RunPlan,
     points: &[&SweepPoint],
@@ -95,37 +89,26 @@ fn transfers(
                     })
                 };
                 let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(of_scheme).collect();
-                found.iter().flatten().any(|r| r.mean.is_some()).then_some(found)
+                let bounded =
+                    |r: &&SummaryRow| r.estimate.value.is_some() || r.estimate.between.is_some();
+                found.iter().flatten().any(bounded).then_some(found)
             };
-            let mut lines = Vec::new();
-            for times in ["qct_ms", "fct_ms"] {
-                let mean = format!("{times}.mean");
-                let whole = line(&mean);
-                let censored =
-                    whole.as_ref().is_none_or(|w| w.iter().flatten().any(|r| r.mean.is_none()));
-                lines.extend(whole.map(|found| (mean, found)));
-                let more = CENSORED.iter().filter(|_| censored);
-                let more = more.map(|metric| format!("{times}.{metric}"));
-                lines.extend(more.filter_map(|metric| line(&metric).map(|found| (metric, found))));
-                if !lines.is_empty() {
-                    break;
-                }
-            }
-            if lines.is_empty() {
-                lines.extend(line("goodput_mbps").map(|found| ("goodput_mbps".to_owned(), found)));
-            }
+            let metrics = ["qct_ms.mean", "fct_ms.mean", "goodput_mbps"];
+            let first = metrics.into_iter().find_map(|m| line(m).map(|found| (m, found)));
+            let lines = first.into_iter();
             for (metric, found) in lines {
-                let mut line = vec![group.to_string(), values(&point.0), name(&metric).to_string()];
-                line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
+                let mut line = vec![group.to_string(), values(&point.0), name(metric).to_string()];
+                line.extend(
+                    found
+                        .into_iter()
+                        .map(|r| r.map_or_else(|| "–".to_string(), |r| r.estimate.text())),
+                );
                 cells.push(line);
             }
         }
     }
     table(labels, &["flows", "point", "metric"], &cells, out)
 }
-
-/// Metrics printed in place of a mean that unfinished flows or queries leave undefined.
-const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
 
 /// Prints the switch queue with the largest mean length, at each point.
 fn queues(
@@ -135,12 +118,15 @@ fn queues(
     labels: &[&str],
     out: Output,
 ) -> Result<(), CommandError> {
-    let mean = |r: &&SummaryRow| r.subject.metric == "mean_packets" && r.mean.is_some();
+    let mean = |r: &&SummaryRow| r.subject.metric == "mean_packets" && r.estimate.value.is_some();
     let longest = rows
         .iter()
         .filter(|r| r.subject.queue.is_some() && r.subject.class.is_none())
         .filter(mean)
-        .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
+        .max_by(|a, b| {
+            let [a, b] = [a, b].map(|row| row.estimate.value.unwrap_or_default());
+            a.total_cmp(&b)
+        });
     let Some(queue) = longest.and_then(|r| r.subject.queue.as_deref()) else { return Ok(()) };
     let shown = [&["mean_packets", "p99_packets", "drops"], &DROP_KINDS[..]].concat();
     let at_queue = |row: &SummaryRow, metric: &str| row.subject.is_queue_metric(queue, metric);
@@ -148,7 +134,7 @@ fn queues(
     out.text(&format!("queue at {queue}"))?;
     table(labels, &["point", "metric"], &cells, out)?;
     let total = |of: &dyn Fn(&SummaryRow, &str) -> bool| {
-        rows.iter().filter(|r| of(r, "drops")).filter_map(|r| r.mean).sum::<f64>()
+        rows.iter().filter(|r| of(r, "drops")).filter_map(|r| r.estimate.value).sum::<f64>()
     };
     let in_network = |row: &SummaryRow, metric: &str| row.subject.is_run_metric(metric);
     if total(&in_network) <= total(&at_queue) {
@@ -177,12 +163,14 @@ fn metric_lines(
                 })
             };
             let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(find).collect();
-            let none = found.iter().flatten().all(|r| r.mean == Some(0.0));
+            let none = found.iter().flatten().all(|r| r.estimate.value == Some(0.0));
             if DROP_KINDS.contains(&metric) && none {
                 continue;
             }
             let mut line = vec![values(&point.0), name(metric).to_string()];
-            line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
+            line.extend(
+                found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), |r| r.estimate.text())),
+            );
             cells.push(line);
         }
     }
@@ -206,15 +194,7 @@ fn table(
 fn name(metric: &str) -> &str {
     match metric {
         "qct_ms.mean" => "query completion, ms",
-        "qct_ms.p50" => "query completion, median, ms",
-        "qct_ms.p95" => "query completion, p95, ms",
-        "qct_ms.p99" => "query completion, p99, ms",
-        "qct_ms.mean_at_least" => "query completion, mean at least, ms",
         "fct_ms.mean" => "transfer time, ms",
-        "fct_ms.p50" => "transfer time, median, ms",
-        "fct_ms.p95" => "transfer time, p95, ms",
-        "fct_ms.p99" => "transfer time, p99, ms",
-        "fct_ms.mean_at_least" => "transfer time, mean at least, ms",
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",
         "p99_packets" => "p99, packets",
@@ -225,15 +205,5 @@ fn name(metric: &str) -> &str {
         "link_down_drops" => "- link down",
         "no_route_drops" => "- no route",
         other => other,
-    }
-}
-
-/// Formats the mean with half of its confidence interval.
-fn value(row: &SummaryRow) -> String {
-    let Some(mean) = row.mean else { return "–".to_string() };
-    let digits = if mean.abs() >= 100.0 { 1 } else { 2 };
-    match row.ci95 {
-        Some([low, high]) => format!("{mean:.digits$} ± {:.digits$}", (high - low) / 2.0),
-        None => format!("{mean:.digits$}"),
     }
 }

@@ -1,10 +1,12 @@
-//! Tails on the terminal: percentiles by size class, and the ratios of the shortest flows.
+//! Tails on the terminal: percentiles by size class, and the comparisons of schemes.
 
 use lowtide_lab::{
-    CompletedExperiment, Percentile, TailMetric, TailQuantile, TailRatio, TailRow, TailVerdict,
-    range, significant,
+    CompletedExperiment, Headline, PERCENTILES, SchemeComparison, ShownEstimate, TailMetric,
+    TailRow, range,
 };
 use lowtide_record::SweepPoint;
+use lowtide_stats::significant;
+use lowtide_units::Quantile;
 
 use super::point::values;
 use crate::error::CommandError;
@@ -15,7 +17,7 @@ const MAX_PAIRS: usize = 3;
 
 pub(super) fn show(
     points: &[&SweepPoint],
-    finished: &CompletedExperiment,
+    (finished, headline): (&CompletedExperiment, &Headline),
     out: Output,
 ) -> Result<(), CommandError> {
     let rows = &finished.results.tails;
@@ -28,7 +30,7 @@ pub(super) fn show(
         }
     }
     let asked = finished.manifest.question.as_ref().map(|question| question.traffic.as_str());
-    sets.sort_by_key(|(group, _)| Some(*group) != asked);
+    sets.sort_by_key(|(group, metric)| (Some(*group) != asked, *metric != TailMetric::QctMs));
     for (group, metric) in sets {
         let of: Vec<&TailRow> = rows
             .iter()
@@ -49,7 +51,7 @@ pub(super) fn show(
             table(&title(group, metric), "point", &of, &point, &label, out)?;
         }
     }
-    ratios(points, finished, &label, out)
+    comparisons(points, headline, &label, out)
 }
 
 fn title(group: &str, metric: TailMetric) -> String {
@@ -69,7 +71,7 @@ fn table(
     out: Output,
 ) -> Result<(), CommandError> {
     let mut head = vec![first, "scheme", "flows"];
-    head.extend(Percentile::ALL.map(Percentile::name));
+    head.extend(PERCENTILES.map(Quantile::name));
     let mut notes: Vec<String> = Vec::new();
     let mut unfinished: Vec<String> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -83,10 +85,10 @@ fn table(
         for (i, row) in rows.iter().filter(|row| name(row) == *wanted).enumerate() {
             let lead = if i == 0 { wanted.clone() } else { String::new() };
             let mut line = vec![lead, label(&row.scheme), flows(row)];
-            line.extend(Percentile::ALL.map(|which| cell(row.quantile(which))));
+            line.extend(row.percentiles().map(|(_, found)| cell(found)));
             cells.push(line);
-            for which in Percentile::ALL {
-                note(&mut notes, which, row.quantile(which));
+            for (which, found) in row.percentiles() {
+                note(&mut notes, which, found);
             }
             unfinished.extend(cut_off(row, wanted, label));
         }
@@ -124,86 +126,83 @@ fn cut_off(row: &TailRow, name: &str, label: &dyn Fn(&str) -> String) -> Option<
     ))
 }
 
-/// Returns a value with its interval in the next line, or the reason of its absence.
-fn cell(of: &TailQuantile) -> String {
-    let Some(value) = of.value else {
-        return of.note.clone().unwrap_or_default();
-    };
-    let value = significant(value);
-    match of.ci95 {
-        Some(ci95) => format!("{value}\n{}", range(ci95)),
-        None if of.seed_independent => format!("{value} ="),
-        None => value,
+/// Returns a value with its interval in the next line.
+fn cell(of: &ShownEstimate) -> String {
+    if of.value.is_none() && of.between.is_none() {
+        return "\u{2013}".to_owned();
     }
+    let interval = of.interval_text();
+    let line = if interval.is_empty() { "" } else { "\n" };
+    format!("{}{line}{interval}", of.value_text())
 }
 
-/// Adds the reason of a missing interval, once for each percentile.
-fn note(notes: &mut Vec<String>, which: Percentile, of: &TailQuantile) {
-    if let (Some(_), Some(note)) = (of.value, &of.note) {
-        let text = format!("{} without interval: {note}", which.name());
+/// Adds the reason of a missing value or interval, once for each percentile.
+fn note(notes: &mut Vec<String>, which: Quantile, of: &ShownEstimate) {
+    if let Some(note) = &of.note {
+        let text = format!("{}: {note}", which.name());
         if !notes.contains(&text) {
             notes.push(text);
         }
     }
 }
 
-/// Prints the ratios of the tails of the shortest flows, one column per pair of schemes.
-fn ratios(
+/// Prints the comparisons of the shown points: a row per measure, a column per scheme that is
+/// compared with the first.
+fn comparisons(
     shown: &[&SweepPoint],
-    finished: &CompletedExperiment,
+    headline: &Headline,
     label: &dyn Fn(&str) -> String,
     out: Output,
 ) -> Result<(), CommandError> {
-    let ratios = finished.results.shortest_ratios();
-    let Some(first) = ratios.first() else { return Ok(()) };
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    let mut points: Vec<&SweepPoint> = Vec::new();
-    for ratio in &ratios {
-        if !pairs.contains(&(&ratio.a, &ratio.b)) {
-            pairs.push((&ratio.a, &ratio.b));
+    let all: Vec<&SchemeComparison> =
+        headline.comparisons.iter().filter(|of| shown.contains(&&of.point)).collect();
+    let Some(first) = all.first() else { return Ok(()) };
+    let mut others: Vec<&str> = Vec::new();
+    let mut names: Vec<(String, &SweepPoint)> = Vec::new();
+    for of in &all {
+        if of.schemes[0] == first.schemes[0] && !others.contains(&of.schemes[1].as_str()) {
+            others.push(&of.schemes[1]);
         }
-        if shown.contains(&&ratio.point) && !points.contains(&&ratio.point) {
-            points.push(&ratio.point);
+        let name = (of.measure(), &of.point);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    let left_out = pairs.len().saturating_sub(MAX_PAIRS);
-    pairs.truncate(MAX_PAIRS);
-    let heads: Vec<String> =
-        pairs.iter().map(|(a, b)| format!("{} / {}", label(b), label(a))).collect();
-    let mut head = vec!["point"];
-    head.extend(heads.iter().map(String::as_str));
-    let rows = points.iter().map(|point| {
-        let of = |(a, b): &(&str, &str)| {
-            let found = ratios.iter().find(|r| r.point == **point && r.a == *a && r.b == *b);
-            found.map_or_else(|| "no value".to_owned(), |ratio| ratio_cell(ratio, label))
+    let left_out = others.len().saturating_sub(MAX_PAIRS);
+    others.truncate(MAX_PAIRS);
+    let rows = names.iter().map(|(measure, point)| {
+        let of = |other: &&str| {
+            let found = all.iter().find(|of| {
+                of.schemes[0] == first.schemes[0]
+                    && of.schemes[1] == **other
+                    && of.measure() == *measure
+                    && of.point == **point
+            });
+            found.map_or_else(|| "\u{2013}".to_owned(), |of| ratio_cell(of))
         };
-        std::iter::once(values(&point.0)).chain(pairs.iter().map(of)).collect()
+        [measure.clone(), values(&point.0)].into_iter().chain(others.iter().map(of)).collect()
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let class = first.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));
-    out.text(&format!(
-        "{}{class}: paired ratio of {} {}, shorter tail, interval",
-        first.group,
-        first.percentile.name(),
-        first.metric.title()
-    ))?;
-    let right: Vec<usize> = (1..head.len()).collect();
+    let mut head = vec!["measure".to_owned(), "point".to_owned()];
+    let baseline = label(&first.schemes[0]);
+    head.extend(others.iter().map(|other| format!("{} / {baseline}", label(other))));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    out.text("ratios, paired by seed, with their verdicts")?;
+    let right: Vec<usize> = (2..head.len()).collect();
     out.narrow_table(&head, &right, &rows)?;
     if left_out > 0 {
-        out.text(&format!("{left_out} more pairs of schemes are in summary.json"))?;
+        out.text(&format!("{left_out} more schemes are in summary.json"))?;
     }
     Ok(())
 }
 
-fn ratio_cell(ratio: &TailRatio, label: &dyn Fn(&str) -> String) -> String {
-    let verdict = match ratio.verdict {
-        TailVerdict::AShorter => label(&ratio.a),
-        TailVerdict::BShorter => label(&ratio.b),
-        TailVerdict::Same => "same".to_owned(),
-        TailVerdict::Undecided => "undecided".to_owned(),
+fn ratio_cell(of: &SchemeComparison) -> String {
+    let shown = &of.shown;
+    let interval = match (shown.ratio_ci95, shown.ratio_seed_range) {
+        (Some(ci95), _) => format!("\n{}", range(ci95)),
+        (None, Some(ends)) => format!("\nseeds {}", range(ends)),
+        _ => String::new(),
     };
-    let value = significant(ratio.ratio);
-    let none = if ratio.note.is_some() { "no interval" } else { "every seed" };
-    let interval = ratio.ci95.map_or_else(|| none.to_owned(), range);
-    format!("{value} {verdict}\n{interval}")
+    let ratio = shown.ratio.map_or_else(|| "\u{2013}".to_owned(), significant);
+    format!("{ratio} {}{interval}", shown.verdict_text())
 }

@@ -17,7 +17,8 @@ mod rule;
 
 use lowtide_record::RunKey;
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
-use lowtide_units::Bytes;
+use lowtide_stats::{Sample, compare_percentile};
+use lowtide_units::{Bytes, Quantile};
 use serde::{Deserialize, Serialize};
 
 pub use figure::knee;
@@ -25,11 +26,12 @@ pub use leaf_spine::LeafSpine;
 pub use rule::Confidence;
 
 use crate::error::LabError;
-use crate::facts::RunFacts;
+use crate::facts::{RunFacts, paired};
 use crate::ideal::base_path;
 use crate::results::Results;
 use crate::session::simulate;
-use crate::tails::{FlowSet, Percentile, TailMetric, TailQuantile, TailRow, ratio_between};
+use crate::shown_estimate::ShownEstimate;
+use crate::tails::{FlowSet, TailMetric, TailRow};
 use crate::theory::{bdp_packets, dctcp};
 use candidates::{Subject, candidates, filled_line, subject, with_alpha, with_k};
 use rule::{Choice, choose};
@@ -75,9 +77,9 @@ pub struct Candidate {
     /// Of these, cut off by the end of their run, or failed.
     pub incomplete: usize,
     /// 99th percentile of their slowdown.
-    pub p99: TailQuantile,
+    pub p99: ShownEstimate,
     /// 99.9th percentile; absent with fewer than 1,000 flows.
-    pub p999: TailQuantile,
+    pub p999: ShownEstimate,
     /// Share of a host's line that two long flows fill; null for variants of alpha.
     pub utilisation: Option<f64>,
     /// Retransmission timeouts of all flows, per run.
@@ -376,8 +378,11 @@ impl<'a> Contest<'a> {
         let labels = [self.ladder.get(a)?.0.as_str(), self.ladder.get(b)?.0.as_str()];
         let class = Some(self.subject.class.as_str());
         let set = FlowSet { group: &self.subject.group, class, metric: TailMetric::Slowdown };
-        let ratio = ratio_between(&self.runs, labels, set, Percentile::P99)?;
-        Some((ratio.ratio, ratio.ci95))
+        let [a, b] = paired(self.runs.iter(), labels);
+        let none = Sample::empty(set.metric.range());
+        let [a, b] = [&a, &b].map(|runs| set.samples(runs, &none));
+        let found = compare_percentile(&a, &b, Quantile::P99, 0.0);
+        Some((found.ratio?, found.interval.confidence()))
     }
 
     /// Whether the tail of `a` is shown to be shorter than that of `b`.
@@ -396,7 +401,7 @@ impl<'a> Contest<'a> {
     }
 
     fn row(&self, i: usize, choice: &Choice, utilisation: Option<f64>) -> Candidate {
-        let absent = TailQuantile::absent("no flow of this size");
+        let absent = ShownEstimate::absent("no flow of this size");
         let tail = self.tail(i);
         let runs: Vec<&RunFacts> =
             self.runs.iter().filter(|run| run.key.scheme == self.ladder[i].0).collect();

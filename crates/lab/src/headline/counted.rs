@@ -1,0 +1,29 @@
+//! The sentence about the flows that count.
+
+use lowtide_charts::number;
+
+use crate::results::Results;
+
+/// Returns the sentence about which flows the statistics count.
+pub(crate) fn counted(results: &Results) -> String {
+    let warmup = results.runs.iter().map(|run| run.warmup_ms).fold(0.0, f64::max);
+    let groups = || results.runs.iter().flat_map(|run| &run.groups);
+    let flows: u64 = groups().map(|g| g.samples.fct_ms.count()).sum();
+    let early: usize = groups().map(|g| g.in_warmup).sum();
+    let from = if warmup <= 0.0 {
+        "from the start, as no warm-up is stated".to_owned()
+    } else {
+        format!("after the warm-up of {} ms", number(warmup))
+    };
+    if flows == 0 {
+        return format!("No flow has a size; queues and goodput count {from}.");
+    }
+    if warmup <= 0.0 {
+        return format!(
+            "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start."
+        );
+    }
+    format!(
+        "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
+    )
+}

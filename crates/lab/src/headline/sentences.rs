@@ -1,0 +1,100 @@
+//! The sentences about two schemes: the first measure, then who pays.
+
+use std::collections::BTreeMap;
+
+use lowtide_stats::{LEAST_SEEDS, Verdict};
+
+use super::SchemeComparison;
+use crate::naming::point_text;
+
+/// Limit on points, or on other measures, that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// Verdicts in the order of a sentence.
+const VERDICTS: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
+
+/// Returns the sentences about all comparisons of two schemes, of which the first is the measure
+/// that is asked about.
+pub(super) fn of_pair(all: &[&SchemeComparison], label: &dyn Fn(&str) -> String) -> Vec<String> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let measure = first.measure();
+    let (asked, rest): (Vec<&SchemeComparison>, Vec<&SchemeComparison>) =
+        all.iter().partition(|of| of.measure() == measure);
+    let mut text = match asked.as_slice() {
+        [only] => only.sentence.clone(),
+        points => over_points(points, &measure, label),
+    };
+    let seeds = first.comparison.values.iter().map(|of| of.seeds).min().unwrap_or_default();
+    let undecided = all.iter().all(|of| of.verdict() == Verdict::Undecided);
+    if undecided && seeds < LEAST_SEEDS {
+        text.push_str(&format!(" A verdict needs {LEAST_SEEDS} seeds: `--seeds {LEAST_SEEDS}`."));
+    }
+    std::iter::once(text).chain(who_pays(&rest)).collect()
+}
+
+fn over_points(
+    points: &[&SchemeComparison],
+    measure: &str,
+    label: &dyn Fn(&str) -> String,
+) -> String {
+    let named = |of: &SchemeComparison| {
+        format!("{} ({} times)", point_text(&of.point), of.shown.ratio_text())
+    };
+    let parts = VERDICTS.iter().filter_map(|verdict| {
+        let of: Vec<&SchemeComparison> =
+            points.iter().filter(|p| p.verdict() == *verdict).copied().collect();
+        (!of.is_empty()).then(|| format!("{} at {}", verdict.name(), list(&of, &named)))
+    });
+    let parts: Vec<String> = parts.collect();
+    let [a, b] = [0, 1].map(|i| label(&points[0].schemes[i]));
+    format!("{b} against {a} in {measure}: {}.", parts.join("; "))
+}
+
+/// Lists the first of several, and counts the others.
+fn list(all: &[&SchemeComparison], named: &dyn Fn(&SchemeComparison) -> String) -> String {
+    let shown: Vec<String> = all.iter().take(MOST_NAMED).map(|of| named(of)).collect();
+    match all.len().checked_sub(MOST_NAMED) {
+        Some(more @ 1..) => format!("{} and {more} more", shown.join(", ")),
+        _ => shown.join(", "),
+    }
+}
+
+/// Returns the sentence about all other measures: those that are worse by name, the others by
+/// number. Of the undecided ones the worst is named, if it is worse beyond the tolerance.
+fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
+    if rest.is_empty() {
+        return None;
+    }
+    let cost = |of: &&SchemeComparison| of.cost().unwrap_or(f64::NAN);
+    let mut by_verdict: BTreeMap<&str, Vec<&SchemeComparison>> = BTreeMap::new();
+    for of in rest {
+        by_verdict.entry(of.verdict().name()).or_default().push(of);
+    }
+    for of in by_verdict.values_mut() {
+        of.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    }
+    let named = |of: &SchemeComparison| {
+        let point = point_text(&of.point);
+        let at = if point.is_empty() { point } else { format!(" at {point}") };
+        format!("{}{at}: {} times", of.measure(), of.shown.ratio_text())
+    };
+    let mut parts = Vec::new();
+    for verdict in [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Undecided] {
+        let Some(of) = by_verdict.get(verdict.name()) else { continue };
+        let mut part = format!("{} {}", of.len(), verdict.name());
+        let worst = of.first().filter(|of| cost(of) > 1.0 + of.comparison.tolerance);
+        match verdict {
+            Verdict::Worse => part.push_str(&format!(" ({})", list(of, &named))),
+            Verdict::Undecided => {
+                if let Some(worst) = worst {
+                    part.push_str(&format!(" (among them {})", named(worst)));
+                }
+            }
+            Verdict::Better | Verdict::Same => {}
+        }
+        parts.push(part);
+    }
+    let count = rest.len();
+    let plural = if count == 1 { "comparison" } else { "comparisons" };
+    Some(format!("{count} other {plural}: {}.", parts.join(", ")))
+}
