@@ -250,11 +250,32 @@ fn jain(flows: &[DeliveredBytes]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use lowtide_rows::StallReason;
 
     use super::*;
     use crate::times::tests::flow;
+
+    /// Returns the facts of a run that has one group of flows and nothing else.
+    pub(crate) fn facts_of(key: &RunKey, flows: &[FlowRow]) -> RunFacts {
+        let flows: Vec<&FlowRow> = flows.iter().collect();
+        let ended_ps = 1_000_000_000_000;
+        let classes =
+            by_size_class(&flows, (0, ended_ps), &[10_000, 100_000, 1_000_000, 10_000_000]);
+        RunFacts {
+            key: key.clone(),
+            digest: String::new(),
+            reason: "done".to_owned(),
+            ended_ms: ms(ended_ps),
+            warmup_ms: 0.0,
+            groups: vec![GroupFacts { classes, ..GroupFacts::new("short", &flows, 0, ended_ps) }],
+            queries: Vec::new(),
+            queues: Vec::new(),
+            buffer_pools: Vec::new(),
+            losses: NetworkDrops::default(),
+            hops: 0,
+        }
+    }
 
     #[test]
     fn goodput_counts_from_the_first_open_to_the_last_delivery() {

@@ -94,23 +94,23 @@ impl ShownEstimate {
         }
     }
 
-    /// Returns the interval, or the range of the seeds; empty without one.
+    /// Returns the interval, or in brackets the range of the seeds; empty without one.
     pub fn interval_text(&self) -> String {
         match (self.ci95, self.seed_range) {
             (Some(ci95), _) => range(ci95),
-            (None, Some(ends)) => format!("seeds {}", range(ends)),
+            (None, Some(ends)) => format!("[{}]", range(ends)),
             _ if self.seed_independent => "every seed".to_owned(),
             _ => String::new(),
         }
     }
 
-    /// Returns the value with its interval in parentheses.
+    /// Returns the value with its interval in parentheses, or the range of the seeds in brackets.
     pub fn text(&self) -> String {
-        let interval = self.interval_text();
-        if interval.is_empty() {
-            self.value_text()
-        } else {
-            format!("{} ({interval})", self.value_text())
+        let (value, interval) = (self.value_text(), self.interval_text());
+        match interval.as_str() {
+            "" => value,
+            range if range.starts_with('[') => format!("{value} {range}"),
+            interval => format!("{value} ({interval})"),
         }
     }
 }
@@ -152,12 +152,12 @@ impl ShownComparison {
         }
     }
 
-    /// Returns the ratio with its interval in parentheses.
+    /// Returns the ratio with its interval in parentheses, or the range of the seeds in brackets.
     pub fn ratio_text(&self) -> String {
         let Some(ratio) = self.ratio else { return "\u{2013}".to_owned() };
         let interval = match (self.ratio_ci95, self.ratio_seed_range) {
             (Some(ci95), _) => format!(" ({})", range(ci95)),
-            (None, Some(ends)) => format!(" (seeds {})", range(ends)),
+            (None, Some(ends)) => format!(" [{}]", range(ends)),
             _ => String::new(),
         };
         format!("{}{interval}", significant(ratio))

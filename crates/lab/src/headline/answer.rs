@@ -4,13 +4,13 @@
 //! the tolerance of the question.
 
 use lowtide_charts::number;
-use lowtide_record::{Manifest, SweepPoint};
+use lowtide_record::SweepPoint;
 use lowtide_rows::{AskedScheme, ScenarioQuestion};
 use lowtide_stats::Verdict;
 use lowtide_units::{Bytes, Quantile};
 
-use super::SchemeComparison;
 use super::family::{Family, Measure};
+use super::{SchemeComparison, Subject};
 use crate::facts::RunFacts;
 use crate::results::Results;
 use crate::tails::{FlowSet, TailMetric};
@@ -41,15 +41,15 @@ pub(super) struct Asked<'a> {
 
 /// Adds the comparisons of the question to the family; `None` unless two of its schemes were run.
 pub(super) fn ask<'a>(
-    question: &'a ScenarioQuestion,
-    manifest: &Manifest,
+    subject: Subject<'a>,
     results: &Results,
     family: &mut Family,
 ) -> Option<Asked<'a>> {
-    let (point, stated) = asked_point(question, &manifest.points);
+    let question = subject.question?;
+    let (point, stated) = asked_point(question, subject.points);
     let run = results.runs.iter().find(|run| run.key.point == point)?;
     let schemes: Vec<&AskedScheme> =
-        question.schemes.iter().filter(|asked| manifest.schemes.contains(&asked.scheme)).collect();
+        question.schemes.iter().filter(|asked| subject.schemes.contains(&asked.scheme)).collect();
     let (baseline, others) = schemes.split_first().filter(|(_, others)| !others.is_empty())?;
     let measure = measure(question, run);
     let mut compare = |schemes: [&str; 2]| {

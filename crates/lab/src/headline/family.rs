@@ -2,8 +2,8 @@
 //!
 //! Contract: each scheme is compared with the first, paired by seed, at every point. Queries come
 //! before flows, short flows before long ones. All verdicts together contain a false one in at most
-//! 5 % of experiments: half of that is for the first measure and the question, half for all others,
-//! and one half passes on to the other if it decided everything (Holm 1979; Bretz et al. 2009).
+//! 5 % of experiments: half of that is for the first flows and the question, half for all others, and
+//! one half passes on to the other if it decided everything (Holm 1979; Bretz et al. 2009).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::tails::{FlowSet, TailMetric, TailRow, flow_sets};
 /// Ratios from its inverse to one and this count as the same, unless a question states another.
 pub(super) const TOLERANCE: f64 = 0.05;
 
-/// Percentiles that may be compared, besides the median.
+/// Percentiles that may be compared, besides the mean.
 const COMPARED: [Quantile; 2] = [Quantile::P99, Quantile::P95];
 
 /// A measure of two schemes at one point.
@@ -146,14 +146,23 @@ pub(super) fn measures<'a>(
         (other, set.metric != TailMetric::QctMs, above.unwrap_or(u64::MAX))
     };
     judged.sort_by_key(place);
-    let percentiles = |set: FlowSet<'a>| {
+    let of_set = |set: FlowSet<'a>| {
+        let complete = rows.iter().filter(|row| set.has(row)).all(|row| !row.is_cut_off());
         let highest = common_percentile(rows, set);
-        let median = (highest != Quantile::P50).then_some(Quantile::P50);
-        std::iter::once(highest).chain(median).map(move |q| Measure::Percentile(set, q))
+        // A mean of cut-off flows has no upper end.
+        let second =
+            if complete { Measure::Mean(set) } else { Measure::Percentile(set, Quantile::P50) };
+        let mut all = vec![Measure::Percentile(set, highest), second];
+        // A median says nothing of a tail: it is not the first.
+        if highest == Quantile::P50 {
+            all.reverse();
+            all.dedup();
+        }
+        all
     };
     let endless = first.groups.iter().filter(|group| !has(&group.name, &|_| true));
     let goodput = endless.map(|group| Measure::Goodput(&group.name));
-    judged.into_iter().flat_map(percentiles).chain(goodput).collect()
+    judged.into_iter().flat_map(of_set).chain(goodput).collect()
 }
 
 /// Flows of all seeds beyond a percentile from which on it is compared. Of fewer no test decides
@@ -218,8 +227,8 @@ impl Family {
 
     /// Decides all comparisons together.
     pub(super) fn judge(&mut self, label: &dyn Fn(&str) -> String) {
-        let Some(measure) = self.members.first().map(SchemeComparison::measure) else { return };
-        let first = |of: &SchemeComparison| of.asked || of.measure() == measure;
+        let Some(flows) = self.members.first().map(SchemeComparison::flows) else { return };
+        let first = |of: &SchemeComparison| of.asked || of.flows() == flows;
         let error = 1.0 - LEVEL;
         if self.judge_part(&first, error / 2.0) {
             self.judge_part(&|of| !first(of), error);
@@ -253,8 +262,8 @@ impl SchemeComparison {
         self.shown.verdict.unwrap_or(Verdict::Undecided)
     }
 
-    /// Returns the name of the measure, as `p99 slowdown of background, 0 B-10 kB`.
-    pub fn measure(&self) -> String {
+    /// Returns the flows and the metric, as `slowdown of background, 0 B-10 kB`.
+    pub(super) fn flows(&self) -> String {
         let title = match self.metric {
             "slowdown" => "slowdown",
             "qct_ms" => "query completion time",
@@ -262,7 +271,12 @@ impl SchemeComparison {
             _ => "goodput",
         };
         let class = self.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));
-        format!("{} {title} of {}{class}", self.statistic, self.group)
+        format!("{title} of {}{class}", self.group)
+    }
+
+    /// Returns the name of the measure, as `p99 slowdown of background, 0 B-10 kB`.
+    pub fn measure(&self) -> String {
+        format!("{} {}", self.statistic, self.flows())
     }
 
     /// Returns by how much B is worse: a factor, above one if it is.

@@ -11,6 +11,7 @@ mod family;
 mod sentences;
 
 use lowtide_record::{Manifest, SweepPoint};
+use lowtide_rows::ScenarioQuestion;
 use serde::Serialize;
 
 use crate::results::Results;
@@ -38,24 +39,39 @@ pub struct Headline {
     pub comparisons: Vec<SchemeComparison>,
 }
 
+/// The schemes and points of an experiment, and its question.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) question: Option<&'a ScenarioQuestion>,
+    /// The schemes, the first of them as the baseline unless the question has another.
+    pub(crate) schemes: &'a [String],
+    pub(crate) points: &'a [SweepPoint],
+}
+
 impl Headline {
-    /// Judges results, whose schemes have their keys as names.
+    /// Judges the results of a run directory, whose schemes have their keys as names.
     pub(crate) fn new(manifest: &Manifest, results: &Results, transports: &Transports) -> Self {
-        let question = manifest.question.as_ref();
+        let (schemes, points) = (&manifest.schemes, &manifest.points);
+        let subject = Subject { question: manifest.question.as_ref(), schemes, points };
+        Self::of(subject, results, &|scheme| transports.label(scheme).to_owned())
+    }
+
+    fn of(subject: Subject<'_>, results: &Results, label: &dyn Fn(&str) -> String) -> Self {
+        let Subject { question, schemes, points } = subject;
         let baseline = question
-            .and_then(|q| q.schemes.iter().find(|s| manifest.schemes.contains(&s.scheme)))
+            .and_then(|q| q.schemes.iter().find(|s| schemes.contains(&s.scheme)))
             .map(|asked| &asked.scheme)
-            .or(manifest.schemes.first());
-        let Some(baseline) = baseline else {
+            .or(schemes.first());
+        let (Some(baseline), Some(shown)) = (baseline, points.last()) else {
             return Self { answer: None, sentences: Vec::new(), comparisons: Vec::new() };
         };
-        let others: Vec<&String> = manifest.schemes.iter().filter(|s| *s != baseline).collect();
+        let mut others: Vec<&String> = schemes.iter().filter(|s| *s != baseline).collect();
+        let asked = |scheme: &str| question?.schemes.iter().position(|s| s.scheme == scheme);
+        others.sort_by_key(|scheme| asked(scheme).unwrap_or(usize::MAX));
         let classes = all_classes(&results.runs);
         let traffic = question.map(|q| q.traffic.as_str());
         let measures = measures(&results.runs, &results.tails, &classes, traffic);
         let tolerance = question.map_or(TOLERANCE, |q| q.tolerance);
-        let none = [SweepPoint::default()];
-        let points = if manifest.points.is_empty() { &none[..] } else { &manifest.points[..] };
         let mut family = Family::default();
         for measure in measures {
             for other in &others {
@@ -65,22 +81,21 @@ impl Headline {
                 }
             }
         }
-        let asked = question.and_then(|q| answer::ask(q, manifest, results, &mut family));
-        let label = |scheme: &str| transports.label(scheme).to_owned();
-        family.judge(&label);
-        let answer = asked.map(|asked| asked.sentence(results, &family, &label));
+        let asked = answer::ask(subject, results, &mut family);
+        family.judge(label);
+        let answer = asked.map(|asked| asked.sentence(results, &family, label));
         let mut sentences = Vec::new();
         for (i, other) in others.iter().take(MAX_OTHERS).enumerate() {
-            let all: Vec<&SchemeComparison> =
-                family.members.iter().filter(|of| of.schemes[1] == **other).collect();
-            sentences.extend(sentences::of_pair(&all, &label));
+            let of = |of: &&SchemeComparison| of.schemes == [baseline, *other].map(String::as_str);
+            let all: Vec<&SchemeComparison> = family.members.iter().filter(of).collect();
+            sentences.extend(sentences::of_pair(&all, label));
             if i == 0 {
-                let shown = points.last().cloned().unwrap_or_default();
-                sentences.extend(causes::figures(results, [baseline, other], &shown, &label));
+                sentences.extend(causes::figures(results, [baseline, *other], shown, label));
             }
         }
-        if let Some(more @ 1..) = others.len().checked_sub(MAX_OTHERS) {
-            sentences.push(format!("{more} more schemes are in the table of comparisons."));
+        let names: Vec<String> = others.iter().skip(MAX_OTHERS).map(|other| label(other)).collect();
+        if !names.is_empty() {
+            sentences.push(format!("The table of comparisons also has {}.", names.join(", ")));
         }
         Self { answer, sentences, comparisons: family.members }
     }
@@ -90,3 +105,6 @@ impl Headline {
         self.answer.iter().chain(&self.sentences)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,11 +13,22 @@ const MOST_NAMED: usize = 3;
 /// Verdicts in the order of a sentence.
 const VERDICTS: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
 
-/// Returns the sentences about all comparisons of two schemes, of which the first is the measure
-/// that is asked about.
+/// Returns the sentences about all comparisons of two schemes, of which the first are about the
+/// flows that are asked about: the statistic with the most verdicts comes first.
 pub(super) fn of_pair(all: &[&SchemeComparison], label: &dyn Fn(&str) -> String) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
-    let measure = first.measure();
+    let flows = first.flows();
+    let mut statistics: Vec<(String, usize)> = Vec::new();
+    for of in all.iter().filter(|of| of.flows() == flows) {
+        let decided = usize::from(of.verdict() != Verdict::Undecided);
+        match statistics.iter_mut().find(|(measure, _)| *measure == of.measure()) {
+            Some((_, count)) => *count += decided,
+            None => statistics.push((of.measure(), decided)),
+        }
+    }
+    // The last of several greatest ones would be returned: the first is wanted.
+    let most = statistics.into_iter().rev().max_by_key(|(_, decided)| *decided);
+    let measure = most.map(|(measure, _)| measure).unwrap_or_default();
     let (asked, rest): (Vec<&SchemeComparison>, Vec<&SchemeComparison>) =
         all.iter().partition(|of| of.measure() == measure);
     let mut text = match asked.as_slice() {
@@ -38,7 +49,7 @@ fn over_points(
     label: &dyn Fn(&str) -> String,
 ) -> String {
     let named = |of: &SchemeComparison| {
-        format!("{} ({} times)", point_text(&of.point), of.shown.ratio_text())
+        format!("{} (ratio {})", point_text(&of.point), of.shown.ratio_text())
     };
     let parts = VERDICTS.iter().filter_map(|verdict| {
         let of: Vec<&SchemeComparison> =
@@ -76,7 +87,7 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     let named = |of: &SchemeComparison| {
         let point = point_text(&of.point);
         let at = if point.is_empty() { point } else { format!(" at {point}") };
-        format!("{}{at}: {} times", of.measure(), of.shown.ratio_text())
+        format!("{}{at}: a ratio of {}", of.measure(), of.shown.ratio_text())
     };
     let mut parts = Vec::new();
     for verdict in [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Undecided] {

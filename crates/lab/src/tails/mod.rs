@@ -122,6 +122,11 @@ impl TailRow {
         [(p50, &self.p50), (p95, &self.p95), (p99, &self.p99), (p999, &self.p999)]
     }
 
+    /// Whether some flows did not complete.
+    pub fn is_cut_off(&self) -> bool {
+        self.unfinished + self.failed > 0
+    }
+
     /// Returns the size class, or the size of all flows, or nothing.
     pub fn sizes(&self) -> String {
         self.class.clone().unwrap_or_else(|| {

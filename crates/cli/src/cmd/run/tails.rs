@@ -5,7 +5,7 @@ use lowtide_lab::{
     TailRow, range,
 };
 use lowtide_record::SweepPoint;
-use lowtide_stats::significant;
+use lowtide_stats::{LEAST_SEEDS, significant};
 use lowtide_units::Quantile;
 
 use super::point::values;
@@ -21,6 +21,12 @@ pub(super) fn show(
     out: Output,
 ) -> Result<(), CommandError> {
     let rows = &finished.results.tails;
+    if rows.iter().any(|row| row.seeds > 1 && row.seeds < LEAST_SEEDS) {
+        out.paragraph(&format!(
+            "In brackets: the least and the greatest of the seeds. From {LEAST_SEEDS} seeds on there are \
+             95 % intervals."
+        ))?;
+    }
     let transports = finished.transports();
     let label = |scheme: &str| transports.label(scheme).to_owned();
     let mut sets: Vec<(&str, TailMetric)> = Vec::new();
@@ -200,7 +206,7 @@ fn ratio_cell(of: &SchemeComparison) -> String {
     let shown = &of.shown;
     let interval = match (shown.ratio_ci95, shown.ratio_seed_range) {
         (Some(ci95), _) => format!("\n{}", range(ci95)),
-        (None, Some(ends)) => format!("\nseeds {}", range(ends)),
+        (None, Some(ends)) => format!("\n[{}]", range(ends)),
         _ => String::new(),
     };
     let ratio = shown.ratio.map_or_else(|| "\u{2013}".to_owned(), significant);
