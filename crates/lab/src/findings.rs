@@ -21,10 +21,13 @@ pub const NEVER_MARKED: &str = "never-marked";
 /// Kind: a group whose transient is longer than the stated warm-up.
 pub const SHORT_WARMUP: &str = "short-warmup";
 
+/// Kind: a group with a flow that is faster than its ideal time, which is wrong then.
+pub const WRONG_IDEAL: &str = "wrong-ideal";
+
 /// One finding about a scheme at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFinding {
-    /// [`UNFINISHED`], [`NEVER_MARKED`] or [`SHORT_WARMUP`].
+    /// [`UNFINISHED`], [`NEVER_MARKED`], [`SHORT_WARMUP`] or [`WRONG_IDEAL`].
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
@@ -40,7 +43,7 @@ pub struct RunFinding {
     pub seeds: usize,
     /// Seeds of the scheme at the point.
     pub of_seeds: usize,
-    /// Censored flows, or dropped packets, of these seeds.
+    /// Censored flows, dropped packets, or seeds, by the kind.
     pub count: u64,
     /// The finding as a sentence, without scheme and point.
     pub says: String,
@@ -65,7 +68,7 @@ pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let of_seeds = runs.chunk_by(same);
     let all = |seeds| {
         let first = unfinished(seeds).into_iter();
-        first.chain(never_marked(seeds)).chain(short_warmup(seeds))
+        first.chain(never_marked(seeds)).chain(short_warmup(seeds)).chain(wrong_ideal(seeds))
     };
     of_seeds.flat_map(all).collect()
 }
@@ -96,6 +99,25 @@ fn short_warmup(seeds: &[RunFacts]) -> Vec<RunFinding> {
             "the slowdown of group {name} {until} (MSER-5), the stated warm-up ends at {} ms; its \
              statistics count all {} flows",
             first.warmup_ms, found.count
+        );
+        found.group = Some(name.clone());
+        Some(found)
+    };
+    first.groups.iter().filter_map(|group| of_group(&group.name)).collect()
+}
+
+fn wrong_ideal(seeds: &[RunFacts]) -> Vec<RunFinding> {
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let of_group = |name: &String| {
+        let groups = seeds.iter().filter_map(|run| run.group(name));
+        let below: Vec<f64> = groups.filter_map(|group| group.samples.below_one).collect();
+        let least = below.iter().copied().reduce(f64::min)?;
+        let mut found = finding(WRONG_IDEAL, &first.key, seeds.len());
+        found.seeds = below.len();
+        found.count = below.len() as u64;
+        found.says = format!(
+            "group {name} has a slowdown of {least:.3}, below one: its ideal time is wrong, so no \
+             slowdown of the group is shown"
         );
         found.group = Some(name.clone());
         Some(found)

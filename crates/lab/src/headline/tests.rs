@@ -146,3 +146,78 @@ fn who_pays_is_in_the_headline() {
     assert!(few.sentences[0].ends_with("A verdict needs 5 seeds: `--seeds 5`."));
     assert!(few.sentences[1].contains("among them"), "{:?}", few.sentences);
 }
+
+/// Returns results of schemes `a` and `b`, whose seeds have these flows.
+fn results_of(flows: [&dyn Fn(u64) -> Vec<FlowRow>; 2], seeds: u64) -> Results {
+    let mut runs = Vec::new();
+    for (scheme, flows) in ["a", "b"].into_iter().zip(flows) {
+        for seed in 1..=seeds {
+            let (run, point) = (runs.len() as u32, SweepPoint::default());
+            let key = RunKey { run, scheme: scheme.to_owned(), point, seed };
+            runs.push(facts_of(&key, &flows(seed)));
+        }
+    }
+    Results::new(runs)
+}
+
+/// Returns flows of these times in milliseconds, and some that end in another way.
+fn flows(times: std::ops::RangeInclusive<u64>, others: usize, status: FlowStatus) -> Vec<FlowRow> {
+    let ended = times.map(|ms| flow(0, Some(ms), FlowStatus::Complete));
+    ended.chain(std::iter::repeat_n(flow(0, None, status), others)).collect()
+}
+
+#[test]
+fn results_that_say_little_say_so() {
+    use FlowStatus::{Complete, Failed, Unfinished};
+    let good = |seed: u64| flows(10 + seed..=60 + seed, 0, Complete);
+    let first = |b: &dyn Fn(u64) -> Vec<FlowRow>, seeds: u64| {
+        let found = headline(&results_of([&good, b], seeds));
+        (found.comparisons[0].verdict(), found.sentences[0].clone())
+    };
+    // All are cut off, and already older than any flow of the other scheme; then all are young.
+    let (verdict, text) = first(&|_| flows(1..=0, 50, Unfinished), 5);
+    assert!(text.contains("at least 1000 against 38.0 ms"), "{text}");
+    assert_eq!(verdict, Verdict::Worse);
+    let young = |_| {
+        let mut all = flows(1..=0, 50, Unfinished);
+        all.iter_mut().for_each(|flow| flow.start_ps = 990 * PS_PER_MS);
+        all
+    };
+    let (verdict, text) = first(&young, 5);
+    assert!(text.contains("at least 10.0 against 38.0 ms"), "{text}");
+    assert_eq!(verdict, Verdict::Undecided);
+    let (verdict, text) = first(&|seed| flows(seed..=seed, 0, Complete), 5);
+    // A seed of one flow has a mean, but no percentile.
+    assert!(verdict == Verdict::Better && text.contains("in mean completion time"), "{text}");
+    let (verdict, text) = first(&good, 1);
+    assert_eq!(verdict, Verdict::Same, "{text}");
+    let (verdict, text) = first(&|seed| flows(11 + seed..=61 + seed, 0, Complete), 1);
+    assert!(text.contains("one seed has no interval") && text.ends_with("`--seeds 5`."), "{text}");
+    assert_eq!(verdict, Verdict::Undecided);
+    let empty = headline(&results_of([&|_| Vec::new(), &|_| Vec::new()], 5));
+    assert!(empty.comparisons.is_empty() && empty.sentences.is_empty(), "{empty:?}");
+    // Failed flows are infinite: A is better with certainty.
+    let failed = headline(&results_of([&good, &|_| flows(1..=0, 50, Failed)], 5));
+    assert!(failed.sentences[0].contains("never against"), "{:?}", failed.sentences);
+}
+
+#[test]
+fn identical_results_are_the_same() {
+    let equal = |seed: u64| flows(10 + seed..=60 + seed, 0, FlowStatus::Complete);
+    let found = headline(&results_of([&equal, &equal], 3));
+    assert!(found.comparisons.iter().all(|of| of.verdict() == Verdict::Same), "{found:?}");
+    assert!(found.sentences[0].starts_with("b is the same as a within 5 % in "), "{found:?}");
+}
+
+#[test]
+fn a_flow_faster_than_its_ideal_time_is_said() {
+    let fast = |_| {
+        let mut all = flows(1..=50, 0, FlowStatus::Complete);
+        all[0].ideal_ps = Some(2 * PS_PER_MS);
+        all
+    };
+    let results = results_of([&fast, &fast], 2);
+    let found = results.findings.iter().find(|of| of.kind == crate::findings::WRONG_IDEAL);
+    let said = found.expect("a finding").sentence();
+    assert!(said.contains("a slowdown of 0.500, below one"), "{said}");
+}
