@@ -160,7 +160,8 @@ pub(super) fn measures<'a>(
         }
         all
     };
-    let endless = first.groups.iter().filter(|group| !has(&group.name, &|_| true));
+    let endless =
+        first.groups.iter().filter(|group| group.flows > 0 && !has(&group.name, &|_| true));
     let goodput = endless.map(|group| Measure::Goodput(&group.name));
     judged.into_iter().flat_map(of_set).chain(goodput).collect()
 }
