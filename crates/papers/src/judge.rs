@@ -1,9 +1,10 @@
 //! Compares a measured value with the band of its claim.
 
 use lowtide_charts::number;
-use lowtide_lab::OverSeeds;
+use lowtide_stats::{
+    Estimate, Interval, MissingValue, PointValue, ShareInterval, seed_mean_at, share_interval,
+};
 use serde::Serialize;
-use statrs::distribution::{Beta, ContinuousCDF};
 
 #[cfg(test)]
 use super::expected::RecordedResult;
@@ -80,7 +81,7 @@ pub(crate) fn judge_at(
 ) -> ClaimResult {
     let found = match trials {
         Some(trials) => evaluate_rate(claim, values, trials, level),
-        None => evaluate_value(claim, &OverSeeds::new(values), level),
+        None => evaluate_value(claim, values, level),
     };
     ClaimResult { level, ..claim_result(row, claim, values.len(), found, reduced) }
 }
@@ -148,47 +149,49 @@ struct Evaluation {
     why: Option<&'static str>,
 }
 
-fn evaluate_value(claim: &Claim, over: &OverSeeds, level: f64) -> Evaluation {
+/// Judges a mean over seeds by Student's t from two seeds on: most experiments have three or five.
+fn evaluate_value(claim: &Claim, values: &[Option<f64>], level: f64) -> Evaluation {
+    let [usual, judged] =
+        [LEVEL, level].map(|level| seed_mean_at(values, claim.measure.range(), level));
+    let measured = judged.point.value();
+    let (band, verdict) = decide(claim, certain_ends(&judged));
+    Evaluation { measured, ci95: usual.interval.confidence(), band, verdict, why: why(&judged) }
+}
+
+/// The ends of an interval; equal results of all seeds are certain.
+fn certain_ends(of: &Estimate) -> Option<[f64; 2]> {
+    match of.interval {
+        Interval::SeedIndependent => of.point.value().map(|value| [value; 2]),
+        interval => interval.confidence(),
+    }
+}
+
+/// Reason why there is no interval, if so.
+fn why(of: &Estimate) -> Option<&'static str> {
+    Some(match (of.point, of.interval) {
+        (PointValue::Missing { reason: MissingValue::NotFinite }, _) => {
+            "the value of a seed is not a finite number"
+        }
+        (PointValue::Missing { reason: MissingValue::OutOfRange }, _) => {
+            "the value of a seed is outside of its possible range"
+        }
+        (PointValue::Missing { .. }, _) => "not every seed has a value",
+        (_, Interval::Missing { .. }) if of.seeds == 1 => "one seed has no interval",
+        (_, Interval::Missing { .. }) => "the seeds differ too much for an interval",
+        _ => return None,
+    })
+}
+
+/// Returns the band and the verdict of an interval.
+fn decide(claim: &Claim, interval: Option<[f64; 2]>) -> ([f64; 2], ClaimVerdict) {
     let mut band = claim.band();
-    // The interval at the usual level is stored, and not computed again.
-    let at_level = if level == LEVEL { over.ci95 } else { over.interval(level) };
-    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, at_level) {
+    if let (ClaimKind::Difference, Some([low, high])) = (claim.kind, interval) {
         let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
         band = [band[0].min(middle - half), band[1].max(middle + half)];
     }
-    let interval = at_level.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
-    let within = |band| {
-        interval.map_or(ClaimVerdict::Undecided, |i| interval_verdict(i, band, claim.direction()))
-    };
-    let why = match interval {
-        Some(_) => None,
-        None if over.mean.is_some() => Some("one seed has no interval"),
-        None => Some("not every seed has a value"),
-    };
-    Evaluation { measured: over.mean, ci95: over.ci95, band, verdict: within(band), why }
-}
-
-/// Verdict on the recorded mean and interval of a claim. `None` without a record, and for a rate of
-/// a further look, whose counts are not recorded.
-#[cfg(test)]
-pub(crate) fn recorded_verdict(claim: &Claim) -> Option<ClaimVerdict> {
-    let is_known = |of: &RecordedResult| of.further.is_none() || claim.kind != ClaimKind::Rate;
-    let recorded = claim.recorded.filter(is_known)?;
-    // A mean without an interval is that of seeds that agree, or of a single seed, which decides
-    // nothing.
-    let seed_independent = recorded.ci95.is_none() && recorded.verdict != ClaimVerdict::Undecided;
-    let found = evaluate_value(
-        claim,
-        &OverSeeds {
-            mean: recorded.measured,
-            ci95: recorded.ci95,
-            seed_independent,
-            seeds: recorded.further.map_or(0, |further| further.seeds),
-            ..OverSeeds::default()
-        },
-        recorded.further.map_or(LEVEL, |further| further.level),
-    );
-    Some(found.verdict)
+    let verdict =
+        interval.map_or(ClaimVerdict::Undecided, |i| interval_verdict(i, band, claim.direction()));
+    (band, verdict)
 }
 
 /// Judges a share of events, over all seeds together.
@@ -200,21 +203,16 @@ fn evaluate_rate(
 ) -> Evaluation {
     let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
     let band = claim.band();
-    match total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
-        Some((k, n)) => {
-            let verdict = interval_verdict(clopper_pearson(k, n, level), band, claim.direction());
-            let measured = Some(k / n);
-            let ci95 = Some(clopper_pearson(k, n, LEVEL));
-            Evaluation { measured, ci95, band, verdict, why: None }
-        }
-        None => Evaluation {
-            measured: None,
-            ci95: None,
-            band,
-            verdict: ClaimVerdict::Undecided,
-            why: Some("there were no trials"),
-        },
-    }
+    let Some((k, n)) = total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) else {
+        let (verdict, why) = (ClaimVerdict::Undecided, Some("there were no trials"));
+        return Evaluation { measured: None, ci95: None, band, verdict, why };
+    };
+    let [usual, judged] = [LEVEL, level].map(|level| {
+        let ShareInterval { low, high } = share_interval(k / n, n, level);
+        [low, high]
+    });
+    let verdict = interval_verdict(judged, band, claim.direction());
+    Evaluation { measured: Some(k / n), ci95: Some(usual), band, verdict, why: None }
 }
 
 fn inside(interval: [f64; 2], band: [f64; 2]) -> bool {
@@ -237,13 +235,38 @@ fn interval_verdict(
     }
 }
 
-/// The Clopper-Pearson interval of `k` in `n` at a confidence level.
-fn clopper_pearson(k: f64, n: f64, level: f64) -> [f64; 2] {
-    let tail = (1.0 - level) / 2.0;
-    let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p));
-    let low = if k > 0.0 { quantile(k, n - k + 1.0, tail) } else { 0.0 };
-    let high = if k < n { quantile(k + 1.0, n - k, 1.0 - tail) } else { 1.0 };
-    [low, high]
+/// Verdict on the recorded mean and interval of a claim. `None` without a record, and for a rate of
+/// a further look, whose counts are not recorded.
+#[cfg(test)]
+pub(crate) fn recorded_verdict(claim: &Claim) -> Option<ClaimVerdict> {
+    let is_known = |of: &RecordedResult| of.further.is_none() || claim.kind != ClaimKind::Rate;
+    let recorded = claim.recorded.filter(is_known)?;
+    // A mean without an interval is that of seeds that agree, or of a single seed, which decides
+    // nothing.
+    let certain = recorded.measured.filter(|_| recorded.verdict != ClaimVerdict::Undecided);
+    let interval = recorded.ci95.or(certain.map(|mean| [mean; 2]));
+    let interval = match (recorded.further, recorded.measured) {
+        (Some(further), Some(mean)) => interval.map(|ends| at_level(ends, mean, further)),
+        _ => interval,
+    };
+    Some(decide(claim, interval).1)
+}
+
+/// Interval around `mean` at the level of a further look, from that at 95 %. One that would have
+/// left the range of a share is not symmetric: it is Student's t on the logarithm of the odds.
+#[cfg(test)]
+fn at_level([low, high]: [f64; 2], mean: f64, look: super::expected::RecordedLook) -> [f64; 2] {
+    use statrs::distribution::{ContinuousCDF, StudentsT};
+    let t = StudentsT::new(0.0, 1.0, look.seeds as f64 - 1.0).unwrap();
+    let of = |level: f64| t.inverse_cdf(f64::midpoint(1.0, level));
+    let wider = of(look.level) / of(LEVEL);
+    let asymmetry = (low + high - 2.0 * mean).abs() - 1e-4 * mean.abs();
+    if asymmetry <= 0.05 * (high - low) {
+        return [low, high].map(|end| mean + (end - mean) * wider);
+    }
+    let logit = |share: f64| (share / (1.0 - share)).ln();
+    let end = |end| logit(mean) + (logit(end) - logit(mean)) * wider;
+    [low, high].map(|of| 1.0 / (1.0 + (-end(of)).exp()))
 }
 
 #[cfg(test)]
@@ -251,11 +274,16 @@ mod tests {
     use super::*;
     use crate::ExperimentClaims;
 
+    const FCT: &str = "{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }";
+
     fn claim(rest: &str) -> Claim {
+        claim_of(FCT, rest)
+    }
+
+    fn claim_of(measure: &str, rest: &str) -> Claim {
         let text = format!(
             "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
-             measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n\
-             reason = \"known\"\n{rest}"
+             measure = {measure}\nreason = \"known\"\n{rest}"
         );
         ExperimentClaims::parse(&text, "x").unwrap().claims.remove(0)
     }
@@ -300,7 +328,7 @@ mod tests {
     #[test]
     fn a_run_is_compared_with_the_record() {
         let zero = claim(
-            "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"reproduced\", measured = 0.0 }",
+            "kind = \"ordering\"\nat-most = 0.5\nrecorded = { verdict = \"reproduced\", measured = 0.0 }",
         );
         let of = |values: &[f64], reduced| {
             let values: Vec<_> = values.iter().copied().map(Some).collect();
@@ -350,7 +378,7 @@ mod tests {
         assert_eq!(of(0.0, 1000.0).verdict, ClaimVerdict::NotReproduced);
         assert_eq!(of(0.0, 3.0).verdict, ClaimVerdict::Undecided, "three trials exclude nothing");
         assert_eq!(of(0.0, 0.0).verdict, ClaimVerdict::Undecided);
-        let [low, high] = clopper_pearson(7.0, 100.0, LEVEL);
+        let [low, high] = of(7.0, 100.0).ci95.unwrap();
         assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
     }
 
@@ -402,8 +430,50 @@ mod tests {
 
     #[test]
     fn the_band_of_a_difference_is_never_narrower_than_the_interval() {
-        let near = claim("kind = \"difference\"\nreported = 0.0\nband = 0.1");
+        let measure = format!("{{ difference = [{FCT}, {FCT}] }}");
+        let near = claim_of(&measure, "kind = \"difference\"\nreported = 0.0\nband = 0.1");
         assert_eq!(verdict(&near, &[0.5, -0.5, 0.4, -0.4]), ClaimVerdict::Reproduced);
         assert_eq!(verdict(&near, &[0.5, 0.5, 0.51, 0.5]), ClaimVerdict::NotReproduced);
+    }
+
+    #[test]
+    fn an_interval_is_inside_the_possible_range() {
+        // scipy: p = mean(v); half = t.ppf(0.975, 2) * sem(v);
+        // expit(logit(p) - half / p / (1 - p)), and + for the upper end.
+        let measure = "{ metric = \"jain\", group = \"flows\" }";
+        let fair = claim_of(measure, "kind = \"ordering\"\nat-least = 0.99");
+        let values = [0.999_517_826_093_418_2, 0.999_999_437_938_517_5, 0.999_999_178_454_300_5];
+        let judged = judge("p-fig1", &fair, &values.map(Some), None, false);
+        let [low, high] = judged.ci95.unwrap();
+        assert!(
+            (low - 0.988_432_425_001).abs() < 1e-8 && (high - 0.999_997_779_261).abs() < 1e-8,
+            "{low} {high}"
+        );
+        assert_eq!(judged.verdict, ClaimVerdict::Undecided, "Student's t ends at 0.99915");
+        let never = claim("kind = \"ordering\"\nat-most = 0");
+        assert_eq!(
+            verdict(&never, &[0.0, 1.0]),
+            ClaimVerdict::NotReproduced,
+            "the mean is positive"
+        );
+    }
+
+    #[test]
+    fn values_that_cannot_be_judged_have_a_reason() {
+        let measure = "{ metric = \"timeout_fraction\", group = \"queries\" }";
+        let share = claim_of(measure, "kind = \"ordering\"\nat-most = 0.5");
+        for (values, why) in [
+            (&[][..], "not every seed has a value"),
+            (&[None, None], "not every seed has a value"),
+            (&[Some(0.1)], "one seed has no interval"),
+            (&[Some(0.1), Some(f64::INFINITY)], "the value of a seed is not a finite number"),
+            (&[Some(0.1), Some(1.1)], "the value of a seed is outside of its possible range"),
+        ] {
+            let judged = judge("p-fig1", &share, values, None, false);
+            assert_eq!(judged.verdict, ClaimVerdict::Undecided, "{values:?}");
+            assert_eq!((judged.reason.as_deref(), judged.ci95), (Some(why), None));
+        }
+        let same = judge("p-fig1", &share, &[Some(0.2); 2], None, false);
+        assert_eq!((same.verdict, same.ci95), (ClaimVerdict::Reproduced, None));
     }
 }

@@ -7,6 +7,7 @@
 mod censored;
 mod filter;
 mod metric;
+mod range;
 mod reduce;
 mod rows;
 

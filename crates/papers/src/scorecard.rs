@@ -26,7 +26,9 @@ Exit status 3: a claim that is recorded here as reproduced no longer is.
 
 **Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the
 paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
-`not-reproduced`: neither. `open`: no full run is recorded yet. A verdict with more seeds than the
+`not-reproduced`: neither. `open`: no full run is recorded yet. The interval is Student's t over
+seeds, from two seeds on. If it leaves the possible range, as that of a share, it is computed on the
+logarithm of the value or of its odds. A verdict with more seeds than the
 experiment has (`--decide N`) has an interval at a higher level, which its page states. `--vary`
 varies parameters that a paper leaves open; the pages of the papers have the results. A search over
 all of them found no better values ([inferred settings](../evidence/inferred-settings.md)).

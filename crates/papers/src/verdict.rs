@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Confidence level of verdicts on a single sample.
-pub(crate) const LEVEL: f64 = 0.95;
+/// Confidence level of verdicts but those of further looks.
+pub(crate) use lowtide_stats::LEVEL;
 
 lowtide_units::named_enum! {
     /// Verdict of a claim.

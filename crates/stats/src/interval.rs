@@ -13,7 +13,7 @@ pub const LEAST_SEEDS: usize = 5;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Interval {
-    /// A confidence interval at [`LEVEL`].
+    /// A confidence interval at [`LEVEL`], or at the level that the caller chose.
     Confidence {
         /// The lower end.
         low: f64,

@@ -30,7 +30,7 @@ pub use compare::{Comparison, compare_means, compare_percentile};
 pub use estimate::{Estimate, MissingValue, PointValue};
 pub use interval::{Interval, IntervalMethod, LEAST_SEEDS, LEVEL, MissingInterval};
 pub use kaplan_meier::{KaplanMeier, SurvivalStep};
-pub use mean::seed_mean;
+pub use mean::{seed_mean, seed_mean_at};
 pub use range::ValueRange;
 pub use sample::{InvalidSample, Observation, Sample};
 pub use seeds::SeedSamples;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use lowtide_charts::Dot;
-use lowtide_lab::{OverSeeds, axis_position};
+use lowtide_lab::axis_position;
 use lowtide_record::SweepPoint;
+use lowtide_stats::{LEVEL, seed_mean_at};
 
 use crate::measure::{ClaimMeasure, RowsMeasure, TIME};
 use crate::source::RunData;
@@ -52,8 +53,8 @@ fn dot(
     if !of_it.leaves().into_iter().all(|leaf| leaf.is_at(points)) {
         return Ok(None);
     }
-    let over = OverSeeds::new(&of_it.values(of)?);
-    Ok(over.mean.map(|y| Dot { x, y, interval: over.ci95 }))
+    let mean = seed_mean_at(&of_it.values(of)?, of_it.range(), LEVEL);
+    Ok(mean.point.value().map(|y| Dot { x, y, interval: mean.interval.confidence() }))
 }
 
 /// Cumulative distribution of the values of all seeds.
