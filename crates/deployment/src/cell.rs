@@ -10,15 +10,33 @@ use lowtide_record::RunDir;
 use lowtide_rows::ProbeRow;
 use serde::Serialize;
 
-use lowtide_lab::{GroupFacts, LabError, OverSeeds, QueueFacts, RunFacts, SignalFacts};
+use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts, range};
+use lowtide_stats::{ValueRange, seed_mean};
 
 /// Name of the traffic group of the pair.
 pub(crate) const PAIR: &str = "pair";
 /// Name of the traffic group of its neighbour.
 pub(crate) const NEIGHBOUR: &str = "neighbour";
 
-/// 95 % intervals by the name of their value; one seed has none, nor have equal seeds.
-pub type Intervals = BTreeMap<&'static str, [f64; 2]>;
+/// Intervals over seeds by the name of their value. One seed has none, nor have equal seeds.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Intervals {
+    /// 95 % intervals.
+    pub ci95: BTreeMap<&'static str, [f64; 2]>,
+    /// The least and the greatest value of two to four seeds.
+    pub seed_range: BTreeMap<&'static str, [f64; 2]>,
+}
+
+impl Intervals {
+    /// Returns the interval of a value in parentheses; empty without one.
+    pub(crate) fn text(&self, name: &str) -> String {
+        match (self.ci95.get(name), self.seed_range.get(name)) {
+            (Some(ends), _) => format!(" ({})", range(*ends)),
+            (None, Some(ends)) => format!(" (seeds {})", range(*ends)),
+            (None, None) => String::new(),
+        }
+    }
+}
 
 /// The bottleneck in one cell.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -40,7 +58,8 @@ pub struct BottleneckStats {
     /// Fraction of the time that the link was busy.
     pub utilisation: Option<f64>,
     /// Intervals of the means.
-    pub ci95: Intervals,
+    #[serde(flatten)]
+    pub intervals: Intervals,
 }
 
 /// The flows of the pair, or those of its neighbour.
@@ -70,7 +89,8 @@ pub struct FlowStats {
     /// Accurate ECN, whose ACKs carry a counter there.
     pub ece: Option<f64>,
     /// Intervals of the quantities and shares.
-    pub ci95: Intervals,
+    #[serde(flatten)]
+    pub intervals: Intervals,
     /// The counts behind the fractions, over all seeds.
     pub signals: SignalFacts,
 }
@@ -120,34 +140,43 @@ pub(crate) fn cwnd_samples(
 /// Reads one value.
 type Read<T> = fn(&T) -> Option<f64>;
 
-/// Values of the bottleneck with intervals.
-const QUEUE_VALUES: [(&str, Read<BottleneckStats>); 4] = [
-    ("mean_packets", |q| q.mean_packets),
-    ("p50_packets", |q| q.p50_packets),
-    ("p99_packets", |q| q.p99_packets),
-    ("utilisation", |q| q.utilisation),
+const POSITIVE: ValueRange = ValueRange::NOT_NEGATIVE;
+const SHARE: ValueRange = ValueRange::SHARE;
+
+/// Values of the bottleneck with intervals, and their possible ranges.
+const QUEUE_VALUES: [(&str, ValueRange, Read<BottleneckStats>); 4] = [
+    ("mean_packets", POSITIVE, |q| q.mean_packets),
+    ("p50_packets", POSITIVE, |q| q.p50_packets),
+    ("p99_packets", POSITIVE, |q| q.p99_packets),
+    ("utilisation", SHARE, |q| q.utilisation),
 ];
 
-/// Values of flows with intervals.
-const FLOW_VALUES: [(&str, Read<FlowStats>); 9] = [
-    ("goodput_mbps", |f| f.goodput_mbps),
-    ("goodput_share", |f| f.goodput_share),
-    ("fair_share_ratio", |f| f.fair_share_ratio),
-    ("jain", |f| f.jain),
-    ("retransmitted", |f| f.retransmitted),
-    ("ect", |f| f.ect),
-    ("marked", |f| f.marked),
-    ("echo_ratio", |f| f.echo_ratio),
-    ("ece", |f| f.ece),
+/// Values of flows with intervals, and their possible ranges.
+const FLOW_VALUES: [(&str, ValueRange, Read<FlowStats>); 9] = [
+    ("goodput_mbps", POSITIVE, |f| f.goodput_mbps),
+    ("goodput_share", SHARE, |f| f.goodput_share),
+    ("fair_share_ratio", POSITIVE, |f| f.fair_share_ratio),
+    ("jain", SHARE, |f| f.jain),
+    ("retransmitted", SHARE, |f| f.retransmitted),
+    ("ect", SHARE, |f| f.ect),
+    ("marked", SHARE, |f| f.marked),
+    ("echo_ratio", POSITIVE, |f| f.echo_ratio),
+    ("ece", SHARE, |f| f.ece),
 ];
 
 /// Returns the interval of each value over the seeds.
-fn intervals<T>(values: &[(&'static str, Read<T>)], seeds: &[&T]) -> Intervals {
-    let interval = |(name, read): &(&'static str, Read<T>)| {
+fn intervals<T>(values: &[(&'static str, ValueRange, Read<T>)], seeds: &[&T]) -> Intervals {
+    let mut found = Intervals::default();
+    for (name, possible, read) in values {
         let each: Vec<Option<f64>> = seeds.iter().map(|seed| read(seed)).collect();
-        Some((*name, OverSeeds::new(&each).ci95?))
-    };
-    values.iter().filter_map(interval).collect()
+        let interval = seed_mean(&each, *possible).interval;
+        if let Some(ends) = interval.confidence() {
+            found.ci95.insert(name, ends);
+        } else if let Some(ends) = interval.ends() {
+            found.seed_range.insert(name, ends);
+        }
+    }
+    found
 }
 
 impl MatrixCell {
@@ -163,13 +192,13 @@ impl MatrixCell {
         let mut cell = of(runs);
         let seeds: Vec<Self> = runs.iter().map(|run| of(&[*run])).collect();
         let queues: Vec<&BottleneckStats> = seeds.iter().map(|c| &c.queue).collect();
-        cell.queue.ci95 = intervals(&QUEUE_VALUES, &queues);
+        cell.queue.intervals = intervals(&QUEUE_VALUES, &queues);
         let pairs: Vec<&FlowStats> = seeds.iter().map(|c| &c.pair).collect();
-        cell.pair.ci95 = intervals(&FLOW_VALUES, &pairs);
+        cell.pair.intervals = intervals(&FLOW_VALUES, &pairs);
         if let Some(beside) = &mut cell.neighbour_flows {
             let flows: Vec<&FlowStats> =
                 seeds.iter().filter_map(|c| c.neighbour_flows.as_ref()).collect();
-            beside.ci95 = intervals(&FLOW_VALUES, &flows);
+            beside.intervals = intervals(&FLOW_VALUES, &flows);
         }
         (cell, seeds)
     }
@@ -239,7 +268,7 @@ impl BottleneckStats {
             overflow_drops: sum(|q| q.overflow_drops),
             aqm_drops: sum(|q| q.aqm_drops),
             utilisation: of(|q| q.utilisation),
-            ci95: Intervals::new(),
+            intervals: Intervals::default(),
         }
     }
 }
@@ -273,7 +302,7 @@ impl FlowStats {
             marked: ratio(signals.received_ce_segments, signals.arrived_segments),
             echo_ratio: ratio(signals.delivered_ce_bytes, signals.received_ce_bytes),
             ece: ratio(signals.ece_acks, signals.acks).filter(|_| signals.accecn_flows == 0),
-            ci95: Intervals::new(),
+            intervals: Intervals::default(),
             signals,
         }
     }

@@ -1,85 +1,71 @@
-//! A value over seeds with its 95 % interval, and its text in tables.
+//! Cells of estimates in tables and CSV files.
 
-use lowtide_lab::OverSeeds;
-use serde::Serialize;
+use lowtide_lab::{ShownComparison, ShownEstimate};
 
-/// A value over seeds.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Estimate {
-    /// The mean over seeds, or the percentile of all seeds' flows together.
-    pub value: f64,
-    /// Its 95 % interval; null for one seed, for equal seeds, and for a percentile of too few seeds
-    /// or flows.
-    pub ci95: Option<[f64; 2]>,
+/// Formats a value, its bounds if cut-off flows could change it, or the reason of its absence.
+pub(crate) fn value(of: &ShownEstimate) -> String {
+    let text = of.value_text();
+    text.strip_suffix(" flows").map_or(text.clone(), str::to_owned)
 }
 
-/// Flows that a 99th percentile needs.
-pub(crate) const P99_FLOWS: usize = 100;
+/// Columns of an estimate in a CSV file, after its name.
+pub(crate) const ESTIMATE_COLUMNS: [&str; 7] =
+    ["", "_at_least", "_at_most", "_ci95_low", "_ci95_high", "_seeds_low", "_seeds_high"];
 
-impl Estimate {
-    /// Returns the mean of one value per seed, unless a seed has no value.
-    pub(crate) fn over_seeds(values: impl IntoIterator<Item = Option<f64>>) -> Option<Self> {
-        let over = OverSeeds::new(&values.into_iter().collect::<Vec<_>>());
-        Some(Self { value: over.mean?, ci95: over.ci95 })
-    }
+/// Columns of a ratio in a CSV file.
+pub(crate) const RATIO_COLUMNS: [&str; 5] =
+    ["ratio", "ratio_ci95_low", "ratio_ci95_high", "ratio_seeds_low", "ratio_seeds_high"];
+
+/// Returns the cells of an estimate in the order of [`ESTIMATE_COLUMNS`].
+pub(crate) fn csv_cells(of: Option<&ShownEstimate>) -> [String; 7] {
+    let [at_least, at_most] = of.and_then(|of| of.between).unwrap_or_default();
+    let [low, high] = ends(of.and_then(|of| of.ci95));
+    let [least, most] = ends(of.and_then(|of| of.seed_range));
+    [of.and_then(|of| of.value), at_least, at_most, low, high, least, most].map(cell)
 }
 
-/// Limit on the decimals of a number, so that tables stay narrow.
-const MAX_DECIMALS: i32 = 5;
-
-/// Formats a number with three significant digits, or two below 1.
-pub(crate) fn number(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let whole = value.abs().log10().floor() as i32 + 1;
-    let decimals = if whole > 0 { 3 - whole } else { 2 - whole };
-    format!("{value:.*}", usize::try_from(decimals.min(MAX_DECIMALS)).unwrap_or(0))
+/// Returns the cells of a ratio in the order of [`RATIO_COLUMNS`].
+pub(crate) fn ratio_cells(of: Option<&ShownComparison>) -> [String; 5] {
+    let [low, high] = ends(of.and_then(|of| of.ratio_ci95));
+    let [least, most] = ends(of.and_then(|of| of.ratio_seed_range));
+    [of.and_then(|of| of.ratio), low, high, least, most].map(cell)
 }
 
-/// Formats a value with its interval.
-pub(crate) fn with_interval(Estimate { value, ci95 }: Estimate) -> String {
-    let text = number(value);
-    match ci95 {
-        Some([low, high]) => format!("{text} [{}, {}]", number(low), number(high)),
-        None => text,
-    }
+fn ends(of: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    of.map_or([None; 2], |ends| ends.map(Some))
 }
 
-/// Returns why a percentile of `flows` flows that needs `needed` is absent.
-pub(crate) fn reason(flows: usize, needed: usize) -> String {
-    if flows < needed { format!("needs {needed}") } else { "unfinished".to_owned() }
-}
-
-/// Returns the value and its interval as three cells of a CSV file.
-pub(crate) fn csv_cells(estimate: Option<Estimate>) -> [String; 3] {
-    let interval = estimate.and_then(|e| e.ci95);
-    let values =
-        [estimate.map(|e| e.value), interval.map(|[low, _]| low), interval.map(|[_, high]| high)];
-    values.map(|v| v.map_or_else(String::new, |v| v.to_string()))
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use lowtide_stats::{Estimate, PointValue, ValueRange, seed_mean};
+
     use super::*;
 
-    #[test]
-    fn numbers_have_three_digits() {
-        assert_eq!(
-            [0.0, 0.000_33, 0.012_3, 0.5, 1.234, 12.34, 123.4, 1234.5].map(number),
-            ["0", "0.00033", "0.012", "0.50", "1.23", "12.3", "123", "1234"]
-        );
+    fn of(values: &[f64]) -> Estimate {
+        let values: Vec<_> = values.iter().copied().map(Some).collect();
+        seed_mean(&values, ValueRange::NOT_NEGATIVE)
     }
 
     #[test]
-    fn one_seed_and_equal_seeds_have_no_interval() {
-        let of = |values: &[f64]| Estimate::over_seeds(values.iter().copied().map(Some));
-        assert_eq!(of(&[7.0]), Some(Estimate { value: 7.0, ci95: None }));
-        assert_eq!(of(&[7.0, 7.0]), of(&[7.0]));
-        let of_two = of(&[6.0, 8.0]).unwrap();
-        let [low, high] = of_two.ci95.unwrap();
-        assert!(low < 6.0 && 8.0 < high, "{low} {high}");
-        assert_eq!(with_interval(of_two), format!("7.00 [{}, {}]", number(low), number(high)));
-        assert_eq!(Estimate::over_seeds([Some(1.0), None]), None, "a seed has no value");
+    fn cells_say_whether_an_interval_is_that_or_a_range_of_seeds() {
+        // R: t.test(c(6, 8, 7, 7, 7))$conf.int.
+        let five = csv_cells(Some(&of(&[6.0, 8.0, 7.0, 7.0, 7.0]).into()));
+        assert!(five[3].starts_with("6.122") && five[4].starts_with("7.877"), "{five:?}");
+        let two = csv_cells(Some(&of(&[6.0, 8.0]).into()));
+        assert_eq!(two, ["7", "", "", "", "", "6", "8"]);
+        let between = PointValue::Between { low: 2.0, high: None };
+        let bounds = Estimate { point: between, ..of(&[1.0]) };
+        assert_eq!(csv_cells(Some(&bounds.into())), ["", "2", "", "", "", "", ""]);
+        assert_eq!(
+            (csv_cells(None), ratio_cells(None)),
+            ([""; 7].map(String::from), [""; 5].map(String::from))
+        );
+        let few =
+            PointValue::Missing { reason: lowtide_stats::MissingValue::FewFlows { needs: 100 } };
+        assert_eq!(value(&Estimate { point: few, ..of(&[]) }.into()), "needs 100");
     }
 }

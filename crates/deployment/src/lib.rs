@@ -23,7 +23,6 @@ mod verdict;
 
 pub use cell::{BottleneckStats, FlowStats, Intervals, MatrixCell};
 pub use endpoint_stack::{EndpointStack, EquivalentScheme, registered};
-pub use estimate::Estimate;
 pub use mechanism::{Mechanism, VerdictEvidence};
 pub use page::findings;
 pub use pairs::{PairMatrix, execute};

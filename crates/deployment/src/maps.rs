@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use lowtide_charts::RGBColor;
 use lowtide_charts::{CellKind, ColorScale, HeatGrid, HeatMap};
+use lowtide_stats::LEAST_SEEDS;
 
 use super::result::{MatrixResult, PairRow};
 use super::verdict::PairVerdict;
@@ -19,7 +20,7 @@ struct HeatMapMetric {
 }
 
 fn of_pair(row: &PairRow, value: &str) -> Option<[f64; 2]> {
-    row.pair.ci95.get(value).copied()
+    row.pair.intervals.ci95.get(value).copied()
 }
 
 /// The mapping of its values to colours.
@@ -54,7 +55,7 @@ const METRICS: [HeatMapMetric; 5] = [
         id: "queue",
         title: "Median queue at the bottleneck (packets)",
         read: |p| p.queue.p50_packets,
-        interval: |p| p.queue.ci95.get("p50_packets").copied(),
+        interval: |p| p.queue.intervals.ci95.get("p50_packets").copied(),
         scale: ColourScale::LowerIsBetter,
     },
     HeatMapMetric {
@@ -176,6 +177,9 @@ fn caption(result: &MatrixResult, measure: &HeatMapMetric, beside: bool) -> Stri
     let _ = match (result.seeds, &measure.scale) {
         (1, _) => write!(text, "One seed, so there is no interval."),
         (n, ColourScale::Verdict) => write!(text, "Judged from {n} seeds together."),
+        (n, _) if n < LEAST_SEEDS => {
+            write!(text, "{n} seeds; fewer than five give no interval.")
+        }
         (n, _) => write!(
             text,
             "{n} seeds; the 95 % interval of a cell is in its tip and in the CSV file."

@@ -196,7 +196,8 @@ fn table(result: &MatrixResult, beside: bool) -> PageTable {
         format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
-         share of bytes with CE; share of bytes retransmitted. In brackets: 95 % intervals over seeds"
+         share of bytes with CE; share of bytes retransmitted. In parentheses: 95 % intervals over seeds, \
+         or the range of fewer than five"
             .to_owned()
     };
     let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();
@@ -209,16 +210,12 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
         row.verdict.name().to_owned(),
         row.mechanism.unwrap_or("\u{2013}").to_owned(),
     ];
-    let cell = |value: Option<f64>, ci95: &Intervals, name: &str| match ci95.get(name) {
-        Some(ends) => {
-            let [low, high] = ends.map(|end| format_number(Some(end)));
-            format!("{} [{low}, {high}]", format_number(value))
-        }
-        None => format_number(value),
+    let cell = |value: Option<f64>, intervals: &Intervals, name: &str| {
+        format_number(value) + &intervals.text(name)
     };
     let (pair, queue) = (&row.pair, &row.queue);
-    let of_pair = |value, name| cell(value, &pair.ci95, name);
-    let of_queue = |value, name| cell(value, &queue.ci95, name);
+    let of_pair = |value, name| cell(value, &pair.intervals, name);
+    let of_queue = |value, name| cell(value, &queue.intervals, name);
     out.push(of_pair(pair.goodput_mbps, "goodput_mbps"));
     if beside {
         out.push(of_pair(pair.goodput_share, "goodput_share"));

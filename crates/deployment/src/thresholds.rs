@@ -28,7 +28,7 @@ pub struct Thresholds {
     pub starves_neighbour: StarvationThresholds,
     /// Thresholds of the mechanisms.
     pub mechanism: MechanismThresholds,
-    /// Ratios of a 99th percentile to that before the move.
+    /// Ratios to the value before the move.
     pub rollout: RolloutThresholds,
 }
 
@@ -64,10 +64,8 @@ pub struct StarvationThresholds {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct RolloutThresholds {
-    /// Harmful from this ratio on.
-    pub harm: f64,
-    /// Better up to this ratio.
-    pub benefit: f64,
+    /// Values that differ by no more than this fraction are the same.
+    pub tolerance: f64,
 }
 
 /// Table `[mechanism]`.

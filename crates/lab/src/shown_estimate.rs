@@ -135,7 +135,8 @@ pub struct ShownComparison {
 }
 
 impl ShownComparison {
-    pub(crate) fn new(of: &Comparison, verdict: Option<Verdict>) -> Self {
+    /// Shows a comparison with its verdict.
+    pub fn new(of: &Comparison, verdict: Option<Verdict>) -> Self {
         let [a, b] = of.values.map(ShownEstimate::from);
         let ratio_note = match of.interval {
             Interval::Missing { reason } => Some(reason.to_string()),

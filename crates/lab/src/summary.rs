@@ -89,7 +89,8 @@ impl<F> Metric<F> {
         (self.read)(facts)
     }
 
-    fn range(&self) -> ValueRange {
+    /// Returns the possible range of its value.
+    pub fn range(&self) -> ValueRange {
         if SHARES.contains(&self.name) {
             ValueRange::SHARE
         } else if self.name.starts_with("slowdown") {

@@ -1,9 +1,7 @@
 //! Compares a measured value with the band of its claim.
 
 use lowtide_charts::number;
-use lowtide_stats::{
-    Estimate, Interval, MissingValue, PointValue, ShareInterval, seed_mean_at, share_interval,
-};
+use lowtide_stats::{Estimate, Interval, PointValue, ShareInterval, seed_mean_at, share_interval};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -103,7 +101,7 @@ fn claim_result(
     let Evaluation { measured, ci95, band, mut verdict, why } = found;
     let mut reason = match verdict {
         ClaimVerdict::Reproduced => None,
-        _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
+        _ => why.or_else(|| claim.reason.clone()),
     };
     let recorded = claim.recorded.map(|r| r.verdict);
     // A small sample may look better or worse than a large one. It never contradicts the full form,
@@ -139,14 +137,13 @@ fn claim_result(
 }
 
 /// A measured value and its verdict.
-#[derive(Clone, Copy)]
 struct Evaluation {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,
     band: [f64; 2],
     verdict: ClaimVerdict,
     /// Reason why it cannot be judged.
-    why: Option<&'static str>,
+    why: Option<String>,
 }
 
 /// Judges a mean over seeds by Student's t from two seeds on: most experiments have three or five.
@@ -167,19 +164,12 @@ fn certain_ends(of: &Estimate) -> Option<[f64; 2]> {
 }
 
 /// Reason why there is no interval, if so.
-fn why(of: &Estimate) -> Option<&'static str> {
-    Some(match (of.point, of.interval) {
-        (PointValue::Missing { reason: MissingValue::NotFinite }, _) => {
-            "the value of a seed is not a finite number"
-        }
-        (PointValue::Missing { reason: MissingValue::OutOfRange }, _) => {
-            "the value of a seed is outside of its possible range"
-        }
-        (PointValue::Missing { .. }, _) => "not every seed has a value",
-        (_, Interval::Missing { .. }) if of.seeds == 1 => "one seed has no interval",
-        (_, Interval::Missing { .. }) => "the seeds differ too much for an interval",
-        _ => return None,
-    })
+fn why(of: &Estimate) -> Option<String> {
+    match (of.point, of.interval) {
+        (PointValue::Missing { reason }, _) => Some(reason.to_string()),
+        (_, Interval::Missing { reason }) => Some(reason.to_string()),
+        _ => None,
+    }
 }
 
 /// Returns the band and the verdict of an interval.
@@ -204,7 +194,7 @@ fn evaluate_rate(
     let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
     let band = claim.band();
     let Some((k, n)) = total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) else {
-        let (verdict, why) = (ClaimVerdict::Undecided, Some("there were no trials"));
+        let (verdict, why) = (ClaimVerdict::Undecided, Some("there were no trials".to_owned()));
         return Evaluation { measured: None, ci95: None, band, verdict, why };
     };
     let [usual, judged] = [LEVEL, level].map(|level| {
@@ -309,7 +299,7 @@ mod tests {
         let ratio = claim("kind = \"ratio\"\nreported = 4.0");
         let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None, false);
         assert_eq!(judged.verdict, ClaimVerdict::Undecided);
-        assert_eq!(judged.reason.as_deref(), Some("not every seed has a value"));
+        assert_eq!(judged.reason.as_deref(), Some("1 seed has no value"));
         assert_eq!(judged.id, "p-fig1/a");
     }
 
@@ -463,11 +453,11 @@ mod tests {
         let measure = "{ metric = \"timeout_fraction\", group = \"queries\" }";
         let share = claim_of(measure, "kind = \"ordering\"\nat-most = 0.5");
         for (values, why) in [
-            (&[][..], "not every seed has a value"),
-            (&[None, None], "not every seed has a value"),
+            (&[][..], "no flow"),
+            (&[None, None], "2 seeds have no value"),
             (&[Some(0.1)], "one seed has no interval"),
-            (&[Some(0.1), Some(f64::INFINITY)], "the value of a seed is not a finite number"),
-            (&[Some(0.1), Some(1.1)], "the value of a seed is outside of its possible range"),
+            (&[Some(0.1), Some(f64::INFINITY)], "a seed has no finite value"),
+            (&[Some(0.1), Some(1.1)], "a seed has an impossible value"),
         ] {
             let judged = judge("p-fig1", &share, values, None, false);
             assert_eq!(judged.verdict, ClaimVerdict::Undecided, "{values:?}");

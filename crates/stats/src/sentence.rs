@@ -88,6 +88,7 @@ impl fmt::Display for MissingValue {
         match self {
             Self::NoFlows => write!(f, "no flow"),
             Self::FewFlows { needs } => write!(f, "needs {needs} flows"),
+            Self::MissingSeeds { missing: 1 } => write!(f, "1 seed has no value"),
             Self::MissingSeeds { missing } => write!(f, "{missing} seeds have no value"),
             Self::NotFinite => write!(f, "a seed has no finite value"),
             Self::OutOfRange => write!(f, "a seed has an impossible value"),

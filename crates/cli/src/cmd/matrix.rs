@@ -12,6 +12,7 @@ use lowtide_input_files::{SETTINGS, read_text};
 use lowtide_lab::CompletedExperiment;
 use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
+use lowtide_stats::LEAST_SEEDS;
 
 use crate::args::{DrawArg, MatrixArgs, MoveArg, PrintArg};
 use crate::cmd::run::{PlanRunner, check_failed_flows};
@@ -201,10 +202,17 @@ fn show(answer: &MatrixResult, out: Output) -> Result<(), CommandError> {
     out.narrow_table(&["verdict", "mechanism", "cells", "which"], &[2], &findings)?;
     match answer.seeds {
         1 => out.paragraph("\nOne seed has no intervals; --seeds 5 gives them.\n"),
-        n => out.paragraph(&format!(
-            "\nMeans over {n} seeds; the verdicts are those of all seeds together. The page and --json \
-             have the 95 % intervals over seeds.\n"
-        )),
+        n => {
+            let intervals = if n < LEAST_SEEDS {
+                "ranges of the seeds; --seeds 5 gives intervals"
+            } else {
+                "95 % intervals over seeds"
+            };
+            out.paragraph(&format!(
+                "\nMeans over {n} seeds; the verdicts are those of all seeds together. The page and \
+                 --json have the {intervals}.\n"
+            ))
+        }
     }?;
     out.text("")
 }

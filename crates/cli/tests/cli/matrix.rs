@@ -73,13 +73,13 @@ fn a_deployment_on_a_scenario_is_a_sentence_and_tables_of_80_columns() {
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
         (&answer["schema"], &answer["draw"]),
-        (&"lowtide.deployment/1".into(), &"rack".into())
+        (&"lowtide.deployment/2".into(), &"rack".into())
     );
     let rows = answer["rows"].as_array().expect("rows");
     let whole = |r: &&Value| r["sizes"] == "all";
-    assert_eq!(rows.iter().filter(whole).map(|r| r["flows"].as_u64().unwrap()).sum::<u64>(), 600);
+    assert_eq!(rows.iter().filter(whole).map(|r| r["count"].as_u64().unwrap()).sum::<u64>(), 600);
     assert!(
-        rows.iter().filter(whole).all(|r| r["before"].is_null() == (r["share_percent"] == 0.0))
+        rows.iter().filter(whole).all(|r| r["comparison"].is_null() == (r["share_percent"] == 0.0))
     );
 }
 

@@ -1,139 +1,123 @@
 //! The rows of a rollout as CSV.
 
+use lowtide_lab::{ShownComparison, ShownEstimate};
 use lowtide_output::csv;
+use lowtide_stats::Verdict;
 
-use super::effect::Effect;
 use super::goodput::GoodputRow;
 use super::longest_queue::LongestQueueRow;
+use super::outcome::{NAMES, Outcome, Percentiles};
 use super::queries::QueryClassRow;
-use super::rollout_row::RolloutRow;
-use super::statistics::Percentiles;
-use crate::estimate::{Estimate, csv_cells};
+use super::rows::RolloutRow;
+use crate::estimate::{ESTIMATE_COLUMNS, RATIO_COLUMNS, csv_cells, ratio_cells};
 
-/// Reads one percentile.
-type ReadPercentile = fn(&Percentiles) -> Option<Estimate>;
-
-/// Names and readers of the percentiles.
-const PERCENTILES: [(&str, ReadPercentile); 4] =
-    [("p50", |p| p.p50), ("p95", |p| p.p95), ("p99", |p| p.p99), ("p999", |p| p.p999)];
-
-/// Cells of a row, its percentiles, and its effect.
-struct CsvRow {
-    cells: Vec<String>,
-    percentiles: [Option<Percentiles>; 3],
-    effect: Option<Effect>,
-}
-
-/// Returns `deployment.csv`.
+/// Returns `deployment.csv`, with a line for each percentile.
 pub(super) fn flows(rows: &[RolloutRow]) -> String {
-    let head = ["share_percent", "moved_hosts", "pair", "sizes", "flows", "unfinished", "failed"];
-    let row = |row: &RolloutRow| CsvRow {
-        cells: vec![
-            row.share_percent.to_string(),
-            row.moved_hosts.to_string(),
-            row.pair.to_owned(),
-            row.sizes.clone(),
-            row.flows.to_string(),
-            row.unfinished.to_string(),
-            row.failed.to_string(),
-        ],
-        percentiles: [Some(row.slowdown), row.before, row.ratio],
-        effect: row.effect,
+    let lines = |row: &RolloutRow| {
+        let names = [row.pair.to_owned(), row.sizes.clone()];
+        percentile_lines(row.share_percent, row.moved_hosts, names, &row.outcome)
     };
-    text(&head, "slowdown", rows.iter().map(row))
+    percentiles(["pair", "sizes"], "slowdown", rows.iter().flat_map(lines))
 }
 
-/// Returns `deployment-queries.csv`.
+/// Returns `deployment-queries.csv`, with a line for each percentile.
 pub(super) fn queries(rows: &[QueryClassRow]) -> String {
-    let head =
-        ["share_percent", "moved_hosts", "group", "client", "queries", "unfinished", "failed"];
-    let row = |row: &QueryClassRow| CsvRow {
-        cells: vec![
-            row.share_percent.to_string(),
-            row.moved_hosts.to_string(),
-            row.group.clone(),
-            row.client.to_owned(),
-            row.queries.to_string(),
-            row.unfinished.to_string(),
-            row.failed.to_string(),
-        ],
-        percentiles: [Some(row.qct_ms), row.before, row.ratio],
-        effect: row.effect,
+    let lines = |row: &QueryClassRow| {
+        let names = [row.group.clone(), row.client.to_owned()];
+        percentile_lines(row.share_percent, row.moved_hosts, names, &row.outcome)
     };
-    text(&head, "qct_ms", rows.iter().map(row))
+    percentiles(["group", "client"], "qct_ms", rows.iter().flat_map(lines))
 }
 
-/// Returns the heads of an estimate's three columns.
-fn estimate_columns(name: &str) -> [String; 3] {
-    [name.to_owned(), format!("{name}_ci95_low"), format!("{name}_ci95_high")]
-}
-
-/// Writes rows of `names`, then of estimates.
-fn estimates<const N: usize>(
-    names: &[&str],
-    measures: [&str; N],
-    rows: impl Iterator<Item = (Vec<String>, [Option<Estimate>; N])>,
+/// Writes lines of percentiles of `measure`.
+fn percentiles(
+    [a, b]: [&str; 2],
+    measure: &str,
+    lines: impl Iterator<Item = Vec<String>>,
 ) -> String {
-    let mut columns: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    columns.extend(measures.into_iter().flat_map(estimate_columns));
-    let mut text = csv::line(columns.iter().map(String::as_str));
-    for (mut cells, values) in rows {
-        cells.extend(values.into_iter().flat_map(csv_cells));
-        text.push_str(&csv::line(cells.iter().map(String::as_str)));
-    }
-    text
+    let names = ["share_percent", "moved_hosts", a, b, "count", "unfinished", "failed"];
+    let head = names.into_iter().chain(["percentile"]).map(str::to_owned);
+    table(head.chain(comparison_head(measure)), lines)
+}
+
+/// Returns the lines of the four percentiles; that of the verdict has it.
+fn percentile_lines(
+    share_percent: f64,
+    moved_hosts: u32,
+    [a, b]: [String; 2],
+    outcome: &Outcome,
+) -> Vec<Vec<String>> {
+    let compared = outcome.comparison.as_ref().map(Percentiles::all);
+    let judged = outcome.judged().map(|(name, _)| name);
+    let line = |(i, (name, value)): (usize, (&str, &ShownEstimate))| {
+        let verdict = outcome.verdict.filter(|_| judged == Some(name));
+        let counts = [outcome.count, outcome.unfinished, outcome.failed].map(|n| n.to_string());
+        let first = [share_percent.to_string(), moved_hosts.to_string(), a.clone(), b.clone()];
+        let cells = first.into_iter().chain(counts).chain([name.to_owned()]);
+        cells.chain(comparison_cells(value, compared.map(|all| all[i]), verdict)).collect()
+    };
+    let all = NAMES.into_iter().zip(outcome.percentiles.all());
+    all.enumerate().map(line).collect()
+}
+
+/// Writes a table.
+fn table(head: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let head: Vec<String> = head.collect();
+    let all = std::iter::once(head).chain(rows);
+    all.map(|row| csv::line(row.iter().map(String::as_str))).collect()
+}
+
+fn estimate_head(name: &str) -> impl Iterator<Item = String> {
+    ESTIMATE_COLUMNS.into_iter().map(move |part| format!("{name}{part}"))
+}
+
+/// Returns the columns of a value, of that before the move, of their ratio and the verdict.
+fn comparison_head(measure: &str) -> impl Iterator<Item = String> {
+    let more = RATIO_COLUMNS.into_iter().chain(["verdict"]).map(str::to_owned);
+    estimate_head(measure).chain(estimate_head("before")).chain(more)
+}
+
+fn comparison_cells(
+    value: &ShownEstimate,
+    of: Option<&ShownComparison>,
+    verdict: Option<Verdict>,
+) -> impl Iterator<Item = String> {
+    let verdict = verdict.map_or_else(String::new, |verdict| verdict.name().to_owned());
+    let values = csv_cells(Some(value)).into_iter().chain(csv_cells(of.map(|of| &of.a)));
+    values.chain(ratio_cells(of)).chain([verdict])
 }
 
 /// Returns `deployment-goodput.csv`.
 pub(super) fn goodput(rows: &[GoodputRow]) -> String {
     let row = |row: &GoodputRow| {
-        let cells = vec![
+        let names = [
             row.share_percent.to_string(),
             row.moved_hosts.to_string(),
             row.pair.to_owned(),
             row.of.name().to_owned(),
             row.seeds.to_string(),
         ];
-        (cells, [Some(row.goodput_mbps), row.before_mbps])
+        let values = comparison_cells(&row.goodput_mbps, row.comparison.as_ref(), row.verdict);
+        names.into_iter().chain(values).collect()
     };
-    let names = ["share_percent", "moved_hosts", "pair", "of", "seeds"];
-    estimates(&names, ["goodput_mbps", "before_mbps"], rows.iter().map(row))
+    let names = ["share_percent", "moved_hosts", "pair", "of", "seeds"].map(str::to_owned);
+    table(names.into_iter().chain(comparison_head("goodput_mbps")), rows.iter().map(row))
 }
 
 /// Returns `deployment-queues.csv`.
 pub(super) fn longest_queues(rows: &[LongestQueueRow]) -> String {
     let row = |row: &LongestQueueRow| {
         let (queue, seeds) = row.most_frequent();
-        let cells = vec![
+        let names = [
             row.share_percent.to_string(),
             row.moved_hosts.to_string(),
             queue.to_owned(),
             seeds.to_string(),
         ];
-        (cells, [row.mean_packets, row.p99_packets])
+        let lengths = [&row.mean_packets, &row.p99_packets].into_iter();
+        names.into_iter().chain(lengths.flat_map(|of| csv_cells(Some(of)))).collect()
     };
-    let names = ["share_percent", "moved_hosts", "queue", "seeds"];
-    estimates(&names, ["mean_packets", "p99_packets"], rows.iter().map(row))
-}
-
-/// Writes rows whose percentiles are those of `measure`, of the time before, and of their ratio.
-fn text(head: &[&str], measure: &str, rows: impl Iterator<Item = CsvRow>) -> String {
-    let mut columns: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
-    for of in [measure, "before", "ratio"] {
-        for (name, _) in PERCENTILES {
-            columns.extend(estimate_columns(&format!("{of}_{name}")));
-        }
-    }
-    columns.push("effect".to_owned());
-    let mut text = csv::line(columns.iter().map(String::as_str));
-    for CsvRow { mut cells, percentiles, effect } in rows {
-        for of in percentiles {
-            for (_, read) in PERCENTILES {
-                cells.extend(csv_cells(of.as_ref().and_then(read)));
-            }
-        }
-        cells.push(effect.map_or("", Effect::name).replace(' ', "-"));
-        text.push_str(&csv::line(cells.iter().map(String::as_str)));
-    }
-    text
+    let names = ["share_percent", "moved_hosts", "queue", "seeds"].map(str::to_owned);
+    let lengths = ["mean_packets", "p99_packets"].into_iter().flat_map(estimate_head);
+    table(names.into_iter().chain(lengths), rows.iter().map(row))
 }

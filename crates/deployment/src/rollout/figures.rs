@@ -3,23 +3,20 @@
 use std::collections::BTreeSet;
 
 use lowtide_charts::{Axis, Dot, Figure, GuideLine, Panel, PlotSeries, SeriesKind};
+use lowtide_lab::ShownEstimate;
 use lowtide_rows::DeploymentClass;
 
 use super::delivered::GoodputOf;
 use super::flows::ClassPair;
 use super::longest_queue::LongestQueueRow;
-use super::queries::QueryClassRow;
+use super::outcome::Outcome;
 use super::result::RolloutResult;
-use super::rollout_row::{ALL_SIZES, RolloutRow};
-use crate::estimate::Estimate;
+use super::rows::ALL_SIZES;
 
 /// Returns the figures of the slowdown of flows.
 pub(super) fn flow_figures(result: &RolloutResult) -> Vec<Figure> {
-    let mut sizes: Vec<&str> = result.pairs.iter().map(|p| p.sizes.as_str()).collect();
-    let mut seen = BTreeSet::new();
-    sizes.retain(|name| seen.insert(*name));
     let mut out: Vec<Figure> = Vec::new();
-    for (i, size) in sizes.into_iter().enumerate() {
+    for (i, size) in result.sizes.iter().enumerate() {
         let (id, of) = if size == ALL_SIZES {
             ("p99".to_owned(), "all flows".to_owned())
         } else {
@@ -27,12 +24,12 @@ pub(super) fn flow_figures(result: &RolloutResult) -> Vec<Figure> {
         };
         let title = format!("99th percentile of the slowdown of {of}");
         let names = [&id, &title, "Slowdown, 99th percentile", "slowdown_p99"];
-        let lines = pair_lines(result, size, |r| r.slowdown.p99);
+        let lines = pair_lines(result, size, p99);
         out.extend(figure(result, names, BY_PAIR, None, lines));
         if size == ALL_SIZES {
             let title = "The same over that of the same flows before the move";
             let names = ["ratio", title, "Ratio to before the move", "ratio_p99"];
-            let lines = pair_lines(result, size, |r| r.ratio.and_then(|q| q.p99));
+            let lines = pair_lines(result, size, ratio_p99);
             out.extend(figure(result, names, BY_PAIR, Some(1.0), lines));
         }
     }
@@ -47,11 +44,11 @@ pub(super) fn query_figures(result: &RolloutResult) -> Vec<Figure> {
         let ids = [format!("qct-p99-group{i}"), format!("qct-ratio-group{i}")];
         let title = format!("99th percentile of the completion time of queries of {group}");
         let names = [&ids[0], &title, "Completion time, 99th percentile (ms)", "qct_ms_p99"];
-        let lines = client_lines(result, group, |r| r.qct_ms.p99);
+        let lines = client_lines(result, group, p99);
         out.extend(figure(result, names, BY_CLIENT, None, lines));
         let title = format!("The same of {group} over that of the same queries before the move");
         let names = [&ids[1], &title, "Ratio to before the move", "ratio_p99"];
-        let lines = client_lines(result, group, |r| r.ratio.and_then(|q| q.p99));
+        let lines = client_lines(result, group, ratio_p99);
         out.extend(figure(result, names, BY_CLIENT, Some(1.0), lines));
     }
     out
@@ -66,7 +63,7 @@ pub(super) fn goodput_figures(result: &RolloutResult) -> Vec<Figure> {
     let figure = |(of, (id, title))| {
         let line = |(style, pair): (usize, ClassPair)| {
             let rows = result.goodput.iter().filter(|r| r.pair == pair.name() && r.of == of);
-            let dots = rows.map(|r| dot(r.share_percent, r.goodput_mbps));
+            let dots = rows.filter_map(|r| Some(dot(r.share_percent, estimated(&r.goodput_mbps)?)));
             (pair.name(), style, dots.collect())
         };
         let lines = ClassPair::ALL.into_iter().enumerate().map(line).collect();
@@ -77,13 +74,13 @@ pub(super) fn goodput_figures(result: &RolloutResult) -> Vec<Figure> {
 
 /// Returns the figure of the longest queue.
 pub(super) fn queue_figure(result: &RolloutResult) -> Option<Figure> {
-    let line = |name, style, read: fn(&LongestQueueRow) -> Option<Estimate>| {
-        let dots =
-            result.longest_queues.iter().filter_map(|r| Some(dot(r.share_percent, read(r)?)));
+    let line = |name, style, read: fn(&LongestQueueRow) -> &ShownEstimate| {
+        let rows = result.longest_queues.iter();
+        let dots = rows.filter_map(|r| Some(dot(r.share_percent, estimated(read(r))?)));
         (name, style, dots.collect())
     };
     let lines =
-        vec![line("mean", 0, |r| r.mean_packets), line("99th percentile", 1, |r| r.p99_packets)];
+        vec![line("mean", 0, |r| &r.mean_packets), line("99th percentile", 1, |r| &r.p99_packets)];
     let names = ["queue", "Longest queue at a switch", "Length (packets)", "queue_packets"];
     figure(result, names, QUEUE, None, lines)
 }
@@ -95,11 +92,11 @@ type Line = (&'static str, usize, Vec<Dot>);
 fn pair_lines(
     result: &RolloutResult,
     size: &str,
-    read: impl Fn(&RolloutRow) -> Option<Estimate>,
+    read: impl Fn(&Outcome) -> Option<Drawn>,
 ) -> Vec<Line> {
     let line = |(style, pair): (usize, ClassPair)| {
         let rows = result.rows.iter().filter(|r| r.pair == pair.name() && r.sizes == size);
-        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(r)?)));
+        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(&r.outcome)?)));
         (pair.name(), style, dots.collect())
     };
     ClassPair::ALL.into_iter().enumerate().map(line).collect()
@@ -109,18 +106,34 @@ fn pair_lines(
 fn client_lines(
     result: &RolloutResult,
     group: &str,
-    read: impl Fn(&QueryClassRow) -> Option<Estimate>,
+    read: impl Fn(&Outcome) -> Option<Drawn>,
 ) -> Vec<Line> {
     let line = |(style, class): (usize, DeploymentClass)| {
         let rows = result.queries.iter().filter(|r| r.group == group && r.client == class.name());
-        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(r)?)));
+        let dots = rows.filter_map(|r| Some(dot(r.share_percent, read(&r.outcome)?)));
         (class.name(), style, dots.collect())
     };
     [DeploymentClass::Old, DeploymentClass::New].into_iter().enumerate().map(line).collect()
 }
 
-fn dot(share_percent: f64, estimate: Estimate) -> Dot {
-    Dot { x: share_percent, y: estimate.value, interval: estimate.ci95 }
+/// A value and its 95 % interval.
+type Drawn = (f64, Option<[f64; 2]>);
+
+fn estimated(of: &ShownEstimate) -> Option<Drawn> {
+    Some((of.value?, of.ci95))
+}
+
+fn p99(outcome: &Outcome) -> Option<Drawn> {
+    estimated(&outcome.percentiles.p99)
+}
+
+fn ratio_p99(outcome: &Outcome) -> Option<Drawn> {
+    let of = &outcome.comparison.as_ref()?.p99;
+    Some((of.ratio?, of.ratio_ci95))
+}
+
+fn dot(share_percent: f64, (y, interval): Drawn) -> Dot {
+    Dot { x: share_percent, y, interval }
 }
 
 /// Meaning of the lines of flows.

@@ -1,14 +1,17 @@
 //! The flows and queries of all runs by share, seed and pair of classes.
+//!
+//! Contract: a flow or query counts if it arrived after the warm-up and before the end of its run.
 
 use std::collections::BTreeMap;
 
 use lowtide_lab::LabError;
 use lowtide_record::{Manifest, RunDir};
-use lowtide_rows::{DeploymentClass, FlowRow, FlowStatus, Role};
+use lowtide_rows::{DeploymentClass, FlowRow, Role};
+use lowtide_stats::Observation;
 use serde::Serialize;
 
 use super::delivered::HostPairFlows;
-use super::statistics::{Bounded, SCALE};
+use super::outcome::observe;
 use super::timed_query::TimedQuery;
 
 /// The classes of the sending and the receiving host.
@@ -38,15 +41,14 @@ impl ClassPair {
     }
 }
 
-/// A flow with a size.
-#[derive(Clone)]
+/// A flow with a size and an ideal time.
 pub(crate) struct SizedFlow {
+    /// Its number, equal at every share.
+    pub(crate) number: u32,
     /// Numbers of its hosts.
     pub(crate) hosts: [u32; 2],
     pub(crate) size: u64,
-    /// Its slowdown.
-    pub(crate) slowdown: Bounded,
-    pub(crate) status: FlowStatus,
+    pub(crate) slowdown: Observation,
 }
 
 /// Connections of one pair with one effective transport.
@@ -151,27 +153,11 @@ fn add(
     }
     // Answers of queries have no ideal time.
     if row.role == Role::Flow
-        && let Some(size) = row.size_bytes
+        && let (Some(size), Some(ideal)) = (row.size_bytes, row.ideal_ps.filter(|ps| *ps > 0))
+        && (warmup_ps..ended_ps).contains(&row.start_ps)
     {
-        let slowdown = slowdown(row, ended_ps);
-        run.flows.push(SizedFlow { hosts, size, slowdown, status: row.status });
+        let over_ideal = |ps: u64| ps as f64 / ideal as f64;
+        let slowdown = observe(row.status, row.fct_ps, ended_ps - row.start_ps, over_ideal);
+        run.flows.push(SizedFlow { number: row.flow, hosts, size, slowdown });
     }
-}
-
-/// Returns the bounds of the slowdown of a flow: an unfinished one is at least its age over its
-/// ideal time, a failed one is infinite.
-fn slowdown(row: &FlowRow, ended_ps: u64) -> Bounded {
-    let over_ideal = |ps: u64| {
-        let ideal = row.ideal_ps.filter(|ideal| *ideal > 0)?;
-        u64::try_from(u128::from(ps) * u128::from(SCALE) / u128::from(ideal)).ok()
-    };
-    if row.status == FlowStatus::Failed {
-        return Bounded { least: u64::MAX, most: u64::MAX };
-    }
-    if let Some(known) = row.fct_ps.and_then(over_ideal) {
-        return Bounded { least: known, most: known };
-    }
-    let age = ended_ps.saturating_sub(row.start_ps);
-    let least = if row.fct_ps.is_some() { SCALE } else { over_ideal(age).unwrap_or(0).max(SCALE) };
-    Bounded { least, most: u64::MAX }
 }

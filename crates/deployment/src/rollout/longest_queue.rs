@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_lab::{QueueFacts, RunFacts};
+use lowtide_lab::{QueueFacts, RunFacts, ShownEstimate};
+use lowtide_stats::{ValueRange, seed_mean};
 use serde::Serialize;
-
-use crate::estimate::Estimate;
 
 /// The longest queue at a switch at a share; its lengths are means over seeds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -21,9 +20,9 @@ pub struct LongestQueueRow {
     /// In how many seeds each queue is the longest.
     pub queues: BTreeMap<String, usize>,
     /// Mean length over time, packets.
-    pub mean_packets: Option<Estimate>,
+    pub mean_packets: ShownEstimate,
     /// 99th percentile of the length over time, packets.
-    pub p99_packets: Option<Estimate>,
+    pub p99_packets: ShownEstimate,
 }
 
 impl LongestQueueRow {
@@ -35,7 +34,8 @@ impl LongestQueueRow {
             *queues.entry(queue.name.clone()).or_default() += 1;
         }
         let mean = |read: fn(&QueueFacts) -> Option<f64>| {
-            Estimate::over_seeds(longest.iter().map(|queue| read(queue)))
+            let own: Vec<Option<f64>> = longest.iter().map(|queue| read(queue)).collect();
+            ShownEstimate::from(seed_mean(&own, ValueRange::NOT_NEGATIVE))
         };
         let row = Self {
             share_percent,

@@ -7,16 +7,16 @@
 
 mod csv_files;
 mod delivered;
-mod effect;
 mod figures;
 mod flows;
 mod goodput;
 mod longest_queue;
+mod outcome;
 mod page;
 mod queries;
 mod result;
-mod rollout_row;
-mod statistics;
+mod rows;
+mod share_runs;
 mod text;
 mod timed_query;
 mod who_pays;
@@ -31,18 +31,16 @@ use crate::run::run_and_report;
 use crate::thresholds::RolloutThresholds;
 
 pub use delivered::GoodputOf;
-pub use effect::Effect;
 pub use flows::Effective;
 pub use goodput::GoodputRow;
 pub use longest_queue::LongestQueueRow;
 pub use lowtide_scenario::{HostDraw, MovedSides};
+pub use outcome::{Outcome, Percentiles};
 pub(crate) use page::{charts, write_outputs};
 pub use queries::QueryClassRow;
 pub use result::{ConnectionRow, RolloutResult};
-pub use rollout_row::RolloutRow;
-pub use statistics::Percentiles;
+pub use rows::RolloutRow;
 pub use text::{describe, tables};
-pub use who_pays::PairEffect;
 
 /// The swept key of the plan.
 const SHARE_KEY: &str = "deployment.share";
@@ -74,7 +72,7 @@ pub struct RolloutOptions<'a> {
     pub draw: HostDraw,
     /// Shares in percent, with or without the sign; 0 is added.
     pub points: &'a [String],
-    /// Thresholds of the effects.
+    /// Thresholds of the verdicts.
     pub thresholds: RolloutThresholds,
     /// Seeds; `None` takes those of the scenario, or else [`DEFAULT_SEEDS`].
     pub seeds: Option<u64>,

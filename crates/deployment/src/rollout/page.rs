@@ -3,6 +3,7 @@
 use lowtide_charts::{Chart, Figure, FigureFiles};
 use lowtide_lab::{LabError, Results};
 use lowtide_record::{Manifest, RunDir};
+use lowtide_stats::LEAST_SEEDS;
 
 use super::figures::{flow_figures, goodput_figures, query_figures, queue_figure};
 use super::flows::read;
@@ -117,13 +118,15 @@ pub(crate) fn charts(
 }
 
 fn method(result: &RolloutResult) -> String {
-    let interval = if result.seeds < super::statistics::LEAST_SEEDS {
-        "Fewer than five seeds give no interval."
+    let interval = if result.seeds < LEAST_SEEDS {
+        "Fewer than five seeds have the range of their values and no interval."
     } else {
         "Intervals: 95 %, over seeds."
     };
     format!(
         "Percentiles of all seeds' flows together. The same flows before the move: those between \
-         the same hosts at the same seed, with no host moved. {interval}"
+         the same hosts at the same seed, with no host moved. The verdict is on the highest \
+         percentile, up to p99, for which each seed has enough flows. All verdicts of this page \
+         together contain a false one with at most 5 %. {interval}"
     )
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use lowtide_scenario::{HostDraw, MovedSides};
+use lowtide_stats::LEAST_SEEDS;
 
 use super::delivered::GoodputOf;
 use super::goodput::GoodputRow;
 use super::longest_queue::LongestQueueRow;
-use super::queries::QueryClassRow;
+use super::outcome::Outcome;
 use super::result::RolloutResult;
-use super::rollout_row::{ALL_SIZES, RolloutRow};
+use super::rows::{ALL_SIZES, RolloutRow};
 use super::who_pays::percent;
-use crate::estimate::{Estimate, P99_FLOWS, number, reason, with_interval as shown};
+use crate::estimate::value;
 use crate::text_table::TextTable;
 
 /// Describes the experiment in one line.
@@ -29,18 +30,72 @@ pub fn describe(result: &RolloutResult) -> String {
     format!("{} hosts, {draw} by the seed; {moves}; {} {seeds}", result.hosts, result.seeds)
 }
 
+/// Returns the head of a column with an interval, or the range of fewer than five seeds.
+fn spread(name: &str, result: &RolloutResult) -> String {
+    let of = if result.seeds < LEAST_SEEDS { "seeds" } else { "95 %" };
+    format!("{name} ({of})")
+}
+
+/// Omits from a cell what the head of its column says.
+fn narrow(cell: &str) -> String {
+    cell.replace("(seeds ", "(")
+}
+
 fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A value, or the reason of its absence.
-fn value(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
-    estimate.map_or_else(|| reason(flows, needed), |e| number(e.value))
+/// Columns of the percentiles of flows, after the share.
+const FLOW_COLUMNS: [&str; 7] = ["pair", "flows", "incomplete", "p50", "p95", "p99", "p99.9"];
+
+/// Columns of the percentiles of queries.
+const QUERY_COLUMNS: [&str; 6] = ["client", "queries", "incomplete", "p50", "p95", "p99"];
+
+/// A row: its share, name and values.
+type NamedOutcome<'a> = (f64, &'a str, &'a Outcome);
+
+/// Returns a table of comparisons by share and `name`.
+fn comparisons<'a>(
+    title: String,
+    [name, ratio]: [&str; 2],
+    rows: impl Iterator<Item = NamedOutcome<'a>>,
+) -> TextTable {
+    let row = |(share, name, outcome): NamedOutcome<'_>| {
+        let (percentile, of) = outcome.judged()?;
+        let verdict = outcome.verdict?.name();
+        let cells = [percentile, &value(&of.b), &value(&of.a), &narrow(&of.ratio_text()), verdict];
+        Some([&percent(share), name].into_iter().chain(cells).map(str::to_owned).collect())
+    };
+    let head = texts(&["moved", name, "of", "after", "before", ratio, "verdict"]);
+    TextTable { title, head, names: 2, rows: rows.filter_map(row).collect() }
 }
 
-/// A value with its interval.
-fn with_interval(estimate: Option<Estimate>, flows: usize, needed: usize) -> String {
-    estimate.map_or_else(|| reason(flows, needed), shown)
+/// Returns a table of percentiles by share, whose other columns have the names of `head`.
+fn percentiles<'a>(
+    title: String,
+    head: &[&str],
+    rows: impl Iterator<Item = NamedOutcome<'a>>,
+) -> TextTable {
+    let row = |(share, name, of): NamedOutcome<'_>| {
+        let counts = [of.count, of.unfinished + of.failed].map(|n| n.to_string());
+        let names = [percent(share), name.to_owned()].into_iter();
+        let all = names.chain(counts).chain(of.percentiles.all().map(value));
+        all.take(1 + head.len()).collect()
+    };
+    let rows = rows.map(row).collect();
+    TextTable { title, head: texts(&[&["moved"], head].concat()), names: 2, rows }
+}
+
+fn of_pairs(result: &RolloutResult) -> impl Iterator<Item = NamedOutcome<'_>> {
+    all_sizes(result).map(|r| (r.share_percent, r.pair, &r.outcome))
+}
+
+fn of_clients<'a>(
+    result: &'a RolloutResult,
+    group: &'a str,
+) -> impl Iterator<Item = NamedOutcome<'a>> {
+    let rows = result.queries.iter().filter(move |r| r.group == group);
+    rows.map(|r| (r.share_percent, r.client, &r.outcome))
 }
 
 fn all_sizes(result: &RolloutResult) -> impl Iterator<Item = &RolloutRow> {
@@ -63,10 +118,20 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) fn of(result: &RolloutResult) -> Self {
         let groups: BTreeSet<&str> = result.queries.iter().map(|r| r.group.as_str()).collect();
-        let of_group = |group| [query_effects(result, group), query_percentiles(result, group)];
+        let (seeds, ratio) = (result.seeds, spread("ratio", result));
+        let of_group = |group| {
+            let title = format!("{group}: query completion time, ms, and that before the move");
+            let all = format!("{group}: query completion time of {seeds} seeds, ms");
+            [
+                comparisons(title, ["client", &ratio], of_clients(result, group)),
+                percentiles(all, &QUERY_COLUMNS, of_clients(result, group)),
+            ]
+        };
+        let title = "Slowdown, and that of the same flows before the move".to_owned();
+        let all = format!("Slowdown of all flows of {seeds} seeds");
         Self {
-            effects: effects(result),
-            percentiles: percentiles(result),
+            effects: comparisons(title, ["pair", &ratio], of_pairs(result)),
+            percentiles: percentiles(all, &FLOW_COLUMNS, of_pairs(result)),
             by_size: by_size(result),
             queries: groups.into_iter().flat_map(of_group).collect(),
             goodput: GoodputOf::ALL.into_iter().map(|of| goodput(result, of)).collect(),
@@ -86,105 +151,9 @@ pub fn tables(result: &RolloutResult) -> Vec<TextTable> {
     out
 }
 
-fn of_group<'a>(
-    result: &'a RolloutResult,
-    group: &'a str,
-) -> impl Iterator<Item = &'a QueryClassRow> {
-    result.queries.iter().filter(move |r| r.group == group)
-}
-
-fn query_effects(result: &RolloutResult, group: &str) -> TextTable {
-    let row = |r: &QueryClassRow| {
-        vec![
-            percent(r.share_percent),
-            r.client.to_owned(),
-            with_interval(r.qct_ms.p99, r.queries, P99_FLOWS),
-            r.before.map_or_else(String::new, |b| value(b.p99, r.queries, P99_FLOWS)),
-            r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.queries, P99_FLOWS)),
-            r.effect.map_or_else(String::new, |e| e.name().to_owned()),
-        ]
-    };
-    TextTable {
-        title: format!("{group}: 99th percentile of the query completion time, ms, and before"),
-        head: texts(&["moved", "client", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
-        names: 2,
-        rows: of_group(result, group).map(row).collect(),
-    }
-}
-
-fn query_percentiles(result: &RolloutResult, group: &str) -> TextTable {
-    let row = |r: &QueryClassRow| {
-        let of = |e, needed| value(e, r.queries, needed);
-        vec![
-            percent(r.share_percent),
-            r.client.to_owned(),
-            r.queries.to_string(),
-            (r.unfinished + r.failed).to_string(),
-            of(r.qct_ms.p50, 2),
-            of(r.qct_ms.p95, 20),
-            of(r.qct_ms.p99, P99_FLOWS),
-        ]
-    };
-    TextTable {
-        title: format!("{group}: query completion time of {} seeds, ms", result.seeds),
-        head: texts(&["moved", "client", "queries", "incomplete", "p50", "p95", "p99"]),
-        names: 2,
-        rows: of_group(result, group).map(row).collect(),
-    }
-}
-
-fn effects(result: &RolloutResult) -> TextTable {
-    let row = |r: &RolloutRow| {
-        vec![
-            percent(r.share_percent),
-            r.pair.to_owned(),
-            with_interval(r.slowdown.p99, r.flows, P99_FLOWS),
-            r.before.map_or_else(String::new, |b| value(b.p99, r.flows, P99_FLOWS)),
-            r.ratio.map_or_else(String::new, |q| with_interval(q.p99, r.flows, P99_FLOWS)),
-            r.effect.map_or_else(String::new, |e| e.name().to_owned()),
-        ]
-    };
-    TextTable {
-        title: "99th percentile of the slowdown, and over that of the same flows before the move"
-            .to_owned(),
-        head: texts(&["moved", "pair", "p99 [95 %]", "before", "ratio [95 %]", "effect"]),
-        names: 2,
-        rows: all_sizes(result).map(row).collect(),
-    }
-}
-
-fn percentiles(result: &RolloutResult) -> TextTable {
-    let row = |r: &RolloutRow| {
-        let of = |e, needed| value(e, r.flows, needed);
-        vec![
-            percent(r.share_percent),
-            r.pair.to_owned(),
-            r.flows.to_string(),
-            (r.unfinished + r.failed).to_string(),
-            of(r.slowdown.p50, 2),
-            of(r.slowdown.p95, 20),
-            of(r.slowdown.p99, P99_FLOWS),
-            of(r.slowdown.p999, 1000),
-        ]
-    };
-    TextTable {
-        title: format!("Slowdown of all flows of {} seeds", result.seeds),
-        head: texts(&["moved", "pair", "flows", "incomplete", "p50", "p95", "p99", "p99.9"]),
-        names: 2,
-        rows: all_sizes(result).map(row).collect(),
-    }
-}
-
 fn by_size(result: &RolloutResult) -> TextTable {
-    let mut sizes: Vec<&str> = Vec::new();
-    for row in result.rows.iter().filter(|r| r.sizes != ALL_SIZES) {
-        if !sizes.contains(&row.sizes.as_str()) {
-            sizes.push(&row.sizes);
-        }
-    }
-    sizes.sort_by_key(|name| {
-        result.pairs.iter().position(|p| p.sizes == **name).unwrap_or(usize::MAX)
-    });
+    let sizes: Vec<&str> =
+        result.sizes.iter().map(String::as_str).filter(|name| *name != ALL_SIZES).collect();
     // `10 kB-100 kB` has the head `to 100 kB`, so that the table fits.
     let head = |name: &str| match name.split_once('-') {
         Some((from, "")) => format!("> {from}"),
@@ -197,10 +166,7 @@ fn by_size(result: &RolloutResult) -> TextTable {
                 .rows
                 .iter()
                 .find(|o| o.sizes == sizes && o.pair == r.pair && o.moved_hosts == r.moved_hosts);
-            found.map_or_else(
-                || "no flows".to_owned(),
-                |o| value(o.slowdown.p99, o.flows, P99_FLOWS),
-            )
+            found.map_or_else(|| "no flows".to_owned(), |o| value(&o.outcome.percentiles.p99))
         };
         let names = [percent(r.share_percent), r.pair.to_owned()];
         names.into_iter().chain(sizes.iter().map(|s| of_size(s))).collect()
@@ -214,13 +180,20 @@ fn by_size(result: &RolloutResult) -> TextTable {
 }
 
 fn goodput(result: &RolloutResult, of: GoodputOf) -> TextTable {
+    let mut head = texts(&["moved", "pair", "goodput", "before", &spread("ratio", result)]);
+    // All flows of a pair together have no verdict.
+    head.extend((of == GoodputOf::UnlimitedFlow).then(|| "verdict".to_owned()));
     let row = |r: &GoodputRow| {
-        vec![
+        let compared = r.comparison.as_ref();
+        let cells = [
             percent(r.share_percent),
             r.pair.to_owned(),
-            shown(r.goodput_mbps),
-            r.before_mbps.map_or_else(String::new, shown),
-        ]
+            value(&r.goodput_mbps),
+            compared.map_or_else(String::new, |of| value(&of.a)),
+            compared.map_or_else(String::new, |of| narrow(&of.ratio_text())),
+            r.verdict.map_or_else(String::new, |of| of.name().to_owned()),
+        ];
+        cells.into_iter().take(head.len()).collect()
     };
     let title = match of {
         GoodputOf::Pair => "Goodput of all flows of a pair, Mbit/s, and before",
@@ -228,9 +201,9 @@ fn goodput(result: &RolloutResult, of: GoodputOf) -> TextTable {
     };
     TextTable {
         title: title.to_owned(),
-        head: texts(&["moved", "pair", "goodput [95 %]", "before [95 %]"]),
         names: 2,
         rows: result.goodput.iter().filter(|r| r.of == of).map(row).collect(),
+        head,
     }
 }
 
@@ -240,12 +213,12 @@ fn longest_queues(result: &RolloutResult) -> TextTable {
         let all: usize = r.queues.values().sum();
         let queue =
             if seeds == all { name.to_owned() } else { format!("{name} ({seeds} of {all})") };
-        let length = |estimate: Option<Estimate>| estimate.map_or_else(String::new, shown);
-        vec![percent(r.share_percent), queue, length(r.mean_packets), length(r.p99_packets)]
+        let lengths = [&r.mean_packets, &r.p99_packets].map(|of| narrow(&of.text()));
+        [percent(r.share_percent), queue].into_iter().chain(lengths).collect()
     };
     TextTable {
         title: "Longest queue at a switch, packets".to_owned(),
-        head: texts(&["moved", "queue (seeds)", "mean [95 %]", "p99 [95 %]"]),
+        head: texts(&["moved", "queue (seeds)", &spread("mean", result), &spread("p99", result)]),
         names: 2,
         rows: result.longest_queues.iter().map(row).collect(),
     }

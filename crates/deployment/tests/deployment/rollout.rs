@@ -7,12 +7,13 @@ use std::path::Path;
 use lowtide_deployment::Thresholds;
 use lowtide_deployment::rerender_report;
 use lowtide_deployment::rollout::{
-    Effect, GoodputOf, HostDraw, MovedSides, Rollout, RolloutOptions, RolloutResult, RolloutRow,
-    execute, tables,
+    GoodputOf, HostDraw, MovedSides, Rollout, RolloutOptions, RolloutResult, RolloutRow, execute,
+    tables,
 };
 use lowtide_lab::{CompletedExperiment, ExecuteOptions, simulate};
 use lowtide_record::RunDir;
 use lowtide_scenario::Scenario;
+use lowtide_stats::Verdict;
 
 use crate::common;
 
@@ -67,7 +68,7 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
     }
     // Every flow of every seed is in one pair, as the tables say.
     let (dir, manifest) = RunDir::open(temp.path()).unwrap();
-    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
     for run in &manifest.runs {
         for flow in dir.flows(run.key.run).unwrap() {
             let class = |c: Option<lowtide_rows::DeploymentClass>| c.unwrap().name();
@@ -79,10 +80,10 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
         }
     }
     let found: BTreeMap<_, _> = all_sizes(&result)
-        .map(|r| ((format!("{} %", r.share_percent), r.pair.to_owned()), r.flows))
+        .map(|r| ((format!("{} %", r.share_percent), r.pair.to_owned()), r.outcome.count))
         .collect();
     assert_eq!(found, counts);
-    assert_eq!(all_sizes(&result).map(|r| r.flows).sum::<usize>(), 3 * 180);
+    assert_eq!(all_sizes(&result).map(|r| r.outcome.count).sum::<u64>(), 3 * 180);
     // The moved hosts reach old ones as NewReno without ECN, and each other as DCTCP.
     for (pair, used, fell_back) in
         [("old>old", "newreno", false), ("new>old", "newreno", true), ("new>new", "dctcp", false)]
@@ -95,10 +96,13 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
         assert_eq!((row.fell_back, row.connections), (fell_back, row.of), "{pair}");
     }
     // Three seeds have no interval, so nothing is decided.
-    assert!(
-        all_sizes(&result).all(|r| !matches!(r.effect, Some(Effect::Harmful | Effect::Better)))
-    );
-    assert!(result.verdict.contains("no pair is shown to pay"), "{}", result.verdict);
+    let decided = |r: &RolloutRow| r.outcome.verdict.is_some_and(|v| v != Verdict::Undecided);
+    assert!(!result.rows.iter().any(decided));
+    assert!(result.verdict.contains("none is shown to pay; none is shown to gain"));
+    assert!(result.verdict.contains("Fewer than five seeds"), "{}", result.verdict);
+    let of = all_sizes(&result).find(|r| r.share_percent > 99.0).unwrap();
+    let compared = of.outcome.comparison.as_ref().unwrap();
+    assert!(compared.p50.ratio_ci95.is_none() && compared.p50.ratio_seed_range.is_some());
     for table in tables(&result) {
         assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
     }
@@ -107,9 +111,45 @@ fn the_ends_are_the_pure_runs_and_the_classes_those_of_the_tables() {
     rerender_report(temp.path()).unwrap();
     assert_eq!(dir.read("deployment.json").unwrap(), json);
     let csv = dir.read("deployment.csv").unwrap();
-    assert_eq!(csv.lines().count(), result.rows.len() + 1);
+    assert_eq!(csv.lines().count(), 4 * result.rows.len() + 1, "a line for each percentile");
     let columns = csv.lines().next().unwrap().split(',').count();
+    let judged = |line: &&str| !line.ends_with(',') && !line.ends_with(",verdict");
+    let compared = result.rows.iter().filter(|row| row.outcome.verdict.is_some()).count();
+    assert_eq!(csv.lines().filter(judged).count(), compared, "a verdict for each comparison");
     assert!(csv.lines().all(|line| line.split(',').count() == columns), "{csv}");
+}
+
+#[test]
+fn flows_of_the_warm_up_do_not_count_and_cut_off_ones_have_bounds() {
+    let temp = tempfile::tempdir().unwrap();
+    let all = points(&["100"]);
+    let set = [("run.warmup", "1 ms"), ("run.duration", "3 ms"), ("run.end", "duration")];
+    let scenario =
+        set.into_iter().fold(scenario(), |s, (key, value)| s.with_override(key, value).unwrap());
+    let options = RolloutOptions { seeds: Some(1), ..options(["sack", "dctcp"], &all) };
+    let (_, result) = run(&Rollout::new(scenario, &options).unwrap(), temp.path());
+    let (dir, manifest) = RunDir::open(temp.path()).unwrap();
+    let [before, after] = [0, 1].map(|run| dir.flows(manifest.runs[run].key.run).unwrap());
+    let counted = |flow: &&lowtide_rows::FlowRow| {
+        flow.ideal_ps.is_some() && (1_000_000_000..3_000_000_000).contains(&flow.start_ps)
+    };
+    let flows: Vec<_> = after.iter().filter(counted).collect();
+    let cut = flows.iter().filter(|flow| flow.fct_ps.is_none()).count();
+    assert!(flows.len() < before.len() && cut > 0, "{} {cut}", flows.len());
+    let row = all_sizes(&result).find(|row| row.share_percent > 99.0).unwrap();
+    let found = &row.outcome;
+    assert_eq!((found.count, found.unfinished), (flows.len() as u64, cut as u64));
+    // The lower bound of the median is that with each cut-off flow at its age.
+    let value = |flow: &&lowtide_rows::FlowRow| {
+        let ps = flow.fct_ps.unwrap_or(3_000_000_000 - flow.start_ps);
+        (ps as f64 / flow.ideal_ps.unwrap() as f64).max(1.0)
+    };
+    let mut values: Vec<f64> = flows.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    let least = values[flows.len().div_ceil(2) - 1];
+    let p50 = &found.percentiles.p50;
+    let low = p50.between.map_or(p50.value, |[low, _]| low).unwrap();
+    assert!((low - least).abs() < 1e-9, "{low} {least}");
 }
 
 #[test]
@@ -143,30 +183,33 @@ fn queries_are_split_by_the_class_of_their_client() {
     let median = |values: &[f64]| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        (sorted[sorted.len().div_ceil(2) - 1] * 1e6).floor() / 1e6
+        sorted[sorted.len().div_ceil(2) - 1]
     };
     assert_eq!(times.len(), 3, "old ones at 0 %, both classes at 50 %");
     assert_eq!(result.queries.len(), times.len());
     for row in &result.queries {
         let class = (format!("{} %", row.share_percent), row.client);
-        let near = |found: f64, wanted: f64| {
-            assert!((found - wanted).abs() < 2e-6, "{class:?}: {found} is not {wanted}");
+        let near = |found: Option<f64>, wanted: f64| {
+            assert!((found.unwrap() - wanted).abs() < 1e-9, "{class:?}: {found:?}, {wanted}");
         };
-        assert_eq!((row.queries, row.group.as_str()), (times[&class].len(), "queries"));
+        let of = &row.outcome;
+        assert_eq!((of.count, row.group.as_str()), (times[&class].len() as u64, "queries"));
         let now = median(&times[&class]);
-        near(row.qct_ms.p50.unwrap().value, now);
-        if row.share_percent == 0.0 {
-            assert_eq!((row.before, row.ratio, row.effect), (None, None, None));
+        near(of.percentiles.p50.value, now);
+        let Some(compared) = &of.comparison else {
+            assert_eq!((row.share_percent, of.judged, of.verdict), (0.0, None, None));
             continue;
-        }
+        };
         let then = median(&before[&class]);
-        near(row.before.unwrap().p50.unwrap().value, then);
-        near(row.ratio.unwrap().p50.unwrap().value, now / then);
-        assert!(row.qct_ms.p99.is_none(), "fewer than 100 queries");
+        near(compared.p50.a.value, then);
+        near(compared.p50.ratio, now / then);
+        assert_eq!(of.percentiles.p99.note.as_deref(), Some("needs 100 flows"));
+        assert_eq!((of.judged, compared.p95.verdict), (Some("p95"), of.verdict));
+        assert_eq!(of.verdict, Some(Verdict::Undecided));
     }
     let csv = dir.read("deployment-queries.csv").unwrap();
-    assert_eq!(csv.lines().count(), result.queries.len() + 1);
-    assert!(csv.starts_with("share_percent,moved_hosts,group,client,queries,"), "{csv}");
+    assert_eq!(csv.lines().count(), 4 * result.queries.len() + 1);
+    assert!(csv.starts_with("share_percent,moved_hosts,group,client,count,"), "{csv}");
     let page = dir.read("report.html").unwrap();
     assert!(
         page.contains("Which queries pay?")
@@ -260,7 +303,7 @@ fn goodput_and_the_longest_queue_follow_from_the_tables() {
     let half = points(&["50"]);
     let rollout = Rollout::new(scenario, &options(["sack", "dctcp"], &half)).unwrap();
     let (_, result) = run(&rollout, temp.path());
-    assert!(result.rows.is_empty() && result.verdict.contains("no flow has a size"));
+    assert!(result.rows.is_empty() && result.verdict.contains("undecided: unlimited "));
     let (dir, manifest) = RunDir::open(temp.path()).unwrap();
     let mut reader = dir.reader().unwrap();
     // By share, pair and seed: bytes, and the goodput of each flow.
@@ -293,8 +336,12 @@ fn goodput_and_the_longest_queue_follow_from_the_tables() {
         };
         let seeds: Vec<f64> = seeds.map(|(_, flows)| of_seed(flows)).collect();
         assert_eq!(row.seeds, seeds.len());
-        near(row.goodput_mbps.value, mean(&seeds));
-        assert_eq!(row.before_mbps.is_some(), row.share_percent > 0.0);
+        near(row.goodput_mbps.value.unwrap(), mean(&seeds));
+        assert_eq!(row.comparison.is_some(), row.share_percent > 0.0);
+        assert_eq!(
+            row.verdict.is_some(),
+            row.comparison.is_some() && row.of == GoodputOf::UnlimitedFlow
+        );
     }
     let pairs = flows.keys().map(|(share, pair, _)| (share, pair)).collect::<BTreeSet<_>>();
     assert_eq!(result.goodput.len(), 2 * pairs.len());
@@ -302,8 +349,8 @@ fn goodput_and_the_longest_queue_follow_from_the_tables() {
         let longest = &queues[&format!("{} %", row.share_percent)];
         let p99: Vec<f64> = longest.iter().map(|(p99, _)| f64::from(*p99)).collect();
         let means: Vec<f64> = longest.iter().map(|(_, mean)| *mean).collect();
-        near(row.p99_packets.unwrap().value, mean(&p99));
-        near(row.mean_packets.unwrap().value, mean(&means));
+        near(row.p99_packets.value.unwrap(), mean(&p99));
+        near(row.mean_packets.value.unwrap(), mean(&means));
         assert_eq!(row.queues.values().sum::<usize>(), 3);
     }
     assert_eq!(result.longest_queues.len(), 2);

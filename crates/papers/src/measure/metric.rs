@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lowtide_lab::RunFacts;
 use lowtide_lab::summary::{self, BUFFER_POOL, GROUP, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS};
+use lowtide_stats::ValueRange;
 use serde::Deserialize;
 
 use crate::source::RunData;
@@ -40,8 +41,17 @@ pub struct MetricMeasure {
 impl MetricMeasure {
     /// Its unit.
     pub(crate) fn unit(&self) -> &'static str {
-        fn of<F>(known: &[summary::Metric<F>], name: &str) -> Option<&'static str> {
-            known.iter().find(|m| m.name == name).map(|m| m.unit)
+        self.definition().0
+    }
+
+    /// The possible range of its value.
+    pub(super) fn range(&self) -> ValueRange {
+        self.definition().1
+    }
+
+    fn definition(&self) -> (&'static str, ValueRange) {
+        fn of<F>(known: &[summary::Metric<F>], name: &str) -> Option<(&'static str, ValueRange)> {
+            known.iter().find(|m| m.name == name).map(|m| (m.unit, m.range()))
         }
         let name = self.name.as_str();
         let found = match (&self.group, &self.queue, &self.buffer_pool) {
@@ -53,7 +63,7 @@ impl MetricMeasure {
             _ => of(RUN, name),
         };
         // `check` has verified the name.
-        found.unwrap_or_default()
+        found.unwrap_or(("", ValueRange::ANY))
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

@@ -3,7 +3,6 @@
 use lowtide_stats::ValueRange;
 
 use super::ClaimMeasure;
-use super::metric::MetricMeasure;
 use super::reduce::Reduce;
 use super::rows::RowsMeasure;
 use crate::rates::RatesStatistic;
@@ -47,19 +46,6 @@ fn is_share([part, whole]: &[ClaimMeasure; 2]) -> bool {
     let among = whole.r#where.iter().all(|(key, filter)| part.r#where.get(key) == Some(filter));
     let counts = [part.reduce, whole.reduce] == [Reduce::Count; 2];
     counts && among && part.table == whole.table && part.column == whole.column
-}
-
-impl MetricMeasure {
-    fn range(&self) -> ValueRange {
-        let name = self.name.as_str();
-        if matches!(name, "jain" | "utilisation") || name.ends_with("_fraction") {
-            ValueRange::SHARE
-        } else if name.starts_with("slowdown.") && !name.ends_with("_at_least") {
-            ValueRange::SLOWDOWN
-        } else {
-            ValueRange::NOT_NEGATIVE
-        }
-    }
 }
 
 impl RowsMeasure {
@@ -106,7 +92,6 @@ mod tests {
             (range("metric = \"timeout_fraction\"\ngroup = \"g\""), [0.0, 1.0]),
             (range("metric = \"utilisation\"\nqueue = \"q\""), [0.0, 1.0]),
             (range("metric = \"slowdown.p99\"\ngroup = \"g\""), [1.0, f64::INFINITY]),
-            (range("metric = \"slowdown.mean_at_least\"\ngroup = \"g\""), POSITIVE),
             (range("metric = \"fct_ms.p99\"\ngroup = \"g\""), POSITIVE),
             (range("rates = \"jain\"\ngroup = \"g\""), [0.0, 1.0]),
             (range("rates = \"mean\"\ngroup = \"g\""), POSITIVE),
