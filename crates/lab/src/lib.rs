@@ -20,6 +20,7 @@ mod headline;
 mod ideal;
 mod merge;
 mod naming;
+mod network_figures;
 mod offered_load;
 mod outputs;
 mod part;

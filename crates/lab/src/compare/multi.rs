@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::{CompareOptions, ComparedMetric, compare};
 use crate::error::LabError;
-use crate::facts::{GroupFacts, RunFacts};
+use crate::naming::point_text;
+use crate::network_figures::{differing_figures, rows_of};
 use crate::shown_estimate::ShownEstimate;
 use crate::stored::CompletedExperiment;
 use crate::subject::MetricSubject;
@@ -88,17 +89,19 @@ pub fn compare_to_first(
 
 /// Fraction of late packets from which lateness is reported.
 const LATE_FRACTION: f64 = 0.01;
-/// Decrease of the utilisation from which it is reported.
-const MIN_UTILISATION_DROP: f64 = 0.02;
 
 fn explain(first: &CompletedExperiment, other: &CompletedExperiment, scheme: &str) -> Vec<String> {
     let mut out = Vec::new();
     explain_lateness(other, scheme, &mut out);
-    let runs = [first, other].map(|f| {
-        f.results.runs.iter().filter(|r| r.key.scheme == scheme).collect::<Vec<&RunFacts>>()
-    });
-    explain_utilisation(&runs, &mut out);
-    explain_counters(&runs, &mut out);
+    for point in &first.manifest.points {
+        let [a, b] = [first, other].map(|of| rows_of(&of.results.summary, scheme, point));
+        let figures = differing_figures(&a, &b);
+        if !figures.is_empty() {
+            let place = point_text(point);
+            let at = if place.is_empty() { place } else { format!("at {place}: ") };
+            out.push(format!("{at}{}", figures.join("; ")));
+        }
+    }
     let mut said: Vec<&String> = Vec::new();
     for text in measured(other, scheme).flat_map(|m| &m.differences) {
         if !said.contains(&text) {
@@ -141,48 +144,5 @@ fn explain_lateness(other: &CompletedExperiment, scheme: &str, out: &mut Vec<Str
     let refused: u64 = runs.iter().map(|m| m.refused).sum();
     if refused > 0 {
         out.push(format!("interfaces did not take {refused} packets, which are lost"));
-    }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (n, sum) = values.fold((0_u32, 0.0), |(n, sum), v| (n + 1, sum + v));
-    (n > 0).then(|| sum / f64::from(n))
-}
-
-/// Reports that the busiest link had a lower utilisation.
-fn explain_utilisation(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
-    let busiest = |runs: &[&RunFacts]| {
-        let of =
-            |r: &&RunFacts| r.queues.iter().filter_map(|q| q.utilisation).max_by(f64::total_cmp);
-        mean(runs.iter().filter_map(of))
-    };
-    if let (Some(a), Some(b)) = (busiest(&runs[0]), busiest(&runs[1]))
-        && b < a - MIN_UTILISATION_DROP
-    {
-        out.push(format!(
-            "the busiest link was used {:.1} % of the time, against {:.1} %: the hosts did not fill it",
-            b * 100.0,
-            a * 100.0
-        ));
-    }
-}
-
-/// Reports counters that differ.
-fn explain_counters(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
-    type Read = fn(&RunFacts) -> Option<f64>;
-    fn over(run: &RunFacts, of: fn(&GroupFacts) -> Option<u64>) -> Option<f64> {
-        run.groups.iter().map(of).sum::<Option<u64>>().map(|n| n as f64)
-    }
-    let all: [(&str, Read); 3] = [
-        ("retransmission timeouts", |r| over(r, |g| g.rto_count)),
-        ("bytes retransmitted", |r| over(r, |g| g.retx_bytes)),
-        ("packets dropped in the network", |r| Some(r.losses.drops as f64)),
-    ];
-    for (what, read) in all {
-        let of = |runs: &[&RunFacts]| mean(runs.iter().filter_map(|r| read(r)));
-        let (Some(a), Some(b)) = (of(&runs[0]), of(&runs[1])) else { continue };
-        if (a - b).abs() > 0.5 && (a - b).abs() > 0.2 * a.max(b) {
-            out.push(format!("{what}: {b:.1} in a run, against {a:.1}"));
-        }
     }
 }

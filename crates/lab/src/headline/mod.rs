@@ -5,7 +5,6 @@
 //! comparisons, which contains a false one in at most 5 % of experiments.
 
 mod answer;
-mod causes;
 mod counted;
 mod family;
 mod sentences;
@@ -14,6 +13,7 @@ use lowtide_record::{Manifest, SweepPoint};
 use lowtide_rows::ScenarioQuestion;
 use serde::Serialize;
 
+use crate::network_figures::{differing_figures, rows_of};
 use crate::results::Results;
 use crate::tails::all_classes;
 use crate::transports::Transports;
@@ -90,7 +90,10 @@ impl Headline {
             let all: Vec<&SchemeComparison> = family.members.iter().filter(of).collect();
             sentences.extend(sentences::of_pair(&all, label));
             if i == 0 {
-                sentences.extend(causes::figures(results, [baseline, *other], shown, label));
+                let [a, b] =
+                    [baseline, *other].map(|scheme| rows_of(&results.summary, scheme, shown));
+                let names = [baseline, *other].map(|scheme| label(scheme));
+                sentences.extend(sentences::beside(&differing_figures(&a, &b), &names, shown));
             }
         }
         let names: Vec<String> = others.iter().skip(MAX_OTHERS).map(|other| label(other)).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lowtide_record::SweepPoint;
 use lowtide_stats::{LEAST_SEEDS, Verdict};
 
 use super::SchemeComparison;
@@ -108,4 +109,12 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     let count = rest.len();
     let plural = if count == 1 { "comparison" } else { "comparisons" };
     Some(format!("{count} other {plural}: {}.", parts.join(", ")))
+}
+
+/// Returns the sentence with the figures of the network at one point.
+pub(super) fn beside(figures: &[String], [a, b]: &[String; 2], at: &SweepPoint) -> Option<String> {
+    let point = point_text(at);
+    let at = if point.is_empty() { point } else { format!(", at {point}") };
+    let some = !figures.is_empty();
+    some.then(|| format!("Beside it, {b} against {a}{at}: {}.", figures.join("; ")))
 }

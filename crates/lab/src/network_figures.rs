@@ -1,34 +1,34 @@
-//! Figures of the network beside a comparison, as timeouts and queues. They are not verdicts.
+//! Figures of the network beside a comparison: timeouts, drops, the longest queue and its line. They
+//! are not verdicts.
 
 use std::cmp::Ordering;
 
 use lowtide_record::SweepPoint;
 use lowtide_stats::significant;
 
-use crate::naming::point_text;
-use crate::results::Results;
 use crate::summary::SummaryRow;
 
 /// Relative difference from which on a figure is shown.
 const LEAST_DIFFERENCE: f64 = 0.05;
 
-/// Returns a sentence with the figures of B and A that differ. A timeout costs milliseconds, a drop
-/// a round trip, a queue less: they come in this order.
-pub(super) fn figures(
-    results: &Results,
-    schemes: [&String; 2],
+/// Returns the rows of one scheme at one point.
+pub(crate) fn rows_of<'a>(
+    summary: &'a [SummaryRow],
+    scheme: &str,
     point: &SweepPoint,
-    label: &dyn Fn(&str) -> String,
-) -> Option<String> {
-    let [a, b] = schemes.map(|scheme| {
-        let of = move |r: &&SummaryRow| r.subject.scheme == *scheme && r.subject.point == *point;
-        results.summary.iter().filter(of).collect::<Vec<_>>()
-    });
+) -> Vec<&'a SummaryRow> {
+    let of = |r: &&SummaryRow| r.subject.scheme == *scheme && r.subject.point == *point;
+    summary.iter().filter(of).collect()
+}
+
+/// Returns the figures of B and A that differ. A timeout costs milliseconds, a drop a round trip, a
+/// queue less: they come in this order.
+pub(crate) fn differing_figures(a: &[&SummaryRow], b: &[&SummaryRow]) -> Vec<String> {
     let total = |rows: &[&SummaryRow], metric: &str| {
         let of = rows.iter().filter(|r| r.subject.metric == metric && r.subject.queue.is_none());
         of.map(|r| r.estimate.value).sum::<Option<f64>>()
     };
-    let queue = a.iter().chain(&b).filter(|r| r.subject.class.is_none());
+    let queue = a.iter().chain(b).filter(|r| r.subject.class.is_none());
     let longest = queue
         .filter(|r| r.subject.metric == "mean_packets" && r.subject.queue.is_some())
         .max_by(|a, b| a.estimate.value.partial_cmp(&b.estimate.value).unwrap_or(Ordering::Equal))
@@ -45,19 +45,13 @@ pub(super) fn figures(
             parts.push(format!("{what} {b} against {a}{unit}"));
         }
     };
-    add("timeouts", [&a, &b].map(|rows| total(rows, "rto_count")), 1.0, " in a run");
-    add("drops", [&a, &b].map(|rows| total(rows, "drops")), 1.0, " in a run");
+    add("timeouts", [a, b].map(|rows| total(rows, "rto_count")), 1.0, " in a run");
+    add("drops", [a, b].map(|rows| total(rows, "drops")), 1.0, " in a run");
     if let Some(queue) = longest {
-        let mean = [&a, &b].map(|rows| at_queue(rows, "mean_packets"));
+        let mean = [a, b].map(|rows| at_queue(rows, "mean_packets"));
         add(&format!("mean queue at {queue}"), mean, 1.0, " packets");
-        let used = [&a, &b].map(|rows| at_queue(rows, "utilisation"));
+        let used = [a, b].map(|rows| at_queue(rows, "utilisation"));
         add("use of its line", used, 100.0, " %");
     }
-    if parts.is_empty() {
-        return None;
-    }
-    let [a, b] = schemes.map(|scheme| label(scheme));
-    let at = point_text(point);
-    let at = if at.is_empty() { at } else { format!(", at {at}") };
-    Some(format!("Beside it, {b} against {a}{at}: {}.", parts.join("; ")))
+    parts
 }
