@@ -226,15 +226,12 @@ impl GroupFacts {
 }
 
 /// Returns the runs of two schemes for the seeds that both have, in the same order.
-pub(crate) fn paired<'a>(
-    runs: impl Iterator<Item = &'a RunFacts> + Clone,
-    [a, b]: [&str; 2],
-) -> [Vec<&'a RunFacts>; 2] {
-    let partner = |run: &'a RunFacts| {
-        let is = |other: &&RunFacts| other.key.scheme == b && other.key.seed == run.key.seed;
-        Some((run, runs.clone().find(is)?))
+pub(crate) fn paired<'a>(runs: &[&'a RunFacts], [a, b]: [&str; 2]) -> [Vec<&'a RunFacts>; 2] {
+    let partner = |run: &&'a RunFacts| {
+        let is = |other: &&&RunFacts| other.key.scheme == b && other.key.seed == run.key.seed;
+        Some((*run, *runs.iter().find(is)?))
     };
-    let (a, b) = runs.clone().filter(|run| run.key.scheme == a).filter_map(partner).unzip();
+    let (a, b) = runs.iter().filter(|run| run.key.scheme == a).filter_map(partner).unzip();
     [a, b]
 }
 

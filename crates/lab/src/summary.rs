@@ -61,8 +61,11 @@ pub struct Metric<F> {
     pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
     /// The flows whose statistic it is.
-    flows: Option<(Statistic, fn(&F) -> &Sample)>,
+    flows: Option<(Statistic, SampleOf<F>)>,
 }
+
+/// Reads the sample of some flows.
+type SampleOf<F> = fn(&F) -> &Sample;
 
 /// A statistic of flows.
 #[derive(Clone, Copy)]
@@ -127,11 +130,7 @@ impl<F> Metric<F> {
     }
 }
 
-fn samples<'a, F>(
-    seeds: &[Option<&'a F>],
-    of: fn(&F) -> &Sample,
-    none: &'a Sample,
-) -> SeedSamples<'a> {
+fn samples<'a, F>(seeds: &[Option<&'a F>], of: SampleOf<F>, none: &'a Sample) -> SeedSamples<'a> {
     SeedSamples::new(seeds.iter().map(|facts| facts.map_or(none, of)).collect())
 }
 

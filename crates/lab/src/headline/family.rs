@@ -198,8 +198,8 @@ impl Family {
         (schemes, point): ([&str; 2], &SweepPoint),
         tolerance: f64,
     ) -> Option<usize> {
-        let at = runs.iter().filter(|run| run.key.point == *point);
-        let [a, b] = paired(at, schemes);
+        let at: Vec<&RunFacts> = runs.iter().filter(|run| run.key.point == *point).collect();
+        let [a, b] = paired(&at, schemes);
         if a.is_empty() {
             return None;
         }

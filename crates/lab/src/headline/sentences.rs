@@ -39,7 +39,7 @@ pub(super) fn of_pair(all: &[&SchemeComparison], label: &dyn Fn(&str) -> String)
     let seeds = first.comparison.values.iter().map(|of| of.seeds).min().unwrap_or_default();
     let undecided = all.iter().all(|of| of.verdict() == Verdict::Undecided);
     if undecided && seeds < LEAST_SEEDS {
-        text.push_str(&format!(" A verdict needs {LEAST_SEEDS} seeds: `--seeds {LEAST_SEEDS}`."));
+        text = format!("{text} A verdict needs {LEAST_SEEDS} seeds: `--seeds {LEAST_SEEDS}`.");
     }
     std::iter::once(text).chain(who_pays(&rest)).collect()
 }
@@ -93,18 +93,13 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     let mut parts = Vec::new();
     for verdict in [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Undecided] {
         let Some(of) = by_verdict.get(verdict.name()) else { continue };
-        let mut part = format!("{} {}", of.len(), verdict.name());
         let worst = of.first().filter(|of| cost(of) > 1.0 + of.comparison.tolerance);
-        match verdict {
-            Verdict::Worse => part.push_str(&format!(" ({})", list(of, &named))),
-            Verdict::Undecided => {
-                if let Some(worst) = worst {
-                    part.push_str(&format!(" (among them {})", named(worst)));
-                }
-            }
-            Verdict::Better | Verdict::Same => {}
-        }
-        parts.push(part);
+        let details = match (verdict, worst) {
+            (Verdict::Worse, _) => format!(" ({})", list(of, &named)),
+            (Verdict::Undecided, Some(worst)) => format!(" (among them {})", named(worst)),
+            _ => String::new(),
+        };
+        parts.push(format!("{} {}{details}", of.len(), verdict.name()));
     }
     let count = rest.len();
     let plural = if count == 1 { "comparison" } else { "comparisons" };

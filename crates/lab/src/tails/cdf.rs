@@ -14,7 +14,7 @@ use crate::facts::RunFacts;
 pub(crate) fn curve(runs: &[&RunFacts], set: FlowSet<'_>) -> Vec<(f64, f64)> {
     let samples = || runs.iter().filter_map(|run| set.sample(run));
     let all = samples().map(Sample::count).sum::<u64>() as f64;
-    let mut values: Vec<f64> = samples().flat_map(|s| s.complete()).copied().collect();
+    let mut values: Vec<f64> = samples().flat_map(Sample::complete).copied().collect();
     values.sort_unstable_by(f64::total_cmp);
     let mut until = 0;
     let step = |equal: &[f64]| {

@@ -378,7 +378,7 @@ impl<'a> Contest<'a> {
         let labels = [self.ladder.get(a)?.0.as_str(), self.ladder.get(b)?.0.as_str()];
         let class = Some(self.subject.class.as_str());
         let set = FlowSet { group: &self.subject.group, class, metric: TailMetric::Slowdown };
-        let [a, b] = paired(self.runs.iter(), labels);
+        let [a, b] = paired(&self.runs.iter().collect::<Vec<_>>(), labels);
         let none = Sample::empty(set.metric.range());
         let [a, b] = [&a, &b].map(|runs| set.samples(runs, &none));
         let found = compare_percentile(&a, &b, Quantile::P99, 0.0);
