@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use lowtide_record::{RunKey, SweepPoint};
 use serde::Serialize;
 
-use crate::facts::RunFacts;
+use crate::facts::{OpenLoopFacts, RunFacts};
 use crate::naming::point_text;
 use crate::queues::QueueFacts;
 use crate::warmup::Transient;
@@ -156,8 +156,10 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
         let each = blocked_on.iter().map(|(what, n)| format!("{n} {}", stop_reason(what)));
         let each = each.collect::<Vec<_>>().join(", ");
         found.says = format!(
-            "{} of {flows} flows of group {name} did not complete before the end of the run: {each}",
-            found.count
+            "{} of {flows} flows of group {name} did not complete before the {}: {each}{}",
+            found.count,
+            end_of_run(seeds),
+            remedy(seeds)
         );
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
@@ -171,8 +173,10 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
             found.seeds += usize::from(asked.unfinished > 0);
         }
         found.says = format!(
-            "{} of {queries} queries of group {name} were not answered before the end of the run",
-            found.count
+            "{} of {queries} queries of group {name} were not answered before the {}{}",
+            found.count,
+            end_of_run(seeds),
+            remedy(seeds)
         );
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
@@ -180,6 +184,30 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     let groups = first.groups.iter().filter_map(|group| of_group(&group.name));
     let queries = first.queries.iter().filter_map(|asked| of_queries(&asked.name));
     groups.chain(queries).collect()
+}
+
+/// Returns the end of runs of which some flows are unfinished.
+fn end_of_run(seeds: &[RunFacts]) -> String {
+    match seeds.iter().find(|run| run.open_loop.as_ref().is_some_and(|open| open.cut)) {
+        Some(run) => format!("limit of {} ms", run.ended_ms),
+        None => "end of the run".to_owned(),
+    }
+}
+
+/// Returns what to do about the limit of an open loop; empty if it cut no run.
+fn remedy(seeds: &[RunFacts]) -> String {
+    let cut = seeds.iter().filter_map(|run| run.open_loop.as_ref()).filter(|open| open.cut);
+    let load = |open: &OpenLoopFacts| open.offered_load.zip(open.offered_load_tier.clone());
+    let highest = cut.clone().filter_map(load).max_by(|a, b| a.0.total_cmp(&b.0));
+    match highest.filter(|(load, _)| *load > 1.0) {
+        _ if cut.count() == 0 => String::new(),
+        Some((load, tier)) => format!(
+            "; the traffic offers {:.0} % of the lines {tier}, which they cannot carry: no limit is \
+             late enough, so lower the load",
+            load * 100.0
+        ),
+        None => "; `[run] end-limit` sets a later one".to_owned(),
+    }
 }
 
 /// Returns a value of the column `blocked_on` in words.

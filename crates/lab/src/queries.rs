@@ -50,7 +50,7 @@ pub(crate) fn facts(rows: &[QueryRow], ended_ps: u64) -> Vec<QueryFacts> {
         }
     }
     let of = |name: &&str| {
-        let counts = |q: &&QueryRow| q.group == **name && !q.in_warmup;
+        let counts = |q: &&QueryRow| q.group == **name && q.is_counted();
         QueryFacts::new(name, &rows.iter().filter(counts).collect::<Vec<_>>(), ended_ps)
     };
     names.iter().map(of).collect()
@@ -105,6 +105,7 @@ mod tests {
             timeouts,
             bytes_retrans: 1448 * timeouts,
             in_warmup: false,
+            counted: None,
             status: if qct_ms.is_some() { FlowStatus::Complete } else { FlowStatus::Unfinished },
             error: None,
         }

@@ -183,6 +183,7 @@ pub(crate) mod tests {
             dport: 0,
             size_bytes: Some(1_000_000),
             start_ps,
+            counted: None,
             established_ps: None,
             delivered_ps: fct_ps.map(|t| start_ps + t),
             fct_ps,
