@@ -109,7 +109,7 @@ impl NetworkDrops {
 pub struct GroupFacts {
     /// Its name.
     pub name: String,
-    /// Number of flows.
+    /// Number of counted flows.
     pub flows: usize,
     /// Size of each flow, if all have the same.
     pub size_bytes: Option<u64>,
@@ -120,7 +120,7 @@ pub struct GroupFacts {
     pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
-    /// Flows with a size that began during the warm-up; all statistics of flows count them.
+    /// Further flows with a size that began during the warm-up and are not counted.
     pub in_warmup: usize,
     /// Transient that MSER-5 finds in the slowdown of its flows; `None` if they are too few.
     pub transient: Option<Transient>,
@@ -167,7 +167,7 @@ impl RunFacts {
             let flows: Vec<&FlowRow> = tables.flows.iter().filter(|f| f.group == **name).collect();
             let counted: Vec<&FlowRow> = flows.iter().copied().filter(|f| f.is_counted()).collect();
             let times = (run.warmup_ps, run.ended_ps);
-            let classes = by_size_class(&counted, times, size_classes);
+            let classes = by_size_class(&flows, times, size_classes);
             GroupFacts { classes, ..GroupFacts::new(name, &flows, &counted, times) }
         };
         Self {
@@ -244,7 +244,7 @@ impl GroupFacts {
             unfinished: count(FlowStatus::Unfinished),
             blocked_on: blocked_on(counted),
             failed: counted.iter().filter(|f| f.status == FlowStatus::Failed).count(),
-            in_warmup: in_warmup(counted, warmup_ps),
+            in_warmup: in_warmup(flows, warmup_ps),
             transient: Transient::detect(&in_time),
             fct_ms: CompletionTimes::new(&samples.fct_ms),
             slowdown: CompletionTimes::new(&samples.slowdown),

@@ -62,7 +62,10 @@ impl RunConfig {
                 when_done: model.run.end != RunEnd::Duration,
             },
             warmup: model.run.warmup,
-            counting: Counting { by_arrival: Vec::new(), open_loop },
+            counting: Counting {
+                by_arrival: model.traffic.iter().map(|g| g.workload.arrivals.are_drawn()).collect(),
+                open_loop,
+            },
             network,
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),

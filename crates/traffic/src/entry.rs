@@ -30,6 +30,13 @@ pub enum Arrivals {
     OpenLoopUnless(&'static str, &'static str),
 }
 
+impl Arrivals {
+    /// Returns false if each start is stated by the scenario itself.
+    pub const fn are_drawn(self) -> bool {
+        !matches!(self, Self::Stated)
+    }
+}
+
 /// One registered workload.
 #[derive(Debug)]
 pub struct WorkloadEntry {

@@ -15,15 +15,25 @@ pub(crate) fn counted(results: &Results) -> String {
     } else {
         format!("after the warm-up of {} ms", number(warmup))
     };
-    if flows == 0 {
+    if flows == 0 && early == 0 {
         return format!("No flow has a size; queues and goodput count {from}.");
     }
+    let load = results.runs.iter().filter_map(|run| run.open_loop.as_ref());
+    let load = load.map(|open| open.counted_until_ms).reduce(f64::max);
+    let load = load.map_or_else(String::new, |until| {
+        format!(" Flows that arrive from {} ms on only keep the load up.", number(until))
+    });
     if warmup <= 0.0 {
         return format!(
-            "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start."
+            "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start.{load}"
         );
     }
-    format!(
-        "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
-    )
+    let flows = if early == 0 {
+        format!("All {flows} flows with a size count")
+    } else {
+        format!(
+            "{flows} flows with a size count, without the {early} that arrived during the warm-up"
+        )
+    };
+    format!("{flows}; queries, queues and goodput count {from}.{load}")
 }
