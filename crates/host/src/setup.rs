@@ -91,7 +91,8 @@ impl Setup {
     /// Returns whether statistics count the flow `number` of `group`, which arrives at `start`.
     pub fn counts_flow(&self, group: u16, number: u32, start: Instant) -> bool {
         let by_arrival = self.counting.by_arrival.get(usize::from(group)) == Some(&true);
-        !self.is_load(number) && !(by_arrival && start.since_start() < self.warmup)
+        let in_time = !by_arrival || start.since_start() >= self.warmup;
+        in_time && !self.is_load(number)
     }
 
     /// Returns whether statistics count query `number` of a client, which begins at `start`.

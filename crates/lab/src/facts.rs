@@ -59,7 +59,7 @@ pub struct OpenLoopFacts {
     pub cut: bool,
     /// If it did, the largest offered load of a tier of the network, as a share of its lines.
     pub offered_load: Option<f64>,
-    /// That tier.
+    /// The tier with that load.
     pub offered_load_tier: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Findings that a reader must know before the numbers: flows that did not complete, groups that are
-//! not counted, markers that never acted, and transients longer than the warm-up.
+//! Findings that a reader must know before the numbers: flows that did not complete, groups that
+//! are not counted, markers that never acted, and transients longer than the warm-up.
 //!
 //! Contract: everything follows from the facts of the runs. One finding covers all seeds of a
 //! scheme at a point.

@@ -96,8 +96,8 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// Returns the size classes of `flows` that have counted ones; none if all have one size. `ends` are
-/// their upper ends in bytes, ascending, inclusive; the last class has none.
+/// Returns the size classes of `flows` that have counted ones; none if all have one size. `ends`
+/// are their upper ends in bytes, ascending, inclusive; the last class has none.
 pub(crate) fn by_size_class(
     flows: &[&FlowRow],
     (warmup_ps, ended_ps): (u64, u64),

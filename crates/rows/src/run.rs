@@ -37,7 +37,7 @@ table! {
     warmup_ps: u64, "ps", "Start of the statistics of queues and goodput.";
     counted_until_ps: Option<u64>, "ps", "End of counted arrivals, from which on the load only goes on; null without an open loop.";
     offered_load_ppm: Option<u32>, "1/1000000", "Largest offered load of a tier of the network, payload over its lines, if the limit of an open loop cut the run; else null.";
-    offered_load_tier: Option<String>, "", "That tier.";
+    offered_load_tier: Option<String>, "", "The tier with that load.";
     flows: u64, "", "Flows of the run, with those that are not counted.";
     complete: u64, "", "Flows whose bytes were all delivered.";
     unfinished: u64, "", "Finite flows that are right-censored by the end of the run.";

@@ -18,11 +18,8 @@ pub(crate) fn counted(results: &Results) -> String {
     if flows == 0 && early == 0 {
         return format!("No flow has a size; queues and goodput count {from}.");
     }
-    let load = results.runs.iter().filter_map(|run| run.open_loop.as_ref());
-    let load = load.map(|open| open.counted_until_ms).reduce(f64::max);
-    let load = load.map_or_else(String::new, |until| {
-        format!(" Flows that arrive from {} ms on only keep the load up.", number(until))
-    });
+    let open_loop = results.runs.iter().any(|run| run.open_loop.is_some());
+    let load = if open_loop { " Later arrivals only keep the load up." } else { "" };
     if warmup <= 0.0 {
         return format!(
             "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start.{load}"

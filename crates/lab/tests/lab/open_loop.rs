@@ -1,6 +1,6 @@
 //! Flows of an open loop count by arrival, under a load that goes on.
 //!
-//! The judge is a model of its own: flows that share the receiver's line equally (processor
+//! The judge is a separate model: flows that share the receiver's line equally (processor
 //! sharing), each with its payload, its headers and one handshake.
 
 use lowtide_lab::{GroupFacts, NONE_COUNTED, Results, UNFINISHED, simulate};

@@ -103,7 +103,7 @@ fn end(model: &ScenarioModel, diagnostics: &mut Diagnostics<'_>) {
             diagnostics.add(run.end_at, message, Some(help.to_owned()));
         }
         Some(_) if run.end != RunEnd::CountedDone => {
-            let message = format!("with `end = \"{}\"` the run has no other limit", run.end.name());
+            let message = format!("`end-limit` does nothing with `end = \"{}\"`", run.end.name());
             let help = "leave it out, or write `end = \"counted-done\"`";
             diagnostics.add(run.end_limit_at, message, Some(help.to_owned()));
         }

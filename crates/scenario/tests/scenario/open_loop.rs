@@ -146,7 +146,7 @@ fn an_end_that_cannot_be_is_refused() {
     refused(
         &with_end("end = \"duration\"\nend-limit = \"1 s\""),
         "\"1 s\"",
-        &["with `end = \"duration\"` the run has no other limit"],
+        &["`end-limit` does nothing with `end = \"duration\"`"],
     );
     refused(
         &with_end("end-limit = \"200 ms\""),
