@@ -13,6 +13,7 @@ use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::datapath::tsq::Tsq;
 use crate::results::sender_summary::SenderSummary;
+use crate::setup::Setup;
 use crate::tables::Row;
 
 /// The port on which every host listens.
@@ -233,6 +234,13 @@ impl ConnProgress {
             return !was_over;
         }
         false
+    }
+
+    /// Returns true for a flow that the end of the run may wait for.
+    pub(crate) fn is_awaited(&self, setup: &Setup) -> bool {
+        !self.server_sends
+            && (setup.counting.open_loop.is_none()
+                || setup.counts_flow(self.group, self.number, self.start))
     }
 
     /// Returns true if there is nothing left to wait for.

@@ -4,7 +4,7 @@ use lowtide_net::Blueprint;
 use lowtide_rows::DeploymentClass;
 use lowtide_sim::Seed;
 use lowtide_tcp::Config;
-use lowtide_traffic::{Flow, QueryClientSpec};
+use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule};
 use lowtide_units::{Duration, Instant};
 
 use crate::clocks::clock::ClockSpec;
@@ -16,8 +16,28 @@ pub struct EndCondition {
     /// Latest end.
     pub at: Duration,
     /// End as soon as all sized flows are delivered and all queries of all clients are complete.
-    /// Failed ones are not awaited.
+    /// With [`Counting::open_loop`] only the counted ones are awaited. Failed ones never are.
     pub when_done: bool,
+}
+
+/// The flows and queries that statistics count: by arrival, never by completion. The default counts
+/// every flow, and the queries after the warm-up.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counting {
+    /// By traffic group: only flows that arrive after the warm-up are counted. The flows of other
+    /// groups, and of those beyond the end of the list, have stated starts and are all counted.
+    pub by_arrival: Vec<bool>,
+    /// The load goes on beyond the counted arrivals.
+    pub open_loop: Option<OpenLoop>,
+}
+
+/// A load that goes on beyond the counted arrivals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenLoop {
+    /// End of counted arrivals, before any start jitter of flows.
+    pub counted_until: Duration,
+    /// Number of the first flow that only keeps the load up.
+    pub load_from: u32,
 }
 
 /// Random variation by the seed. All zero makes the run independent of the seed.
@@ -61,6 +81,25 @@ impl Setup {
         let name = self.traffic_groups.get(usize::from(group)).map_or("", String::as_str);
         let purpose = if is_client { "client control" } else { "server control" };
         Seed::derive(self.seed, name, ordinal.into(), purpose).value()
+    }
+
+    /// Returns true if flow `number` only keeps the load up.
+    pub fn is_load(&self, number: u32) -> bool {
+        self.counting.open_loop.is_some_and(|open| number >= open.load_from)
+    }
+
+    /// Returns whether statistics count the flow `number` of `group`, which arrives at `start`.
+    pub fn counts_flow(&self, group: u16, number: u32, start: Instant) -> bool {
+        let by_arrival = self.counting.by_arrival.get(usize::from(group)) == Some(&true);
+        let in_time = !by_arrival || start.since_start() >= self.warmup;
+        in_time && !self.is_load(number)
+    }
+
+    /// Returns whether statistics count query `number` of a client, which begins at `start`.
+    pub fn counts_query(&self, schedule: &QuerySchedule, number: u32, start: Instant) -> bool {
+        let start = start.since_start();
+        let late = self.counting.open_loop.is_some_and(|open| start >= open.counted_until);
+        start >= self.warmup && !late && (number as usize) < schedule.countable()
     }
 
     /// Returns the start of the flow with that number, jitter included; `None` if there is no such
@@ -116,13 +155,15 @@ pub struct Setup {
     pub end: EndCondition,
     /// Start of the statistics of queues and goodput.
     pub warmup: Duration,
+    /// The flows and queries that statistics count.
+    pub counting: Counting,
     /// Nodes and links; host `i` of the blueprint is `hosts[i]`.
     pub network: Blueprint,
     /// The hosts.
     pub hosts: Vec<HostSetup>,
     /// Names of the host groups.
     pub host_groups: Vec<String>,
-    /// The flows.
+    /// The flows; those that only keep the load up are last.
     pub flows: Vec<Flow>,
     /// The query clients. Their connections are numbered after the last of `flows`, client by
     /// client: one per server if persistent, otherwise one per query and server.

@@ -60,7 +60,7 @@ pub(crate) struct World<'a> {
     pub(crate) outgoing: Transmit,
     pub(crate) warmup_end: Instant,
     pub(crate) end: Instant,
-    /// Unfinished sized flows, and query clients with queries left.
+    /// Awaited flows that are unfinished, and query clients with awaited queries left.
     pub(crate) unfinished: usize,
     /// Everything is finished, and the run ends for that reason.
     pub(crate) done: bool,
@@ -151,8 +151,11 @@ impl<'a> World<'a> {
             net.measure_queueing();
         }
         let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
-        let unfinished =
-            flows.iter().filter(|f| !f.server_sends && !f.is_over()).count() + query_clients.busy();
+        let awaited = flows.iter().filter(|f| f.is_awaited(setup) && !f.is_over());
+        let unfinished = awaited.count() + query_clients.busy();
+        let open_loop = setup.counting.open_loop.filter(|_| setup.end.when_done && unfinished == 0);
+        // Without a counted flow there is nothing to wait for.
+        let end = open_loop.map_or(setup.end.at, |open| open.counted_until.min(setup.end.at));
         Ok(Self {
             setup,
             net,
@@ -168,7 +171,7 @@ impl<'a> World<'a> {
             ready: Vec::new(),
             outgoing: Transmit::default(),
             warmup_end: Instant::ZERO + setup.warmup,
-            end: Instant::ZERO + setup.end.at,
+            end: Instant::ZERO + end,
             unfinished,
             done: false,
             shard: None,
@@ -306,6 +309,9 @@ impl<'a> World<'a> {
 
     /// Records that the flow of this side, or a query client, has nothing left to wait for.
     pub(crate) fn on_completed(&mut self, side: Option<ConnSide>) {
+        if side.is_some_and(|side| !self.flows.row(side.flow()).is_awaited(self.setup)) {
+            return;
+        }
         if self.shard.is_some() {
             return self.on_shard_completed(side);
         }

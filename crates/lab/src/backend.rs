@@ -10,6 +10,7 @@ use lowtide_units::Instant;
 
 use crate::error::LabError;
 use crate::ideal::with_ideals;
+use crate::offered_load::with_offered_load;
 
 /// A backend that runs setups on real packets.
 pub trait Backend: Sync {
@@ -56,7 +57,7 @@ pub struct CompletedRun {
 
 impl CompletedRun {
     pub(crate) fn simulated(setup: &Setup, outcome: Outcome, threads: usize) -> Self {
-        let tables = with_ideals(RunTables::new(setup, outcome), setup);
+        let tables = with_offered_load(with_ideals(RunTables::new(setup, outcome), setup), setup);
         Self { tables, measured: None, threads: Some(threads as u32) }
     }
 

@@ -44,7 +44,8 @@ fn bits(size: Bytes) -> f64 {
 
 fn transfers(setup: &Setup) -> Vec<Demand> {
     let mut groups: BTreeMap<u16, Vec<_>> = BTreeMap::new();
-    for flow in &setup.flows {
+    let load_from = setup.counting.open_loop.map_or(u32::MAX, |open| open.load_from) as usize;
+    for flow in setup.flows.iter().take(load_from) {
         if let Some(size) = flow.size {
             groups.entry(flow.group).or_default().push((flow, size));
         }
@@ -65,7 +66,7 @@ fn transfers(setup: &Setup) -> Vec<Demand> {
 /// The times of an open-loop client's queries.
 fn times(client: &QueryClientSpec) -> &[Instant] {
     match &client.schedule {
-        QuerySchedule::OpenLoop(times) => times,
+        QuerySchedule::OpenLoop(arrivals) => &arrivals.times[..arrivals.counted],
         QuerySchedule::ClosedLoop { .. } => &[],
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use lowtide_record::{RunKey, RunTables};
-use lowtide_rows::{FlowRow, FlowStatus, QueueRow};
+use lowtide_rows::{EndReason, FlowRow, FlowStatus, QueueRow, RunRow};
 use serde::Serialize;
 
 use crate::goodput::DeliveredBytes;
@@ -32,6 +32,8 @@ pub struct RunFacts {
     pub ended_ms: f64,
     /// Stated end of the warm-up, milliseconds.
     pub warmup_ms: f64,
+    /// The open loop; null if no load goes on beyond the counted arrivals.
+    pub open_loop: Option<OpenLoopFacts>,
     /// Traffic groups, in the order of their first flows.
     pub groups: Vec<GroupFacts>,
     /// Queries of traffic groups with query clients, after the warm-up.
@@ -46,6 +48,30 @@ pub struct RunFacts {
     /// Packets serialised by all output queues.
     #[serde(skip)]
     pub hops: u64,
+}
+
+/// The end of an open loop, whose load goes on until all counted flows are done.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct OpenLoopFacts {
+    /// End of counted arrivals, milliseconds.
+    pub counted_until_ms: f64,
+    /// Whether the run reached its limit before all counted flows were done.
+    pub cut: bool,
+    /// If it did, the largest offered load of a tier of the network, as a share of its lines.
+    pub offered_load: Option<f64>,
+    /// The tier with that load.
+    pub offered_load_tier: Option<String>,
+}
+
+impl OpenLoopFacts {
+    fn new(run: &RunRow) -> Option<Self> {
+        run.counted_until_ps.map(|until| Self {
+            counted_until_ms: ms(until),
+            cut: run.reason == EndReason::Time,
+            offered_load: run.offered_load_ppm.map(|ppm| f64::from(ppm) / 1e6),
+            offered_load_tier: run.offered_load_tier.clone(),
+        })
+    }
 }
 
 /// Packets lost in the whole network, hosts included, after the warm-up.
@@ -83,7 +109,7 @@ impl NetworkDrops {
 pub struct GroupFacts {
     /// Its name.
     pub name: String,
-    /// Number of flows.
+    /// Number of counted flows.
     pub flows: usize,
     /// Size of each flow, if all have the same.
     pub size_bytes: Option<u64>,
@@ -94,7 +120,7 @@ pub struct GroupFacts {
     pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
-    /// Flows with a size that began during the warm-up; all statistics of flows count them.
+    /// Further flows with a size that began during the warm-up and are not counted.
     pub in_warmup: usize,
     /// Transient that MSER-5 finds in the slowdown of its flows; `None` if they are too few.
     pub transient: Option<Transient>,
@@ -139,8 +165,10 @@ impl RunFacts {
         }
         let group = |name: &&str| {
             let flows: Vec<&FlowRow> = tables.flows.iter().filter(|f| f.group == **name).collect();
-            let classes = by_size_class(&flows, (run.warmup_ps, run.ended_ps), size_classes);
-            GroupFacts { classes, ..GroupFacts::new(name, &flows, run.warmup_ps, run.ended_ps) }
+            let counted: Vec<&FlowRow> = flows.iter().copied().filter(|f| f.is_counted()).collect();
+            let times = (run.warmup_ps, run.ended_ps);
+            let classes = by_size_class(&flows, times, size_classes);
+            GroupFacts { classes, ..GroupFacts::new(name, &flows, &counted, times) }
         };
         Self {
             key: key.clone(),
@@ -148,6 +176,7 @@ impl RunFacts {
             reason: run.reason.name().to_owned(),
             ended_ms: ms(run.ended_ps),
             warmup_ms: ms(run.warmup_ps),
+            open_loop: OpenLoopFacts::new(run),
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
             queues: queues::facts(tables),
@@ -184,39 +213,50 @@ impl GroupFacts {
         self.classes.iter().find(|c| c.name() == name)
     }
 
-    fn new(name: &str, flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Self {
+    /// `counted` are those of `flows` that statistics of flows count. Rates and shares of packets
+    /// are those of all flows.
+    fn new(
+        name: &str,
+        flows: &[&FlowRow],
+        counted: &[&FlowRow],
+        (warmup_ps, ended_ps): (u64, u64),
+    ) -> Self {
         let count = |status: FlowStatus| {
-            flows.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()
+            counted.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()
         };
-        let first_size = flows.first().and_then(|f| f.size_bytes);
-        let sum =
-            |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
-        let received = sum(|f| f.received_bytes).filter(|bytes| *bytes > 0);
-        let marked = sum(|f| f.received_ce_bytes);
-        let samples = FlowSamples::new(flows, ended_ps);
-        let delivered: Vec<DeliveredBytes> =
-            flows.iter().map(|f| DeliveredBytes::of_flow(f, warmup_ps, ended_ps)).collect();
+        let first_size = counted.first().and_then(|f| f.size_bytes);
+        let sum = |of: fn(&FlowRow) -> Option<u64>, flows: &[&FlowRow]| {
+            flows.iter().map(|f| of(f)).sum::<Option<u64>>()
+        };
+        let received = sum(|f| f.received_bytes, flows).filter(|bytes| *bytes > 0);
+        let marked = sum(|f| f.received_ce_bytes, flows);
+        // The load after the counted arrivals says nothing about the warm-up.
+        let early = |f: &&&FlowRow| f.is_counted() || f.start_ps < warmup_ps;
+        let in_time: Vec<&FlowRow> = flows.iter().filter(early).copied().collect();
+        let samples = FlowSamples::new(counted, ended_ps);
+        let delivered = |flows: &[&FlowRow]| -> Vec<DeliveredBytes> {
+            flows.iter().map(|f| DeliveredBytes::of_flow(f, warmup_ps, ended_ps)).collect()
+        };
         Self {
             name: name.to_owned(),
-            flows: flows.len(),
-            size_bytes: first_size.filter(|_| flows.iter().all(|f| f.size_bytes == first_size)),
+            flows: counted.len(),
+            size_bytes: first_size.filter(|_| counted.iter().all(|f| f.size_bytes == first_size)),
             unfinished: count(FlowStatus::Unfinished),
-            blocked_on: blocked_on(flows),
-            failed: flows.iter().filter(|f| f.status == FlowStatus::Failed).count(),
+            blocked_on: blocked_on(counted),
+            failed: counted.iter().filter(|f| f.status == FlowStatus::Failed).count(),
             in_warmup: in_warmup(flows, warmup_ps),
-            transient: Transient::detect(flows),
+            transient: Transient::detect(&in_time),
             fct_ms: CompletionTimes::new(&samples.fct_ms),
             slowdown: CompletionTimes::new(&samples.slowdown),
             classes: Vec::new(),
-            goodput_mbps: delivered
-                .iter()
-                .copied()
+            goodput_mbps: delivered(flows)
+                .into_iter()
                 .reduce(DeliveredBytes::merge)
                 .and_then(DeliveredBytes::mbps),
-            jain: jain(&delivered),
+            jain: jain(&delivered(counted)),
             srtt_ms: Srtt::new(flows),
-            rto_count: sum(|f| f.tcp.rto_count),
-            retx_bytes: sum(|f| f.tcp.bytes_retrans),
+            rto_count: sum(|f| f.tcp.rto_count, counted),
+            retx_bytes: sum(|f| f.tcp.bytes_retrans, counted),
             marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
             transports: TransportFacts::of(flows),
             signals: SignalFacts::new(flows),
@@ -265,7 +305,11 @@ pub(crate) mod tests {
             reason: "done".to_owned(),
             ended_ms: ms(ended_ps),
             warmup_ms: 0.0,
-            groups: vec![GroupFacts { classes, ..GroupFacts::new("short", &flows, 0, ended_ps) }],
+            open_loop: None,
+            groups: vec![GroupFacts {
+                classes,
+                ..GroupFacts::new("short", &flows, &flows, (0, ended_ps))
+            }],
             queries: Vec::new(),
             queues: Vec::new(),
             buffer_pools: Vec::new(),
@@ -279,7 +323,7 @@ pub(crate) mod tests {
         let flows =
             [flow(10, Some(10), FlowStatus::Complete), flow(10, Some(30), FlowStatus::Complete)];
         let flows: Vec<_> = flows.iter().collect();
-        let facts = GroupFacts::new("short", &flows, 0, 1_000_000_000_000);
+        let facts = GroupFacts::new("short", &flows, &flows, (0, 1_000_000_000_000));
         assert_eq!(facts.goodput_mbps, Some(2_000_000.0 * 8.0 / 0.030 / 1e6));
         let [fast, slow] = [800.0, 8.0 / 0.03];
         let expected = (fast + slow) * (fast + slow) / (2.0 * (fast * fast + slow * slow));
@@ -291,7 +335,8 @@ pub(crate) mod tests {
     #[test]
     fn an_endless_flow_is_measured_from_the_warmup_to_the_end() {
         let endless = FlowRow { size_bytes: None, ..flow(0, None, FlowStatus::Unfinished) };
-        let facts = GroupFacts::new("long", &[&endless], 20_000_000_000, 100_000_000_000);
+        let (flows, times) = ([&endless], (20_000_000_000, 100_000_000_000));
+        let facts = GroupFacts::new("long", &flows, &flows, times);
         assert_eq!(facts.goodput_mbps, Some(100.0));
         assert_eq!((facts.unfinished, facts.jain, facts.size_bytes), (0, None, None));
         assert_eq!(facts.fct_ms, CompletionTimes::default());
@@ -313,7 +358,8 @@ pub(crate) mod tests {
             flow(0, Some(1), FlowStatus::Complete),
             flow(0, None, FlowStatus::Failed),
         ];
-        let facts = GroupFacts::new("short", &flows.iter().collect::<Vec<_>>(), 0, 1);
+        let flows: Vec<&FlowRow> = flows.iter().collect();
+        let facts = GroupFacts::new("short", &flows, &flows, (0, 1));
         assert_eq!((facts.unfinished, facts.failed), (4, 1));
         let blocked_on: Vec<(&str, usize)> =
             facts.blocked_on.iter().map(|(what, n)| (what.as_str(), *n)).collect();

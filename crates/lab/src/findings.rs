@@ -1,5 +1,5 @@
-//! Findings that a reader must know before the numbers: flows that did not complete, markers that
-//! never acted, and transients longer than the warm-up.
+//! Findings that a reader must know before the numbers: flows that did not complete, groups that
+//! are not counted, markers that never acted, and transients longer than the warm-up.
 //!
 //! Contract: everything follows from the facts of the runs. One finding covers all seeds of a
 //! scheme at a point.
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use lowtide_record::{RunKey, SweepPoint};
 use serde::Serialize;
 
-use crate::facts::RunFacts;
+use crate::facts::{OpenLoopFacts, RunFacts};
 use crate::naming::point_text;
 use crate::queues::QueueFacts;
 use crate::warmup::Transient;
@@ -23,11 +23,13 @@ pub const SHORT_WARMUP: &str = "short-warmup";
 
 /// Kind: a group with a flow that is faster than its ideal time, which is wrong then.
 pub const WRONG_IDEAL: &str = "wrong-ideal";
+/// Kind: a group of which no flow or query counts, because all began during the warm-up.
+pub const NONE_COUNTED: &str = "none-counted";
 
 /// One finding about a scheme at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFinding {
-    /// [`UNFINISHED`], [`NEVER_MARKED`], [`SHORT_WARMUP`] or [`WRONG_IDEAL`].
+    /// [`UNFINISHED`], [`NEVER_MARKED`], [`SHORT_WARMUP`], [`WRONG_IDEAL`] or [`NONE_COUNTED`].
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
@@ -68,6 +70,7 @@ pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let of_seeds = runs.chunk_by(same);
     let all = |seeds| {
         let first = unfinished(seeds).into_iter();
+        let first = first.chain(none_counted(seeds));
         first.chain(never_marked(seeds)).chain(short_warmup(seeds)).chain(wrong_ideal(seeds))
     };
     of_seeds.flat_map(all).collect()
@@ -97,7 +100,7 @@ fn short_warmup(seeds: &[RunFacts]) -> Vec<RunFinding> {
         found.count = seeds.iter().filter_map(|run| run.group(name)).map(|g| g.flows as u64).sum();
         found.says = format!(
             "the slowdown of group {name} {until} (MSER-5), the stated warm-up ends at {} ms; its \
-             statistics count all {} flows",
+             statistics count {} flows",
             first.warmup_ms, found.count
         );
         found.group = Some(name.clone());
@@ -123,6 +126,36 @@ fn wrong_ideal(seeds: &[RunFacts]) -> Vec<RunFinding> {
         Some(found)
     };
     first.groups.iter().filter_map(|group| of_group(&group.name)).collect()
+}
+
+/// Returns the groups that have no counted flow, or no counted query, in a seed.
+fn none_counted(seeds: &[RunFacts]) -> Vec<RunFinding> {
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let found = |name: &String, what: &str, of: &dyn Fn(&RunFacts) -> Option<(usize, usize)>| {
+        let lost =
+            seeds.iter().filter_map(of).filter(|(counted, early)| *counted == 0 && *early > 0);
+        let mut found = finding(NONE_COUNTED, &first.key, seeds.len());
+        for (_, early) in lost {
+            found.seeds += 1;
+            found.count += early as u64;
+        }
+        found.says = format!(
+            "no {what} of group {name} counts: all {} arrived during the warm-up of {} ms; shorten \
+             `[run] warmup`, or let the group arrive for longer",
+            found.count, first.warmup_ms
+        );
+        found.group = Some(name.clone());
+        (found.seeds > 0).then_some(found)
+    };
+    let flows = first.groups.iter().filter_map(|group| {
+        let name = &group.name;
+        found(name, "flow", &|run| run.group(name).map(|g| (g.flows, g.in_warmup)))
+    });
+    let queries = first.queries.iter().filter_map(|queries| {
+        let name = &queries.name;
+        found(name, "query", &|run| run.queries(name).map(|q| (q.queries, q.in_warmup)))
+    });
+    flows.chain(queries).collect()
 }
 
 fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> RunFinding {
@@ -156,8 +189,10 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
         let each = blocked_on.iter().map(|(what, n)| format!("{n} {}", stop_reason(what)));
         let each = each.collect::<Vec<_>>().join(", ");
         found.says = format!(
-            "{} of {flows} flows of group {name} did not complete before the end of the run: {each}",
-            found.count
+            "{} of {flows} flows of group {name} did not complete before the {}: {each}{}",
+            found.count,
+            end_of_run(seeds),
+            remedy(seeds)
         );
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
@@ -171,8 +206,10 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
             found.seeds += usize::from(asked.unfinished > 0);
         }
         found.says = format!(
-            "{} of {queries} queries of group {name} were not answered before the end of the run",
-            found.count
+            "{} of {queries} queries of group {name} were not answered before the {}{}",
+            found.count,
+            end_of_run(seeds),
+            remedy(seeds)
         );
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
@@ -180,6 +217,30 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
     let groups = first.groups.iter().filter_map(|group| of_group(&group.name));
     let queries = first.queries.iter().filter_map(|asked| of_queries(&asked.name));
     groups.chain(queries).collect()
+}
+
+/// Returns the end of runs of which some flows are unfinished.
+fn end_of_run(seeds: &[RunFacts]) -> String {
+    match seeds.iter().find(|run| run.open_loop.as_ref().is_some_and(|open| open.cut)) {
+        Some(run) => format!("limit of {} ms", run.ended_ms),
+        None => "end of the run".to_owned(),
+    }
+}
+
+/// Returns what to do about the limit of an open loop; empty if it cut no run.
+fn remedy(seeds: &[RunFacts]) -> String {
+    let cut = seeds.iter().filter_map(|run| run.open_loop.as_ref()).filter(|open| open.cut);
+    let load = |open: &OpenLoopFacts| open.offered_load.zip(open.offered_load_tier.clone());
+    let highest = cut.clone().filter_map(load).max_by(|a, b| a.0.total_cmp(&b.0));
+    match highest.filter(|(load, _)| *load > 1.0) {
+        _ if cut.count() == 0 => String::new(),
+        Some((load, tier)) => format!(
+            "; the traffic offers {:.0} % of the lines {tier}, which they cannot carry: no limit is \
+             late enough, so lower the load",
+            load * 100.0
+        ),
+        None => "; `[run] end-limit` sets a later one".to_owned(),
+    }
 }
 
 /// Returns a value of the column `blocked_on` in words.

@@ -59,7 +59,7 @@ pub use backend::{Backend, CompletedRun, UnsupportedSetup};
 pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
 pub use error::LabError;
 pub use facts::{GroupFacts, NetworkDrops, RunFacts};
-pub use findings::{NEVER_MARKED, RunFinding, SHORT_WARMUP, UNFINISHED, WRONG_IDEAL};
+pub use findings::{NEVER_MARKED, NONE_COUNTED, RunFinding, SHORT_WARMUP, UNFINISHED, WRONG_IDEAL};
 pub use goodput::DeliveredBytes;
 pub use headline::{Headline, SchemeComparison};
 pub use merge::{merge, merged, part_runs};

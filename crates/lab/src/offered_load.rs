@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_host::Setup;
 use lowtide_net::{Blueprint, LineSpec, NodeId};
+use lowtide_record::RunTables;
+use lowtide_rows::EndReason;
 
 use crate::demands::{Demand, demands};
 
@@ -81,6 +83,19 @@ pub(crate) fn offered_load(setup: &Setup) -> Vec<TierLoad> {
         out.extend(only_paths(network, &demands, level));
     }
     out
+}
+
+/// Adds the largest offered load of a tier to a run that the limit of its open loop cut.
+pub(crate) fn with_offered_load(mut tables: RunTables, setup: &Setup) -> RunTables {
+    if setup.counting.open_loop.is_some() && tables.run.reason == EndReason::Time {
+        let with_load = |tier: TierLoad| Some((tier.load?, tier.name));
+        let tiers = offered_load(setup).into_iter().filter_map(with_load);
+        if let Some((load, tier)) = tiers.max_by(|a, b| a.0.total_cmp(&b.0)) {
+            tables.run.offered_load_ppm = Some((load * 1e6) as u32);
+            tables.run.offered_load_tier = Some(tier);
+        }
+    }
+    tables
 }
 
 /// Returns the representative of the set of `node`.

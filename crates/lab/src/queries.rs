@@ -1,6 +1,6 @@
 //! Facts of queries: completion times, deadlines and timeouts per traffic group.
 //!
-//! Contract: queries that began during the warm-up do not count. No statistic silently omits a
+//! Contract: only counted queries count ([`QueryRow::is_counted`]). No statistic silently omits a
 //! censored or failed query: see [`CompletionTimes`]. The share of queries with a timeout counts
 //! all queries, finished or not.
 
@@ -18,8 +18,10 @@ use crate::times::CompletionTimes;
 pub struct QueryFacts {
     /// The traffic group.
     pub name: String,
-    /// Queries that began after the warm-up.
+    /// Number of counted queries.
     pub queries: usize,
+    /// Further queries that began during the warm-up and are not counted.
+    pub in_warmup: usize,
     /// Queries censored by the end of the run.
     pub unfinished: usize,
     /// Queries that failed.
@@ -50,8 +52,10 @@ pub(crate) fn facts(rows: &[QueryRow], ended_ps: u64) -> Vec<QueryFacts> {
         }
     }
     let of = |name: &&str| {
-        let counts = |q: &&QueryRow| q.group == **name && !q.in_warmup;
-        QueryFacts::new(name, &rows.iter().filter(counts).collect::<Vec<_>>(), ended_ps)
+        let own = rows.iter().filter(|q| q.group == **name);
+        let (counted, others): (Vec<_>, Vec<_>) = own.partition(|q| q.is_counted());
+        let in_warmup = others.into_iter().filter(|q| q.in_warmup).count();
+        QueryFacts { in_warmup, ..QueryFacts::new(name, &counted, ended_ps) }
     };
     names.iter().map(of).collect()
 }
@@ -72,6 +76,7 @@ impl QueryFacts {
         Self {
             name: name.to_owned(),
             queries: rows.len(),
+            in_warmup: 0,
             unfinished: count(FlowStatus::Unfinished),
             failed: count(FlowStatus::Failed),
             qct_ms: CompletionTimes::new(&sample),
@@ -105,6 +110,7 @@ mod tests {
             timeouts,
             bytes_retrans: 1448 * timeouts,
             in_warmup: false,
+            counted: None,
             status: if qct_ms.is_some() { FlowStatus::Complete } else { FlowStatus::Unfinished },
             error: None,
         }

@@ -51,7 +51,7 @@ pub struct SizeClassFacts {
     pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
-    /// Flows that began during the warm-up; all statistics of flows count them.
+    /// Further flows that began during the warm-up and are not counted.
     pub in_warmup: usize,
     /// Completion times.
     pub fct_ms: CompletionTimes,
@@ -74,9 +74,10 @@ pub(crate) fn blocked_on(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
     out
 }
 
-/// Counts the flows with a size that began before the end of the warm-up.
+/// Counts the flows with a size that are not counted because they began during the warm-up.
 pub(crate) fn in_warmup(flows: &[&FlowRow], warmup_ps: u64) -> usize {
-    flows.iter().filter(|f| f.size_bytes.is_some() && f.start_ps < warmup_ps).count()
+    let early = |f: &&&FlowRow| f.size_bytes.is_some() && f.start_ps < warmup_ps;
+    flows.iter().filter(early).filter(|f| !f.is_counted()).count()
 }
 
 impl SizeClassFacts {
@@ -95,8 +96,8 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// Returns the non-empty size classes of `flows`; none if all flows have one size. `ends` are their
-/// upper ends in bytes, ascending, inclusive; the last class has none.
+/// Returns the size classes of `flows` that have counted ones; none if all have one size. `ends`
+/// are their upper ends in bytes, ascending, inclusive; the last class has none.
 pub(crate) fn by_size_class(
     flows: &[&FlowRow],
     (warmup_ps, ended_ps): (u64, u64),
@@ -105,7 +106,7 @@ pub(crate) fn by_size_class(
     if ends.is_empty() {
         return Vec::new();
     }
-    let mut sizes = flows.iter().filter_map(|f| f.size_bytes);
+    let mut sizes = flows.iter().filter(|f| f.is_counted()).filter_map(|f| f.size_bytes);
     let Some(first) = sizes.next() else { return Vec::new() };
     if sizes.all(|s| s == first) {
         return Vec::new();
@@ -116,8 +117,9 @@ pub(crate) fn by_size_class(
         let holds = |size: u64| {
             (size > above_bytes || above_bytes == 0) && up_to_bytes.is_none_or(|most| size <= most)
         };
-        let of: Vec<&FlowRow> =
+        let all: Vec<&FlowRow> =
             flows.iter().copied().filter(|f| f.size_bytes.is_some_and(holds)).collect();
+        let of: Vec<&FlowRow> = all.iter().copied().filter(|f| f.is_counted()).collect();
         let count = |status: FlowStatus| of.iter().filter(|f| f.status == status).count();
         (!of.is_empty()).then(|| {
             let samples = FlowSamples::new(&of, ended_ps);
@@ -128,7 +130,7 @@ pub(crate) fn by_size_class(
                 unfinished: count(FlowStatus::Unfinished),
                 blocked_on: blocked_on(&of),
                 failed: count(FlowStatus::Failed),
-                in_warmup: in_warmup(&of, warmup_ps),
+                in_warmup: in_warmup(&all, warmup_ps),
                 fct_ms: CompletionTimes::new(&samples.fct_ms),
                 slowdown: CompletionTimes::new(&samples.slowdown),
                 samples,
@@ -183,6 +185,7 @@ pub(crate) mod tests {
             dport: 0,
             size_bytes: Some(1_000_000),
             start_ps,
+            counted: None,
             established_ps: None,
             delivered_ps: fct_ps.map(|t| start_ps + t),
             fct_ps,

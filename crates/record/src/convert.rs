@@ -88,6 +88,10 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         reason: outcome.reason,
         ended_ps: outcome.ended.as_ps(),
         warmup_ps: setup.warmup.as_ps(),
+        counted_until_ps: setup.counting.open_loop.map(|open| open.counted_until.as_ps()),
+        // They follow from the network and are added by the analysis.
+        offered_load_ppm: None,
+        offered_load_tier: None,
         flows: outcome.flows.len() as u64,
         complete: count(FlowStatus::Complete, true),
         unfinished: count(FlowStatus::Unfinished, true),

@@ -120,6 +120,7 @@ table! {
     dport: u16, "", "Port of the receiver.";
     size_bytes: Option<u64>, "bytes", "Requested bytes; null for an unlimited flow and for a connection that stays open between queries.";
     start_ps: u64, "ps", "Time of the application's open.";
+    counted: Option<bool>, "", "Whether statistics count it: docs/reference/measures.md has the rule; null in a table of an earlier version.";
     established_ps: Option<u64>, "ps", "End of the handshake at the client.";
     delivered_ps: Option<u64>, "ps", "Delivery of the last byte to the receiving application.";
     fct_ps: Option<u64>, "ps", "From the application's open to its last byte delivered.";
@@ -149,6 +150,13 @@ table! {
     blocked_on: Option<StallReason>, "", "State of a finite flow that did not complete: not-started, handshake, rto, zero-window, receive-window, application, or sending; null if it completed, or if the state is unknown.";
     status: FlowStatus, "", "complete, unfinished or failed.";
     error: Option<SharedText>, "", "Cause of the failure of the connection.";
+}
+
+impl FlowRow {
+    /// Returns whether statistics count the flow. Earlier versions counted all.
+    pub fn is_counted(&self) -> bool {
+        self.counted.unwrap_or(true)
+    }
 }
 
 // A run keeps a row for each of its flows, perhaps a million.

@@ -19,6 +19,14 @@ table! {
     timeouts: u64, "", "Retransmission timeouts of its connections, at either end, from request to answer.";
     bytes_retrans: u64, "bytes", "Payload bytes that its connections retransmitted in that time.";
     in_warmup: bool, "", "Whether it began during the warm-up.";
+    counted: Option<bool>, "", "Whether statistics count it: docs/reference/measures.md has the rule; null in a table of an earlier version.";
     status: FlowStatus, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Cause of its failure: the end of a connection before its answer.";
+}
+
+impl QueryRow {
+    /// Returns whether statistics count the query. Earlier versions counted all after the warm-up.
+    pub fn is_counted(&self) -> bool {
+        self.counted.unwrap_or(!self.in_warmup)
+    }
 }

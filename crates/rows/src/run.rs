@@ -7,7 +7,8 @@ names! {
     EndReason:
     /// The end time was reached.
     Time = "time";
-    /// All flows with a size were delivered or failed, and all query clients are done.
+    /// All awaited flows were delivered or failed, and all awaited queries are complete: with an
+    /// open loop the counted ones, else those with a size.
     Done = "done";
     /// No event was pending.
     Idle = "idle";
@@ -34,7 +35,10 @@ table! {
     reason: EndReason, "", "Cause of the end of the run: time, done or idle.";
     ended_ps: u64, "ps", "End of the run.";
     warmup_ps: u64, "ps", "Start of the statistics of queues and goodput.";
-    flows: u64, "", "Flows of the run.";
+    counted_until_ps: Option<u64>, "ps", "End of counted arrivals, from which on the load only goes on; null without an open loop.";
+    offered_load_ppm: Option<u32>, "1/1000000", "Largest offered load of a tier of the network, payload over its lines, if the limit of an open loop cut the run; else null.";
+    offered_load_tier: Option<String>, "", "The tier with that load.";
+    flows: u64, "", "Flows of the run, with those that are not counted.";
     complete: u64, "", "Flows whose bytes were all delivered.";
     unfinished: u64, "", "Finite flows that are right-censored by the end of the run.";
     failed: u64, "", "Flows whose connection failed.";

@@ -35,7 +35,7 @@ mod tests {
     use lowtide_schema::DefaultValue;
 
     /// Keys that an emitted run may lack: their effect is written out, or they do not apply here.
-    const GONE: [&str; 11] = [
+    const GONE: [&str; 12] = [
         "class",
         "host-profile",
         "schemes",
@@ -47,6 +47,7 @@ mod tests {
         "alpha",
         "polarised",
         "quantum",
+        "end-limit",
     ];
 
     /// A pipe that changes everything a pipe can, a failing link, a switch with overrides, and a

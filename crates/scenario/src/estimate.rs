@@ -77,6 +77,9 @@ const HOST_BYTES: u64 = 4_000;
 /// Bytes of a packet in flight with its entries in queues and scoreboards.
 const PACKET_BYTES: u64 = 200;
 
+/// Bytes of a flow of the load that does not begin; measured, rounded up.
+const IDLE_LOAD_BYTES: u64 = 350;
+
 /// Packets of a connection that carry no data: SYN, FIN and their ACKs.
 const CONTROL_PACKETS: u64 = 7;
 
@@ -89,7 +92,9 @@ fn response_flows(setup: &Setup) -> Vec<Flow> {
     for client in &setup.query_clients {
         let each = client.response_sizes.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
         let mean = each / (client.response_sizes.len() as u64).max(1);
-        let all = mean.saturating_mul(client.queries()).saturating_mul(client.fan_out.into());
+        let all = mean
+            .saturating_mul(client.schedule.countable() as u64)
+            .saturating_mul(client.fan_out.into());
         let part = Bytes::new((all / (client.servers.len() as u64).max(1)).max(1));
         let flow = |src: &u32| Flow {
             group: client.group,
@@ -108,9 +113,13 @@ impl Estimate {
     /// Estimates the cost of one run.
     pub fn of(setup: &Setup) -> Self {
         let responses = response_flows(setup);
-        let flows = || setup.flows.iter().chain(&responses);
-        let paths = FlowPaths::of(&setup.network, flows());
+        let counted = counted_flows(setup);
+        let paths = FlowPaths::of(&setup.network, setup.flows.iter().chain(&responses));
         let simulated = duration(setup, &responses, &paths);
+        let begin = |flow: &&Flow| flow.start.since_start() < simulated;
+        let load = setup.flows[counted.len()..].iter().filter(begin);
+        let begun = (counted.len() + load.clone().count()) as u64;
+        let flows = || counted.iter().chain(load.clone()).chain(&responses);
         let mut hops = 0_u64;
         // Packets in flight and open connections, times their lifetimes.
         let (mut packets, mut open) = (0_u128, 0_u128);
@@ -132,7 +141,8 @@ impl Estimate {
             open = open.saturating_add(u128::from(life.as_ps()));
         }
         let asked: u64 = setup.query_clients.iter().map(QueryClientSpec::connections).sum();
-        let connections = (setup.flows.len() as u64).saturating_add(asked);
+        let connections = begun.saturating_add(asked);
+        let idle = (setup.flows.len() as u64 - begun).saturating_mul(IDLE_LOAD_BYTES);
         // A connection opened for one request has its own handshake and close.
         let asked = asked.saturating_sub(responses.len() as u64);
         hops = hops.saturating_add(asked.saturating_mul(2 * CONTROL_PACKETS));
@@ -151,7 +161,7 @@ impl Estimate {
         let (memory, memory_cause) = most(&[
             (
                 CostCause::Connections(group),
-                connections.saturating_mul(FLOW_BYTES).saturating_add(open),
+                connections.saturating_mul(FLOW_BYTES).saturating_add(open).saturating_add(idle),
             ),
             (CostCause::Hosts, (setup.hosts.len() as u64).saturating_mul(HOST_BYTES)),
             (CostCause::InFlight, packets.saturating_mul(PACKET_BYTES)),
@@ -218,6 +228,12 @@ impl Estimate {
             ..self
         }
     }
+}
+
+/// Returns the flows that do not only keep the load up.
+fn counted_flows(setup: &Setup) -> &[Flow] {
+    let load_from = setup.counting.open_loop.map(|open| open.load_from as usize);
+    &setup.flows[..load_from.unwrap_or(usize::MAX).min(setup.flows.len())]
 }
 
 /// Rounds up to whole milliseconds, as it is an estimate.
@@ -291,7 +307,7 @@ fn duration(setup: &Setup, responses: &[Flow], paths: &FlowPaths) -> Duration {
     }
     let mut lines: BTreeMap<LinkDirection, (u64, Duration)> = BTreeMap::new();
     let mut latest = Duration::ZERO;
-    for flow in setup.flows.iter().chain(responses) {
+    for flow in counted_flows(setup).iter().chain(responses) {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
         latest = latest.max(start + flow.write_pattern.write_duration(size));

@@ -14,8 +14,10 @@ pub(crate) fn groups(model: &ScenarioModel, made: &[Traffic]) -> Vec<(String, u3
     let names = || model.traffic.iter().map(|g| g.name.clone());
     let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
     let asked = names().zip(made.iter().map(connections));
+    let load = names().map(|name| format!("{name} (load)"));
+    let load = load.zip(made.iter().map(|t| t.load.len() as u32));
     let some = |group: &(String, u32)| group.1 > 0;
-    flows.filter(some).chain(asked.filter(some)).collect()
+    flows.filter(some).chain(load.filter(some)).chain(asked.filter(some)).collect()
 }
 
 /// Counts the connections of query clients.

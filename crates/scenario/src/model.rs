@@ -39,6 +39,19 @@ pub(crate) struct TransportTable {
     pub(crate) settings: Vec<SwitchSetting>,
 }
 
+lowtide_units::named_enum! {
+    /// The end of a run: `end` of `[run]`.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum RunEnd ALL {
+        /// Every flow with a size and every query is complete.
+        Done = "done",
+        /// Every counted flow and query is complete; until then the load goes on.
+        CountedDone = "counted-done",
+        /// The duration is over.
+        Duration = "duration",
+    }
+}
+
 /// The table `[run]`.
 #[derive(Clone, Debug)]
 pub(crate) struct RunTable {
@@ -48,9 +61,27 @@ pub(crate) struct RunTable {
     pub(crate) warmup_at: SourceSpan,
     pub(crate) seeds: u64,
     pub(crate) first_seed: u64,
-    pub(crate) end_when_done: bool,
+    pub(crate) end: RunEnd,
     pub(crate) end_at: SourceSpan,
+    /// Latest end of [`RunEnd::CountedDone`], if stated.
+    pub(crate) end_limit: Option<Duration>,
+    pub(crate) end_limit_at: SourceSpan,
     pub(crate) allow_mismatch: bool,
+}
+
+/// Default of `end-limit`, in durations.
+pub(crate) const END_LIMIT_DURATIONS: u64 = 4;
+
+impl RunTable {
+    /// Returns the latest end of the run.
+    pub(crate) fn limit(&self) -> Duration {
+        match self.end {
+            RunEnd::CountedDone => self.end_limit.unwrap_or_else(|| {
+                Duration::from_ps(self.duration.as_ps().saturating_mul(END_LIMIT_DURATIONS))
+            }),
+            RunEnd::Done | RunEnd::Duration => self.duration,
+        }
+    }
 }
 
 /// The table `[topology]`.

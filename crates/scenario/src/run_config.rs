@@ -1,13 +1,13 @@
 //! Configuration common to all seeds of a scheme at a point, and the setup for each seed.
 
-use lowtide_host::{EndCondition, HostSetup, ProbePlan, Setup};
+use lowtide_host::{Counting, EndCondition, HostSetup, OpenLoop, ProbePlan, Setup};
 use lowtide_net::Blueprint;
-use lowtide_traffic::workload::{Traffic, WorkloadContext};
+use lowtide_traffic::workload::Traffic;
 use lowtide_units::Instant;
 
 use crate::deployment;
 use crate::flows;
-use crate::model::ScenarioModel;
+use crate::model::{RunEnd, ScenarioModel};
 use crate::network;
 use crate::transport_config::HostConfigs;
 
@@ -37,21 +37,35 @@ impl RunConfig {
             let (clock, nic, class) = (hosts.clock, hosts.nic, hosts.class);
             Some(HostSetup { group, config, clock, nic, class, deployment })
         });
-        let end = Instant::ZERO + model.run.duration;
-        let ctx = WorkloadContext { seed, end, hosts: network::host_infos(&network) };
+        let ctx = network::workload_context(model, &network, seed);
         let made: Vec<Traffic> =
             model.traffic.iter().map(|g| g.traffic(&ctx).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
-        let (mut flows, mut query_clients) = (Vec::new(), Vec::new());
+        let load_ends = made.iter().filter_map(Traffic::load_ends).map(Instant::since_start).min();
+        let (mut flows, mut query_clients, mut load) = (Vec::new(), Vec::new(), Vec::new());
         for traffic in made {
             flows.extend(traffic.flows);
             query_clients.extend(traffic.query_clients);
+            load.extend(traffic.load);
         }
+        let open_loop = (model.run.end == RunEnd::CountedDone).then_some(OpenLoop {
+            counted_until: model.run.duration,
+            load_from: flows.len() as u32,
+        });
+        flows.extend(load);
         Setup {
             seed,
-            end: EndCondition { at: model.run.duration, when_done: model.run.end_when_done },
+            end: EndCondition {
+                // Beyond this time the load is not known.
+                at: load_ends.map_or(model.run.limit(), |ends| ends.min(model.run.limit())),
+                when_done: model.run.end != RunEnd::Duration,
+            },
             warmup: model.run.warmup,
+            counting: Counting {
+                by_arrival: model.traffic.iter().map(|g| g.workload.arrivals.are_drawn()).collect(),
+                open_loop,
+            },
             network,
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),

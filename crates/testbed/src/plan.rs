@@ -108,6 +108,14 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
             "flows are supported (`transfers`, `poisson` and other kinds); simulate this scenario",
         ));
     }
+    if setup.counting.open_loop.is_some() {
+        return Err(refusal(
+            "real packets do not keep the load up until all counted flows are done \
+             (`end = \"counted-done\"`, the default of Poisson arrivals)"
+                .to_owned(),
+            "choose another end: `-s run.end=done` or `-s run.end=duration`; or simulate it",
+        ));
+    }
     if !setup.packet_classes.is_empty() {
         return Err(refusal(
             "packet classes over real packets are not supported yet".to_owned(),

@@ -153,6 +153,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         dport: PORT,
         size_bytes: flow.size.map(Bytes::as_u64),
         start_ps: start.as_ps(),
+        counted: Some(setup.counts_flow(flow.group, ends.number, start)),
         established_ps: client.established.map(Instant::as_ps),
         delivered_ps: delivered_at.map(Instant::as_ps),
         fct_ps: since(start),

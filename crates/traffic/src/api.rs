@@ -10,7 +10,7 @@ use lowtide_units::{Instant, Rate};
 use crate::cdf::Cdf;
 use crate::error::WorkloadError;
 use crate::text_file::UserFile;
-use crate::{Flow, QueryClientSpec};
+use crate::{Flow, QueryClientSpec, QuerySchedule};
 
 /// Arguments of one traffic group, as the scenario gives them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -37,8 +37,11 @@ pub struct WorkloadArgs {
 pub struct WorkloadContext {
     /// The run's seed.
     pub seed: u64,
-    /// Latest end of the run; nothing starts at or after it.
+    /// End of counted arrivals; nothing else starts at or after it.
     pub end: Instant,
+    /// End of the load of open-loop workloads. If it is after `end`, they also generate arrivals
+    /// that are not counted: up to here, and beyond the number that a key asks for.
+    pub load_end: Instant,
     /// Every host of the network, by number.
     pub hosts: Arc<[HostInfo]>,
 }
@@ -61,10 +64,28 @@ pub struct Traffic {
     pub flows: Vec<Flow>,
     /// Clients that query servers.
     pub query_clients: Vec<QueryClientSpec>,
+    /// Transfers that only keep the load up and are not counted, in the order of their start.
+    pub load: Vec<Flow>,
+    /// Time up to which transfers of the load are generated, if a limit of the group ended them.
+    pub load_until: Option<Instant>,
 }
 
 impl Traffic {
-    /// Returns the number of connections opened if all traffic completes.
+    /// Records that the load is generated only up to `until`.
+    pub(crate) fn limit_load(&mut self, until: Option<Instant>) {
+        self.load_until = [self.load_until, until].into_iter().flatten().min();
+    }
+
+    /// Returns the time up to which the whole load is generated, if a limit of the group ended it.
+    pub fn load_ends(&self) -> Option<Instant> {
+        let queries = self.query_clients.iter().filter_map(|client| match &client.schedule {
+            QuerySchedule::OpenLoop(arrivals) => arrivals.until,
+            QuerySchedule::ClosedLoop { .. } => None,
+        });
+        queries.chain(self.load_until).min()
+    }
+
+    /// Returns the number of counted connections opened if all traffic completes.
     pub fn connections(&self) -> u64 {
         self.query_clients
             .iter()

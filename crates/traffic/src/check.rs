@@ -33,7 +33,8 @@ impl Traffic {
         ctx: &WorkloadContext,
     ) -> Result<(), WorkloadError> {
         let hosts = ctx.hosts.len();
-        let flow = self.flows.iter().find_map(|flow| flow_error(flow, args.group, hosts));
+        let mut all = self.flows.iter().chain(&self.load);
+        let flow = all.find_map(|flow| flow_error(flow, args.group, hosts));
         let client = || self.query_clients.iter().find_map(|c| client_error(c, args.group, hosts));
         match flow.or_else(client) {
             Some(error) => Err(WorkloadError::of_workload(workload, &args.name, error)),
@@ -104,7 +105,7 @@ mod tests {
 
     /// Returns the error of this traffic among four hosts.
     fn error(flows: Vec<Flow>, query_clients: Vec<QueryClientSpec>) -> Option<String> {
-        let traffic = Traffic { flows, query_clients };
+        let traffic = Traffic { flows, query_clients, ..Traffic::default() };
         let checked = traffic.check_hosts("mine", &WorkloadArgs::default(), &context(4, 1));
         checked.err().map(|error| error.to_string())
     }

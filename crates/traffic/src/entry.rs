@@ -17,6 +17,26 @@ pub enum HostSelection {
     FromFile,
 }
 
+/// The origin of the times at which flows or queries start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrivals {
+    /// The scenario states them, or each query follows the previous one (closed loop).
+    Stated,
+    /// A file lists them.
+    Listed,
+    /// They are drawn, and no arrival waits for a completion (open loop).
+    OpenLoop,
+    /// As [`Self::OpenLoop`], unless this parameter has this value.
+    OpenLoopUnless(&'static str, &'static str),
+}
+
+impl Arrivals {
+    /// Returns false if each start is stated by the scenario itself.
+    pub const fn are_drawn(self) -> bool {
+        !matches!(self, Self::Stated)
+    }
+}
+
 /// One registered workload.
 #[derive(Debug)]
 pub struct WorkloadEntry {
@@ -28,6 +48,8 @@ pub struct WorkloadEntry {
     pub spec: &'static str,
     /// Source of its hosts.
     pub host_selection: HostSelection,
+    /// Origin of its arrival times.
+    pub arrivals: Arrivals,
     /// Its parameters.
     pub params: &'static [Param],
     /// Makes the traffic: a pure function of its arguments. Callers use
@@ -63,6 +85,16 @@ impl WorkloadEntry {
             args.distributions.insert(param.name, Arc::new(cdf));
         }
         Ok(args)
+    }
+
+    /// Returns true if no arrival waits for a completion, so that the load can go on beyond the
+    /// counted arrivals.
+    pub fn is_open_loop(&self, values: &Values) -> bool {
+        match self.arrivals {
+            Arrivals::Stated | Arrivals::Listed => false,
+            Arrivals::OpenLoop => true,
+            Arrivals::OpenLoopUnless(name, value) => values.name(name) != value,
+        }
     }
 
     /// Generates the traffic: a pure function of its arguments.

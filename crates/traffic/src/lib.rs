@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod flow;
 mod list;
+pub mod open_loop;
 pub mod queries;
 mod query_client;
 pub mod round_robin;
@@ -24,6 +25,6 @@ mod write_schedule;
 
 pub use cdf::Cdf;
 pub use flow::{Flow, FlowId};
-pub use query_client::{QueryClientSpec, QuerySchedule};
+pub use query_client::{ArrivalTimes, QueryClientSpec, QuerySchedule};
 pub use write_pattern::WritePattern;
 pub use write_schedule::{UNLIMITED_BYTES, Write, WriteSchedule};

@@ -2,7 +2,7 @@
 
 use lowtide_schema::DefaultValue::{Is, Required};
 use lowtide_schema::{DistributionOf, Param, ValueKind};
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Bytes, Instant};
 
 use crate::api::{Traffic, WorkloadArgs, WorkloadContext};
 use crate::endpoints::self_traffic_error;
@@ -129,10 +129,7 @@ pub fn draw_response_sizes(
     schedule: &QuerySchedule,
 ) -> Result<Vec<Bytes>, WorkloadError> {
     let (cdf, mut rng) = (args.distribution(key)?, args.rng(ctx, i, key));
-    let queries = match schedule {
-        QuerySchedule::ClosedLoop { queries, .. } => u64::from(*queries),
-        QuerySchedule::OpenLoop(times) => times.len() as u64,
-    };
+    let queries = schedule.queries() as u64;
     let different = if cdf.is_fixed() { 1 } else { queries.clamp(1, MAX_RESPONSE_SIZES) };
     Ok((0..different).map(|_| cdf.draw_size(&mut rng)).collect())
 }
@@ -158,32 +155,4 @@ pub fn client_per_source(
         }
     }
     Ok(traffic)
-}
-
-/// Returns arrival times from `start` to the end of the run, at most `most`, each a gap after the
-/// previous one. The first is one gap after the start. The workload declares [`START`].
-///
-/// # Errors
-/// More than [`MAX_QUERIES`] arrivals.
-///
-/// [`START`]: crate::round_robin::START
-pub fn arrival_times(
-    args: &WorkloadArgs,
-    ctx: &WorkloadContext,
-    most: u64,
-    mut gap: impl FnMut() -> Duration,
-) -> Result<Vec<Instant>, WorkloadError> {
-    let mut at = Instant::ZERO + args.values.duration("start");
-    let mut times = Vec::new();
-    while (times.len() as u64) < most {
-        at += gap();
-        if at >= ctx.end {
-            break;
-        }
-        if times.len() as u64 == MAX_QUERIES {
-            return Err(WorkloadError::above_limit(&args.name, "queries or flows", MAX_QUERIES));
-        }
-        times.push(at);
-    }
-    Ok(times)
 }

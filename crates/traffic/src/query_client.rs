@@ -2,6 +2,23 @@
 
 use lowtide_units::{Bytes, Duration, Instant};
 
+/// Arrival times of an open loop, ascending.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrivalTimes {
+    /// All of them.
+    pub times: Vec<Instant>,
+    /// Number of the counted ones, which are first.
+    pub counted: usize,
+    /// Time up to which they are generated, if a limit of the group ended them.
+    pub until: Option<Instant>,
+}
+
+impl From<Vec<Instant>> for ArrivalTimes {
+    fn from(times: Vec<Instant>) -> Self {
+        Self { counted: times.len(), times, until: None }
+    }
+}
+
 /// Times at which a client starts queries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QuerySchedule {
@@ -13,7 +30,25 @@ pub enum QuerySchedule {
         pause: Duration,
     },
     /// Open loop: at these times, regardless of earlier queries; they never decrease.
-    OpenLoop(Vec<Instant>),
+    OpenLoop(ArrivalTimes),
+}
+
+impl QuerySchedule {
+    /// Returns the number of queries if all complete.
+    pub fn queries(&self) -> usize {
+        match self {
+            Self::ClosedLoop { queries, .. } => *queries as usize,
+            Self::OpenLoop(arrivals) => arrivals.times.len(),
+        }
+    }
+
+    /// Returns the number of queries that may be counted, which are the first ones.
+    pub fn countable(&self) -> usize {
+        match self {
+            Self::ClosedLoop { queries, .. } => *queries as usize,
+            Self::OpenLoop(arrivals) => arrivals.counted,
+        }
+    }
 }
 
 /// One client and its servers. A query goes to several of them at once, and each responds with some
@@ -47,10 +82,7 @@ pub struct QueryClientSpec {
 impl QueryClientSpec {
     /// Returns the number of queries if all complete.
     pub fn queries(&self) -> u64 {
-        match &self.schedule {
-            QuerySchedule::ClosedLoop { queries, .. } => u64::from(*queries),
-            QuerySchedule::OpenLoop(times) => times.len() as u64,
-        }
+        self.schedule.queries() as u64
     }
 
     /// Returns the number of connections opened if all queries complete.

@@ -80,5 +80,5 @@ pub fn round_robin_flows(
     };
     let flows = (0..args.values.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
     let flows = flows.ok_or_else(|| self_traffic_error(args))?;
-    Ok(Traffic { flows, query_clients: Vec::new() })
+    Ok(Traffic { flows, ..Traffic::default() })
 }

@@ -10,7 +10,7 @@ use crate::workload::{
 pub(crate) fn context(hosts: u32, seed: u64) -> WorkloadContext {
     let info = |i: u32| HostInfo { name: format!("h.{i}"), rate: Rate::from_gbps(10), rack: i / 8 };
     let end = Instant::ZERO + Duration::from_secs(10);
-    WorkloadContext { seed, end, hosts: (0..hosts).map(info).collect() }
+    WorkloadContext { seed, end, load_end: end, hosts: (0..hosts).map(info).collect() }
 }
 
 /// Generates traffic among 256 hosts.

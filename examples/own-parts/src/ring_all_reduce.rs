@@ -22,7 +22,7 @@ use lowtide_schema::{Param, ValueKind};
 use lowtide_traffic::endpoints::self_traffic_error;
 use lowtide_traffic::round_robin::START;
 use lowtide_traffic::workload::{
-    HostSelection, MAX_QUERIES, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+    Arrivals, HostSelection, MAX_QUERIES, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
     WorkloadError,
 };
 use lowtide_traffic::{QueryClientSpec, QuerySchedule, queries};
@@ -37,6 +37,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "hosts of a ring that sum their data chunk by chunk, as collective communication does",
     spec: "Patarasu and Yuan 2009",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         Param {
             name: "data",
@@ -120,7 +121,7 @@ mod tests {
         let rate = Rate::from_gbps(10);
         let host = |i| HostInfo { name: format!("gpu.{i}"), rate, rack: 0 };
         let hosts = (0..10).map(host).collect();
-        ENTRY.generate(&args, &WorkloadContext { seed: 1, end, hosts })
+        ENTRY.generate(&args, &WorkloadContext { seed: 1, end, load_end: end, hosts })
     }
 
     #[test]

@@ -154,7 +154,8 @@ fn add(
     // Answers of queries have no ideal time.
     if row.role == Role::Flow
         && let (Some(size), Some(ideal)) = (row.size_bytes, row.ideal_ps.filter(|ps| *ps > 0))
-        && (warmup_ps..ended_ps).contains(&row.start_ps)
+        && row.is_counted()
+        && row.start_ps < ended_ps
     {
         let over_ideal = |ps: u64| ps as f64 / ideal as f64;
         let slowdown = observe(row.status, row.fct_ps, ended_ps - row.start_ps, over_ideal);

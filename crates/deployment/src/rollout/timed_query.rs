@@ -19,7 +19,7 @@ pub(crate) struct TimedQuery {
 impl TimedQuery {
     /// Reads a query of a run that ended at `ended_ps`; `None` if it began during the warm-up.
     pub(super) fn new(row: &QueryRow, client: u32, ended_ps: u64) -> Option<Self> {
-        let age = ended_ps.checked_sub(row.start_ps).filter(|_| !row.in_warmup)?;
+        let age = ended_ps.checked_sub(row.start_ps).filter(|_| row.is_counted())?;
         let time = observe(row.status, row.qct_ps, age, |ps| ps as f64 / 1e9);
         Some(Self { id: [row.query_client, row.query], group: row.group.clone(), client, time })
     }

@@ -67,6 +67,11 @@ impl Query {
         Self { start, end: None, missing: fan_out, cost, failed: None }
     }
 
+    /// Returns its start.
+    pub(crate) const fn start(&self) -> Instant {
+        self.start
+    }
+
     /// Adds the cost of one of its requests so far.
     pub(crate) const fn add_cost(&mut self, more: QueryCost) {
         self.cost.timeouts += more.timeouts;
@@ -119,6 +124,7 @@ impl Query {
             timeouts: self.cost.timeouts,
             bytes_retrans: self.cost.retx_bytes,
             in_warmup: self.start < warm,
+            counted: Some(setup.counts_query(&spec.schedule, number, self.start)),
             status,
             error: self.failed.map(|reason| reason.name().to_owned()),
         }
@@ -128,12 +134,4 @@ impl Query {
 /// Returns the bytes of each answer of that query.
 pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
     spec.response_sizes[query as usize % spec.response_sizes.len()]
-}
-
-/// Returns the total number of queries of a client.
-pub(crate) fn query_count(spec: &QueryClientSpec) -> usize {
-    match &spec.schedule {
-        lowtide_traffic::QuerySchedule::ClosedLoop { queries, .. } => *queries as usize,
-        lowtide_traffic::QuerySchedule::OpenLoop(times) => times.len(),
-    }
 }

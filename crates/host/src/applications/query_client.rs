@@ -52,6 +52,9 @@ impl World<'_> {
         while let Some((connection, query)) = self.query_clients.list.row_mut(index).take_due(now) {
             self.send_request(now, connection, query, sched);
         }
+        if self.query_clients.list.row_mut(index).settles(now) {
+            self.on_completed(None);
+        }
     }
 
     /// Opens a connection; if that is impossible, it has failed.
@@ -193,13 +196,14 @@ impl World<'_> {
         if !query.complete_one(now, lost) {
             return;
         }
-        let next = query_client.on_query_completed(now, spec);
-        if query_client.is_over() {
-            // It closes its connections, unless the run ends here.
-            sched.at(now, Entity::new(QUERY_CLIENT, client_index));
-            self.on_completed(None);
-        } else if let Some(next) = next {
+        let next = query_client.on_query_completed(now, request.query, spec);
+        let settles = query_client.settles(now);
+        // A client that is over closes its connections, unless the run ends here.
+        if let Some(next) = next.or_else(|| query_client.is_over().then_some(now)) {
             sched.at(next, Entity::new(QUERY_CLIENT, client_index));
+        }
+        if settles {
+            self.on_completed(None);
         }
     }
 
@@ -213,6 +217,15 @@ impl World<'_> {
             }
         }
         sum
+    }
+
+    /// Returns whether statistics count the answer on a query connection that opened at `start`;
+    /// `None` if the connection stays open between queries.
+    pub(crate) fn counts_answer(&mut self, connection: u32, start: Instant) -> Option<bool> {
+        let index = self.query_clients.exchange(connection as usize).query_client;
+        let spec = self.setup.query_clients.row(index);
+        let query = self.query_clients.list.row(index).query_of(connection)?;
+        Some(self.setup.counts_query(&spec.schedule, query, start))
     }
 
     /// Returns the rows of all queries of a run that ended at `ended`.

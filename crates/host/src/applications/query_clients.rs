@@ -13,7 +13,7 @@ use lowtide_traffic::{QueryClientSpec, QuerySchedule};
 use lowtide_units::{Duration, Instant};
 
 use super::exchange::Exchange;
-use super::query::{Query, query_count, response_size};
+use super::query::{Query, response_size};
 use crate::app::ConnProgress;
 use crate::error::RunError;
 use crate::setup::Setup;
@@ -46,6 +46,16 @@ pub(crate) struct QueryClient {
     pub(crate) queries: Vec<Query>,
     /// Of these, incomplete queries.
     pub(crate) outstanding: u32,
+    /// Of these, queries that the end of the run waits for.
+    awaited: u32,
+    /// Number of queries that may be awaited, the first ones.
+    countable: usize,
+    /// Earliest start of an awaited query; zero without an open loop.
+    counted_from: Instant,
+    /// Start from which on queries are not awaited; far future without an open loop.
+    counted_until: Instant,
+    /// There is nothing left to wait for.
+    settled: bool,
     /// Start of the next query, if known.
     pub(crate) next: Option<Instant>,
     /// Its persistent connections are open.
@@ -109,9 +119,9 @@ impl QueryClients {
     /// No query clients.
     pub(crate) const NONE: Self = Self { list: Vec::new(), exchanges: Vec::new(), first: 0 };
 
-    /// Returns the number of clients with queries left.
+    /// Returns the number of clients with awaited queries left.
     pub(crate) fn busy(&self) -> usize {
-        self.list.iter().filter(|a| !a.is_over()).count()
+        self.list.iter().filter(|a| !a.settled).count()
     }
 
     /// Returns the start time of each client.
@@ -141,15 +151,22 @@ impl QueryClient {
         let shift = rng("start jitter").duration_below(setup.disturbance.start_jitter);
         let some = (spec.fan_out as usize) < spec.servers.len();
         let servers = if some { spec.servers.len() as u32 } else { 0 };
+        let open_loop = setup.counting.open_loop;
         Self {
             first,
             persistent: spec.persistent,
             fan_out: spec.fan_out,
             start: spec.start + shift,
             shift,
-            total: query_count(spec),
+            total: spec.schedule.queries(),
             queries: Vec::new(),
             outstanding: 0,
+            awaited: 0,
+            countable: spec.schedule.countable(),
+            counted_from: open_loop.map_or(Instant::ZERO, |_| Instant::ZERO + setup.warmup),
+            counted_until: open_loop
+                .map_or(Instant::FAR_FUTURE, |o| Instant::ZERO + o.counted_until),
+            settled: spec.schedule.countable() == 0,
             next: Some(Instant::ZERO),
             connected: false,
             order: (0..servers).collect(),
@@ -171,9 +188,9 @@ impl QueryClient {
             QuerySchedule::ClosedLoop { .. } => {
                 (number == 0 && self.total > 0).then_some(self.start)
             }
-            QuerySchedule::OpenLoop(times) => {
+            QuerySchedule::OpenLoop(arrivals) => {
                 // There is no query after the last one.
-                times.get(number).map(|at| (*at + self.shift).max(self.start))
+                arrivals.times.get(number).map(|at| (*at + self.shift).max(self.start))
             }
         }
     }
@@ -183,15 +200,29 @@ impl QueryClient {
         self.outstanding == 0 && self.queries.len() == self.total
     }
 
-    /// Returns true if a query remains that does not start before `until`, or not within `least`
-    /// after the completion of another.
+    /// Returns true once: if no awaited query is left.
+    pub(crate) fn settles(&mut self, now: Instant) -> bool {
+        let all_begun = self.queries.len() >= self.countable || now >= self.counted_until;
+        let settles = !self.settled && all_begun && self.awaited == 0;
+        self.settled |= settles;
+        settles
+    }
+
+    /// Returns true if the end of the run waits for a query that begins at `start`.
+    fn is_awaited(&self, number: usize, start: Instant) -> bool {
+        number < self.countable && (self.counted_from..self.counted_until).contains(&start)
+    }
+
+    /// Returns true if an awaited query remains that does not start before `until`, or not within
+    /// `least` after the completion of another.
     pub(crate) fn cannot_finish_before(
         &self,
         spec: &QueryClientSpec,
         until: Instant,
         least: Duration,
     ) -> bool {
-        let more = self.queries.len() < self.total;
+        // Later the client may settle at any completion.
+        let more = self.queries.len() < self.countable && until <= self.counted_until;
         let pauses =
             matches!(spec.schedule, QuerySchedule::ClosedLoop { pause, .. } if pause >= least);
         more && (self.next.is_some_and(|at| at >= until) || (pauses && self.outstanding > 0))
@@ -228,6 +259,7 @@ impl QueryClient {
             return None;
         }
         let number = self.queries.len() as u32;
+        self.awaited += u32::from(self.is_awaited(self.queries.len(), now));
         self.queries.push(Query::new(now, self.fan_out));
         self.outstanding += 1;
         self.next = self.time(spec, self.queries.len());
@@ -237,13 +269,17 @@ impl QueryClient {
         Some(number)
     }
 
-    /// Records that a query is complete. Returns the start of the next one, if it waited for that.
+    /// Records that query `number` is complete. Returns the start of the next one, if it waited for
+    /// that.
     pub(crate) fn on_query_completed(
         &mut self,
         now: Instant,
+        number: u32,
         spec: &QueryClientSpec,
     ) -> Option<Instant> {
         self.outstanding -= 1;
+        let start = self.queries[number as usize].start();
+        self.awaited -= u32::from(self.is_awaited(number as usize, start));
         // In an open loop no query waits for another.
         let QuerySchedule::ClosedLoop { pause, .. } = spec.schedule else { return None };
         self.next = (self.queries.len() < self.total).then(|| now + pause);
@@ -268,6 +304,11 @@ impl QueryClient {
     /// Returns the connection of the `i`-th request of `query`, the query started last.
     pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
         self.first + if self.persistent { self.server_index(i) } else { query * self.fan_out + i }
+    }
+
+    /// Returns the query of a connection; `None` if it stays open between queries.
+    pub(crate) fn query_of(&self, connection: u32) -> Option<u32> {
+        (!self.persistent).then(|| (connection - self.first) / self.fan_out)
     }
 
     /// Delays a request by up to `jitter`. Returns its time.
@@ -300,7 +341,7 @@ fn check(spec: &QueryClientSpec, hosts: usize, connections: usize) -> Result<(),
     let more = if spec.persistent {
         servers as u64
     } else {
-        (query_count(spec) as u64).saturating_mul(u64::from(spec.fan_out))
+        spec.queries().saturating_mul(u64::from(spec.fan_out))
     };
     let all = more.saturating_add(connections as u64).saturating_mul(2);
     let falls = |times: &Vec<Instant>| times.windows(2).any(|w| w[0] > w[1]);
@@ -315,7 +356,7 @@ fn check(spec: &QueryClientSpec, hosts: usize, connections: usize) -> Result<(),
     } else if spec.response_sizes.is_empty() || spec.response_sizes.iter().any(|a| a.as_u64() == 0)
     {
         Err("every answer must have at least one byte, and there must be one")
-    } else if matches!(&spec.schedule, QuerySchedule::OpenLoop(times) if falls(times)) {
+    } else if matches!(&spec.schedule, QuerySchedule::OpenLoop(of) if falls(&of.times)) {
         Err("the times of its queries must not fall")
     } else if all > u64::from(Entity::MAX_INDEX) {
         Err("a run has at most 134 million connections")

@@ -112,12 +112,18 @@ fn flow_rows(world: &mut World<'_>, ended: Instant) -> Vec<FlowRow> {
 }
 
 /// Returns the row of a flow, and frees the states of its ends; `None` for a query connection that
-/// was never used.
+/// was never used, and for a flow of the load that had not begun.
 fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
     let progress: ConnProgress = *world.flows.row(id as usize);
-    if progress.start == Instant::FAR_FUTURE {
+    let beyond = world.setup.is_load(id) && progress.start >= ended;
+    if progress.start == Instant::FAR_FUTURE || (beyond && !progress.server_sends) {
         return None;
     }
+    let counted = if progress.server_sends {
+        world.counts_answer(id, progress.start)
+    } else {
+        Some(world.setup.counts_flow(progress.group, id, progress.start))
+    };
     let (side, src) = progress.sender(id);
     let sender = world.take_sender(side);
     let receiver = progress.received.or_else(|| {
@@ -152,6 +158,7 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         dport: dst_port,
         size_bytes: progress.size.map(Bytes::as_u64),
         start_ps: progress.start.as_ps(),
+        counted,
         established_ps: progress.established.map(Instant::as_ps),
         delivered_ps: progress.delivered_at.map(Instant::as_ps),
         fct_ps: since(progress.start),

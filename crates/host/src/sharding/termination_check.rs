@@ -57,7 +57,7 @@ impl TerminationCheck {
         let shard = world.own_shard();
         let here = |host: u32| shard.map.shard_of(host) == shard.id;
         let flows = world.flows.iter().zip(0..);
-        let own = flows.filter(|(f, _)| !f.server_sends && f.size.is_some() && here(f.client));
+        let own = flows.filter(|(f, _)| f.is_awaited(setup) && f.size.is_some() && here(f.client));
         let mut flows: Vec<u32> = own.map(|(_, index)| index).collect();
         // The last to start are examined first.
         flows.sort_by_key(|index| {

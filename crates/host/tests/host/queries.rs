@@ -171,7 +171,7 @@ fn requests_on_a_connection_are_answered_in_order() {
     setup.query_clients = vec![query_client(&setup, 0, 1)];
     let at = |us| Instant::ZERO + Duration::from_us(us);
     setup.query_clients[0].schedule =
-        QuerySchedule::OpenLoop(vec![at(0), at(0), at(100), at(5_000)]);
+        QuerySchedule::OpenLoop(vec![at(0), at(0), at(100), at(5_000)].into());
     setup.query_clients[0].response_sizes = [500_000, 100, 50_000].map(Bytes::new).to_vec();
     let result = outcome(&setup);
     let queries = &result.queries;
@@ -265,7 +265,7 @@ fn disturbed(seed: u64) -> Setup {
     let mut setup = incast("dctcp", 12, 4);
     let mut open = query_client(&setup, 0, 3_000);
     open.schedule = QuerySchedule::OpenLoop(
-        (0..50).map(|i| Instant::ZERO + Duration::from_us(i * 400)).collect(),
+        (0..50).map(|i| Instant::ZERO + Duration::from_us(i * 400)).collect::<Vec<_>>().into(),
     );
     (open.client, open.fan_out, open.persistent) = (0, 4, false);
     open.servers = (1..12).collect();
@@ -362,7 +362,7 @@ fn invalid_query_clients_are_rejected() {
     assert!(refused(|a| a.response_sizes.clear()).contains("answer"));
     assert!(refused(|a| a.response_sizes.push(Bytes::new(0))).contains("answer"));
     let falling = |a: &mut lowtide_traffic::QueryClientSpec| {
-        a.schedule = QuerySchedule::OpenLoop(vec![Instant::from_ps(2), Instant::from_ps(1)]);
+        a.schedule = QuerySchedule::OpenLoop(vec![Instant::from_ps(2), Instant::from_ps(1)].into());
     };
     assert!(refused(falling).contains("fall"));
     let many = |a: &mut lowtide_traffic::QueryClientSpec| {
@@ -391,7 +391,8 @@ fn a_reused_port_may_end_a_half_open_connection_before_its_timer() {
     };
     // More than there are ephemeral ports, so that later connections get the ports of those.
     let later = after(400_000, 150, 17_000);
-    client.schedule = QuerySchedule::OpenLoop(after(10_000, 20, 40).chain(later).collect());
+    client.schedule =
+        QuerySchedule::OpenLoop(after(10_000, 20, 40).chain(later).collect::<Vec<_>>().into());
     setup.query_clients = vec![client];
     let result = outcome(&setup);
     let failed = |q: &&QueryRow| q.status == FlowStatus::Failed;

@@ -1,7 +1,8 @@
 //! One run on several threads: the outcome does not depend on the number of threads.
 
 use lowtide_host::{
-    Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, ThreadUsage, Threads, run_on,
+    Disturbance, EndCondition, HostSetup, OpenLoop, Outcome, ProbePlan, Setup, ThreadUsage,
+    Threads, run_on,
 };
 use lowtide_net::topology::GraphLink;
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
@@ -13,7 +14,7 @@ use lowtide_net::{
     Blueprint, BufferSpec, Failure, Framing, MarkSpec, NodeId, PortSpec, QueueLength, Ratio,
     Routing,
 };
-use lowtide_rows::EndReason;
+use lowtide_rows::{EndReason, FlowRow, FlowStatus, Role};
 use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
@@ -184,7 +185,7 @@ fn any_query_client(rng: &mut Rng, hosts: u64) -> QueryClientSpec {
         schedule: if rng.below(2) == 0 {
             QuerySchedule::ClosedLoop { queries: 5, pause }
         } else {
-            QuerySchedule::OpenLoop((0..5).map(at).collect())
+            QuerySchedule::OpenLoop((0..5).map(at).collect::<Vec<_>>().into())
         },
         jitter: Duration::from_us(rng.below(2) * 20),
         deadline: Some(Duration::from_us(500)),
@@ -254,6 +255,47 @@ fn any_run_is_the_same_on_any_number_of_threads() {
         partitioned > 5 && done > 1 && merged > 2,
         "{partitioned} cut, {done} done, {merged} merged"
     );
+}
+
+/// Returns a run whose load goes on beyond its counted arrivals.
+fn any_open_loop(seed: u64) -> Setup {
+    let mut setup = any_setup(seed);
+    let load_from = setup.flows.len() as u32 * 2 / 3;
+    let counted_until = Duration::from_us(300 + seed % 3 * 100);
+    setup.counting.open_loop = Some(OpenLoop { counted_until, load_from });
+    setup.counting.by_arrival = vec![seed.is_multiple_of(2)];
+    setup.end = EndCondition { at: Duration::from_ms(4), when_done: true };
+    setup.warmup = setup.warmup.min(Duration::from_us(150));
+    for client in &mut setup.query_clients {
+        if let QuerySchedule::OpenLoop(arrivals) = &mut client.schedule {
+            arrivals.counted = 3;
+        }
+    }
+    setup
+}
+
+#[test]
+fn an_open_loop_ends_with_its_counted_flows_and_queries_on_any_number_of_threads() {
+    let (mut done, mut cut, mut left) = (0, 0, 0);
+    for seed in 0..20 {
+        let setup = any_open_loop(seed);
+        let whole = outcome(&setup);
+        same(&setup, &whole, if seed % 5 == 0 { &[2, 4] } else { &[2] }, &format!("seed {seed}"));
+        let open_loop = setup.counting.open_loop.expect("an open loop");
+        let flow_is_open = |f: &&FlowRow| f.status == FlowStatus::Unfinished;
+        let counted = whole.flows.iter().filter(|f| f.size_bytes.is_some() && f.is_counted());
+        let queries = whole.queries.iter().filter(|q| q.is_counted());
+        assert!(counted.clone().all(|f| f.flow < open_loop.load_from || f.role == Role::Answers));
+        assert!(queries.clone().all(|q| q.start_ps < open_loop.counted_until.as_ps()));
+        let open = counted.filter(flow_is_open).count()
+            + queries.filter(|q| q.status == FlowStatus::Unfinished).count();
+        // It does not end before, and not after the last counted one.
+        assert_eq!(open > 0, whole.reason == EndReason::Time, "seed {seed}: {open}");
+        done += usize::from(whole.reason == EndReason::Done);
+        cut += usize::from(whole.reason == EndReason::Time);
+        left += whole.flows.iter().filter(|f| !f.is_counted()).filter(flow_is_open).count();
+    }
+    assert!(done > 5 && cut > 0 && left > 3, "{done} done, {cut} cut, {left} left");
 }
 
 /// Returns two racks of two hosts under two spines, 1 us per link.

@@ -18,6 +18,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
         reason: "time".to_owned(),
         ended_ms: 1.0,
         warmup_ms: 0.0,
+        open_loop: None,
         groups: Vec::new(),
         queries: Vec::new(),
         queues: vec![QueueFacts {

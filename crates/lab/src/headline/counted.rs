@@ -15,15 +15,22 @@ pub(crate) fn counted(results: &Results) -> String {
     } else {
         format!("after the warm-up of {} ms", number(warmup))
     };
-    if flows == 0 {
+    if flows == 0 && early == 0 {
         return format!("No flow has a size; queues and goodput count {from}.");
     }
+    let open_loop = results.runs.iter().any(|run| run.open_loop.is_some());
+    let load = if open_loop { " Later arrivals only keep the load up." } else { "" };
     if warmup <= 0.0 {
         return format!(
-            "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start."
+            "No warm-up is stated: all {flows} flows with a size count, and queues and goodput count from the start.{load}"
         );
     }
-    format!(
-        "All {flows} flows with a size count, also the {early} that began during the warm-up; queries, queues and goodput count {from}."
-    )
+    let flows = if early == 0 {
+        format!("All {flows} flows with a size count")
+    } else {
+        format!(
+            "{flows} flows with a size count, without the {early} that arrived during the warm-up"
+        )
+    };
+    format!("{flows}; queries, queues and goodput count {from}.{load}")
 }

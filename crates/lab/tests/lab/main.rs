@@ -9,6 +9,7 @@ mod diff;
 mod fabric;
 mod figure_limits;
 mod flows;
+mod open_loop;
 mod parts;
 mod question;
 mod session;

@@ -25,6 +25,7 @@ fn tables(seed: u64) -> RunTables {
         timeouts: seed,
         bytes_retrans: 1_448,
         in_warmup: true,
+        counted: Some(false),
         status: FlowStatus::Complete,
         error: None,
     };
@@ -35,6 +36,7 @@ fn tables(seed: u64) -> RunTables {
         deadline_met: None,
         status: FlowStatus::Unfinished,
         in_warmup: false,
+        counted: Some(true),
         ..answered.clone()
     };
     let lost = QueryRow {

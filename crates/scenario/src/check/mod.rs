@@ -15,7 +15,7 @@ use crate::deployment;
 use crate::diagnostics::Diagnostics;
 use crate::files::error_span;
 use crate::flows;
-use crate::model::{HostGroup, ScenarioModel, TrafficGroup};
+use crate::model::{HostGroup, RunEnd, ScenarioModel, TrafficGroup};
 use crate::network;
 use crate::settings::SwitchSetting;
 use crate::toml_tree::{SourceSpan, SourceText};
@@ -44,12 +44,9 @@ pub(crate) fn check(
     if diagnostics.len() == before {
         blueprint::plan(model, &plan, diagnostics);
     }
-    let ctx = WorkloadContext {
-        seed: model.run.first_seed,
-        end: Instant::ZERO + model.run.duration,
-        hosts: network::host_infos(&plan),
-    };
+    let ctx = network::workload_context(model, &plan, model.run.first_seed);
     let made = generate_traffic(model, &ctx, diagnostics);
+    end(model, diagnostics);
     times(model, &made, diagnostics);
     delays(model, &plan, diagnostics);
     traced(model, &made, diagnostics);
@@ -72,8 +69,9 @@ fn times(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<
         .iter()
         .any(|t| !t.query_clients.is_empty() || t.flows.iter().any(|f| f.size.is_some()));
     let empty = made.iter().any(|t| t.flows.is_empty() && t.query_clients.is_empty());
-    if run.end_when_done && !sized && !empty {
-        let message = "every flow is unlimited, so the run can never end by `done`";
+    if run.end != RunEnd::Duration && !sized && !empty {
+        let message =
+            format!("every flow is unlimited, so the run can never end by `{}`", run.end.name());
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
         diagnostics.add(run.end_at, message, Some(help.to_owned()));
     }
@@ -90,6 +88,34 @@ fn times(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<
             message,
             Some("start earlier, or run longer".to_owned()),
         );
+    }
+}
+
+/// Checks the end of an open loop and its limit.
+fn end(model: &ScenarioModel, diagnostics: &mut Diagnostics<'_>) {
+    let run = &model.run;
+    let open = model.traffic.iter().any(|of| of.workload.is_open_loop(&of.args.values));
+    match run.end_limit {
+        _ if run.end == RunEnd::CountedDone && !open => {
+            let message = "no traffic group is an open loop, so no load goes on beyond the counted \
+                           flows";
+            let help = "write `end = \"done\"`, or add a group of kind `poisson`";
+            diagnostics.add(run.end_at, message, Some(help.to_owned()));
+        }
+        Some(_) if run.end != RunEnd::CountedDone => {
+            let message = format!("`end-limit` does nothing with `end = \"{}\"`", run.end.name());
+            let help = "leave it out, or write `end = \"counted-done\"`";
+            diagnostics.add(run.end_limit_at, message, Some(help.to_owned()));
+        }
+        Some(limit) if limit <= run.duration => {
+            let message = format!(
+                "a limit of {limit} leaves no time after the last counted arrival at {}",
+                run.duration
+            );
+            let help = "raise it, or leave it out: the default is four times the duration";
+            diagnostics.add(run.end_limit_at, message, Some(help.to_owned()));
+        }
+        _ => {}
     }
 }
 

@@ -14,7 +14,7 @@ use lowtide_net::topology::TopologyArgs;
 use lowtide_net::{
     Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Failure, MarkSpec, NodeId, PortSpec,
 };
-use lowtide_traffic::workload::HostInfo;
+use lowtide_traffic::workload::{HostInfo, WorkloadContext};
 use lowtide_units::Instant;
 
 use crate::model::{HostGroup, ScenarioModel, SwitchPort, Topology};
@@ -56,8 +56,19 @@ pub(crate) fn blueprint_without_pipes(model: &ScenarioModel) -> Result<Blueprint
     Ok(plan)
 }
 
+/// Returns the context of the workloads of a run in the network `plan`.
+pub(crate) fn workload_context(
+    model: &ScenarioModel,
+    plan: &Blueprint,
+    seed: u64,
+) -> WorkloadContext {
+    let at = |time| Instant::ZERO + time;
+    let (end, load_end) = (at(model.run.duration), at(model.run.limit()));
+    WorkloadContext { seed, end, load_end, hosts: host_infos(plan) }
+}
+
 /// Returns the hosts as workloads see them.
-pub(crate) fn host_infos(plan: &Blueprint) -> Arc<[HostInfo]> {
+fn host_infos(plan: &Blueprint) -> Arc<[HostInfo]> {
     let hosts = plan.hosts.iter().zip(plan.racks()).zip(&plan.links);
     // In every topology link `i` belongs to host `i`, and the host is its first end.
     hosts

@@ -92,7 +92,6 @@ pub(crate) fn read(
     let file = &mut ReadContext { root, known, files: file_cache, diagnostics };
     files::read(file);
     let (title, description) = head(file);
-    let run = run::read(file);
     let topology = topology::read(file);
     let routing = routing::read(file, topology.entry.multipath);
     let failures = routing::failures(file);
@@ -102,6 +101,7 @@ pub(crate) fn read(
     let hosts = hosts::read(file, &topology, &transport);
     let deployment = deployment::read(file, &hosts);
     let traffic = traffic::read(file, &hosts);
+    let run = run::read(file, &traffic);
     let disturbance = disturbance::read(file);
     let probes = probes::read(file);
     let compare = compare::read(file);

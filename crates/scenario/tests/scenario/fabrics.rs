@@ -171,7 +171,7 @@ fn written_keys_override_the_host_profile() {
 #[test]
 fn random_traffic_depends_only_on_the_seed() {
     let text = BASE.replace("[hosts.receivers]\ncount = 1", "[hosts.receivers]\ncount = 2");
-    let text = text
+    let text = text.replace("[topology]", "end = \"done\"\n[topology]")
         + "[traffic.random]\nkind = \"poisson\"\nfrom = \"senders\"\nto = \"receivers\"\n\
         sizes = \"web-search-654kb\"\nload = \"20 %\"\nflows = 50\n";
     let one = only(&text);

@@ -8,6 +8,7 @@ mod fabrics;
 mod never_marks;
 mod not_simulated;
 mod one_sided;
+mod open_loop;
 mod own_topology;
 mod own_workload;
 mod refused;

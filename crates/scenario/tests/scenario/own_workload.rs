@@ -7,7 +7,8 @@ use lowtide_scenario::{Scenario, json_schema};
 use lowtide_schema::DefaultValue::{Is, Required, Unset};
 use lowtide_schema::{Param, ValueKind};
 use lowtide_traffic::workload::{
-    self, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+    self, Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+    WorkloadError,
 };
 use lowtide_traffic::{Flow, WritePattern};
 use lowtide_units::{Duration, Instant};
@@ -26,6 +27,7 @@ static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "one transfer",
     spec: "lowtide",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         param("block", ValueKind::Bytes { min: 512, max: 4_096 }, Required),
         param("urgent", ValueKind::Bool, Is("false")),
@@ -61,7 +63,7 @@ fn traffic(args: &WorkloadArgs, _: &WorkloadContext) -> Result<Traffic, Workload
         start: Instant::ZERO + args.values.find_duration("lead").unwrap_or_default(),
         write_pattern: WritePattern::Bulk,
     };
-    Ok(Traffic { flows: vec![flow], query_clients: Vec::new() })
+    Ok(Traffic { flows: vec![flow], ..Traffic::default() })
 }
 
 /// Returns the base with one group of this workload that has these keys.

@@ -17,7 +17,7 @@ fn an_error_shows_file_line_column_caret_and_the_nearest_name() {
          \x20 |\n\
          4 | duratoin = \"3 s\"\n\
          \x20 | ^^^^^^^^\n\
-         \x20 help: did you mean `duration`? It is one of duration, warmup, seeds, first-seed, end, allow-mismatch"
+         \x20 help: did you mean `duration`? It is one of duration, warmup, seeds, first-seed, end, end-limit, allow-mismatch"
     );
 }
 

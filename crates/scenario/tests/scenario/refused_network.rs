@@ -14,7 +14,7 @@ fn fabric(topology: &str, count: &str, more: &str) -> String {
 /// Asserts that `text` gives exactly one error, which points at `meant` and contains all of
 /// `parts`.
 #[track_caller]
-fn assert_error(text: &str, meant: &str, parts: &[&str]) {
+pub(crate) fn assert_error(text: &str, meant: &str, parts: &[&str]) {
     let found = errors(text);
     assert_eq!(found.iter().count(), 1, "{found}");
     let error = found.first();

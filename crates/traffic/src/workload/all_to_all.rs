@@ -4,7 +4,9 @@
 //! Each host of `from` queries all hosts of `to` except itself, once each, all from the same time
 //! on. DCTCP §4.2.1 (fig. 20): 41 hosts each request 25 KB from the 40 others.
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
 
@@ -14,6 +16,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "hosts that all query each other at once",
     spec: "DCTCP §4.2.1 (fig. 20)",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
 };

@@ -12,8 +12,12 @@ use lowtide_schema::DefaultValue::Is;
 use lowtide_schema::{DistributionOf, Param, ValueKind};
 use lowtide_units::Bytes;
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, MAX_QUERIES, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+    WorkloadError,
+};
 use crate::endpoints::{random_other, self_traffic_error};
+use crate::open_loop::{ArrivalLimits, arrival_times};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, REQUEST};
 use crate::round_robin::START;
 use crate::{Cdf, Flow, QueryClientSpec, QuerySchedule, WritePattern};
@@ -27,6 +31,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "DCTCP's benchmark: queries, short messages and updates with measured distributions",
     spec: "DCTCP §4.3",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::OpenLoop,
     params: &[
         Param {
             name: "query-gaps",
@@ -101,12 +106,18 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
     }
     let mut made = queries::client_per_source(args, |i, server| queries(args, ctx, i, server))?;
     for (i, server) in (0..).zip(&args.sources) {
-        made.flows.append(&mut background(args, ctx, i, *server)?);
+        background(args, ctx, i, *server, &mut made)?;
         made.check_limits(args)?;
     }
     // Sorted by start; ties are in the order of the servers.
     made.flows.sort_by_key(|f| f.start);
+    made.load.sort_by_key(|f| f.start);
     Ok(made)
+}
+
+/// Returns the limits of one server's queries or background flows.
+fn limits(args: &WorkloadArgs, what: &'static str) -> ArrivalLimits {
+    ArrivalLimits { most: u64::MAX, limit: MAX_QUERIES, what, processes: args.sources.len() }
 }
 
 /// Returns the distribution of the gaps, scaled if a mean is given.
@@ -131,23 +142,27 @@ fn queries(
     }
     let mut rng = args.rng(ctx, i, "query-gaps");
     let gaps = gaps(args, "query-gaps", "query-mean-gap")?;
-    let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
-    let mut spec = queries::query_client(args, server, others, QuerySchedule::OpenLoop(times));
+    let draw = || gaps.draw_duration(&mut rng);
+    let arrivals = arrival_times(args, ctx, limits(args, "queries"), draw)?;
+    let mut spec = queries::query_client(args, server, others, QuerySchedule::OpenLoop(arrivals));
     spec.response_sizes =
         queries::draw_response_sizes(args, ctx, i, "query-answer", &spec.schedule)?;
     Ok(spec)
 }
 
+/// Adds the background flows of a server.
 fn background(
     args: &WorkloadArgs,
     ctx: &WorkloadContext,
     i: u64,
     server: u32,
-) -> Result<Vec<Flow>, WorkloadError> {
+    made: &mut Traffic,
+) -> Result<(), WorkloadError> {
     let gaps = gaps(args, "background-gaps", "background-mean-gap")?;
     let drawn = args.distribution("background-sizes")?;
     let mut rng = args.rng(ctx, i, "background-gaps");
-    let times = queries::arrival_times(args, ctx, u64::MAX, || gaps.draw_duration(&mut rng))?;
+    let draw = || gaps.draw_duration(&mut rng);
+    let arrivals = arrival_times(args, ctx, limits(args, "flows"), draw)?;
     let (mut sizes, mut ends) = (args.rng(ctx, i, "sizes"), args.rng(ctx, i, "ends"));
     let outside = u64::try_from(args.values.fraction("inter-rack").as_ppb()).unwrap_or(0);
     let flow = |start| {
@@ -162,7 +177,12 @@ fn background(
         let size = Some(Bytes::new(size.saturating_mul(factor)));
         Some(Flow { group: args.group, src, dst, size, start, write_pattern: WritePattern::Bulk })
     };
-    times.into_iter().map(flow).collect::<Option<_>>().ok_or_else(|| self_traffic_error(args))
+    let flows = arrivals.times.into_iter().map(flow).collect::<Option<Vec<Flow>>>();
+    let mut flows = flows.ok_or_else(|| self_traffic_error(args))?;
+    made.load.extend(flows.drain(arrivals.counted..));
+    made.flows.append(&mut flows);
+    made.limit_load(arrivals.until);
+    Ok(())
 }
 
 #[cfg(test)]

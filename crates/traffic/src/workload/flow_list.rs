@@ -14,7 +14,9 @@
 use lowtide_schema::DefaultValue::{Is, Required};
 use lowtide_schema::{Param, ValueKind};
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::list::{self, HostLookup};
 use crate::round_robin::START;
 use crate::{Flow, WritePattern};
@@ -25,6 +27,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows from a file: CSV, HPCC's flow.txt or htsim's connection matrix",
     spec: "lowtide; the formats are those of HPCC and htsim",
     host_selection: HostSelection::FromFile,
+    arrivals: Arrivals::Listed,
     params: &[
         Param {
             name: "file",
@@ -65,7 +68,7 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
         start: row.start + later,
         write_pattern: WritePattern::Bulk,
     };
-    Ok(Traffic { flows: rows.into_iter().map(flow).collect(), query_clients: Vec::new() })
+    Ok(Traffic { flows: rows.into_iter().map(flow).collect(), ..Traffic::default() })
 }
 
 #[cfg(test)]

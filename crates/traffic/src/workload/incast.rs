@@ -9,7 +9,9 @@ use lowtide_schema::DefaultValue::Is;
 use lowtide_schema::{Param, ValueKind};
 use lowtide_units::Bytes;
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
 
@@ -19,6 +21,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "clients that each query all servers at once for equal parts of a total",
     spec: "DCTCP §4.2.1",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         Param {
             name: "total",

@@ -25,7 +25,7 @@ pub mod transfers;
 mod example_ring_all_reduce;
 
 pub use crate::api::{HostInfo, Traffic, WorkloadArgs, WorkloadContext};
-pub use crate::entry::{HostSelection, WorkloadEntry};
+pub use crate::entry::{Arrivals, HostSelection, WorkloadEntry};
 pub use crate::error::{MAX_CONNECTIONS, MAX_QUERIES, WorkloadError};
 pub use crate::text_file::UserFile;
 

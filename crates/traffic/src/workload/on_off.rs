@@ -8,7 +8,9 @@
 use lowtide_schema::DefaultValue::Required;
 use lowtide_schema::{Param, ValueKind};
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::WritePattern;
 use crate::round_robin::{self, round_robin_flows};
 
@@ -18,6 +20,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows that send a burst, pause, and go on over the same connection",
     spec: "ODCTCP thesis, fig. 4.4",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         round_robin::COUNT,
         round_robin::SIZE,

@@ -11,7 +11,11 @@ use lowtide_schema::DefaultValue::Is;
 use lowtide_schema::{DistributionOf, Param, ValueKind};
 use lowtide_units::{Bytes, Duration};
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, MAX_QUERIES, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
+    WorkloadError,
+};
+use crate::open_loop::{ArrivalLimits, arrival_times};
 use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
 use crate::{QueryClientSpec, QuerySchedule};
@@ -22,6 +26,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "clients that query several servers at once, closed loop, Poisson or with measured gaps",
     spec: "DCTCP §2.2",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::OpenLoopUnless("loop", "closed"),
     params: &[
         Param {
             name: "fan-out",
@@ -130,22 +135,24 @@ fn query_schedule(
 ) -> Result<QuerySchedule, WorkloadError> {
     let (every, most) = (args.values.find_duration("mean-gap"), args.values.count("queries"));
     let mut rng = args.rng(ctx, i, "gaps");
-    let times = match args.values.name("loop") {
+    let processes = args.sources.len();
+    let limits = ArrivalLimits { most, limit: MAX_QUERIES, what: "queries", processes };
+    let arrivals = match args.values.name("loop") {
         "poisson" => {
             let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
                 let message = "Poisson queries without the mean time between them";
                 return Err(WorkloadError::at("mean-gap", message, "write `mean-gap = \"10 ms\"`"));
             };
-            queries::arrival_times(args, ctx, most, || rng.exponential(every))?
+            arrival_times(args, ctx, limits, || rng.exponential(every))?
         }
         "measured" => {
             let gaps = args.distribution("gaps")?;
             let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.scaled_to_mean(every));
-            queries::arrival_times(args, ctx, most, || gaps.draw_duration(&mut rng))?
+            arrival_times(args, ctx, limits, || gaps.draw_duration(&mut rng))?
         }
         _ => return Ok(queries::closed_loop(args)),
     };
-    Ok(QuerySchedule::OpenLoop(times))
+    Ok(QuerySchedule::OpenLoop(arrivals))
 }
 
 #[cfg(test)]
@@ -167,7 +174,7 @@ mod tests {
 
     fn times(spec: &QueryClientSpec) -> &[Instant] {
         match &spec.schedule {
-            QuerySchedule::OpenLoop(times) => times,
+            QuerySchedule::OpenLoop(arrivals) => &arrivals.times,
             QuerySchedule::ClosedLoop { .. } => panic!("closed"),
         }
     }

@@ -9,7 +9,9 @@
 
 use lowtide_units::Instant;
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::endpoints::self_traffic_error;
 use crate::round_robin::{SIZE, START};
 use crate::{Flow, WritePattern};
@@ -20,6 +22,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "every source sends to a distinct destination",
     spec: "htsim (permutation traffic matrix)",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[SIZE, START],
     traffic,
 };
@@ -36,10 +39,7 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
         start,
         write_pattern: WritePattern::Bulk,
     };
-    Ok(Traffic {
-        flows: args.sources.iter().zip(drawn).map(flow).collect(),
-        query_clients: Vec::new(),
-    })
+    Ok(Traffic { flows: args.sources.iter().zip(drawn).map(flow).collect(), ..Traffic::default() })
 }
 
 /// Draws the destinations, in the order of the sources.

@@ -14,13 +14,14 @@ use lowtide_schema::{DistributionOf, Param, ValueKind};
 use std::collections::BTreeMap;
 
 use lowtide_sim::Rng;
-use lowtide_units::{Duration, Fraction, Instant};
+use lowtide_units::{Duration, Fraction};
 
 use super::{
-    HostSelection, MAX_CONNECTIONS, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry,
-    WorkloadError,
+    Arrivals, HostSelection, MAX_CONNECTIONS, Traffic, WorkloadArgs, WorkloadContext,
+    WorkloadEntry, WorkloadError,
 };
 use crate::endpoints::{random_other, self_traffic_error};
+use crate::open_loop::{ArrivalLimits, arrival_times};
 use crate::round_robin::START;
 use crate::{Cdf, Flow, WritePattern};
 
@@ -42,6 +43,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows that arrive as a Poisson process at a load of the sources' lines",
     spec: "lowtide",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::OpenLoop,
     params: &[
         Param {
             name: "sizes",
@@ -80,7 +82,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
                 word: "off",
             },
             default: Is("off"),
-            doc: "Most flows; `off` generates flows until the run ends.",
+            doc: "Most counted flows; `off` counts all until `[run] duration`. With `[run] end = \"counted-done\"` further flows keep the load up.",
             source: "lowtide",
         },
         START,
@@ -95,27 +97,16 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
     let mut ends = EndpointSampler::new(args, ctx)?;
     let most = args.values.find_count("flows").unwrap_or(u64::MAX);
     let (mut gaps, mut draws) = (args.rng(ctx, 0, "arrivals"), args.rng(ctx, 0, "sizes"));
-    let mut at = Instant::ZERO + args.values.duration("start");
-    let mut flows = Vec::new();
-    while (flows.len() as u64) < most {
-        at += gaps.exponential(mean);
-        if at >= ctx.end {
-            break;
-        }
-        if flows.len() as u64 == MAX_CONNECTIONS {
-            return Err(WorkloadError::above_limit(&args.name, "connections", MAX_CONNECTIONS));
-        }
-        let (src, dst) = ends.draw().ok_or_else(|| self_traffic_error(args))?;
+    let limits = ArrivalLimits { most, limit: MAX_CONNECTIONS, what: "connections", processes: 1 };
+    let arrivals = arrival_times(args, ctx, limits, || gaps.exponential(mean))?;
+    let flow = |start| {
+        let (src, dst) = ends.draw()?;
         let size = Some(sizes.draw_size(&mut draws));
-        flows.push(Flow {
-            group: args.group,
-            src,
-            dst,
-            size,
-            start: at,
-            write_pattern: WritePattern::Bulk,
-        });
-    }
+        Some(Flow { group: args.group, src, dst, size, start, write_pattern: WritePattern::Bulk })
+    };
+    let flows = arrivals.times.into_iter().map(flow).collect::<Option<Vec<Flow>>>();
+    let mut flows = flows.ok_or_else(|| self_traffic_error(args))?;
+    let load = flows.split_off(arrivals.counted);
     if flows.is_empty() {
         let message = format!("no flow of [traffic.{}] starts before the run ends", args.name);
         return Err(WorkloadError::at(
@@ -124,7 +115,7 @@ fn traffic(args: &WorkloadArgs, ctx: &WorkloadContext) -> Result<Traffic, Worklo
             "start earlier, run longer, or raise the load",
         ));
     }
-    Ok(Traffic { flows, query_clients: Vec::new() })
+    Ok(Traffic { flows, load, load_until: arrivals.until, ..Traffic::default() })
 }
 
 /// Returns the mean time between flows.

@@ -10,7 +10,9 @@
 use lowtide_schema::DefaultValue::{Is, Required};
 use lowtide_schema::{Param, ValueKind};
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::WritePattern;
 use crate::round_robin::{self, round_robin_flows};
 
@@ -20,6 +22,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "flows whose applications write at a constant rate or as a Poisson process",
     spec: "TDCTCP §IV",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         round_robin::COUNT,
         round_robin::SIZE,

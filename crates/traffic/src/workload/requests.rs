@@ -5,7 +5,9 @@
 //! itself), receives a response, thinks, and queries again. DCTCP §4.2.2: 20 KB a thousand times
 //! over a persistent connection while two long flows keep the queue full.
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::endpoints::{nth_other, self_traffic_error};
 use crate::queries::{self, ANSWER, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::round_robin::START;
@@ -16,6 +18,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "clients that each query one server, closed loop",
     spec: "DCTCP §4.2.2",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[ANSWER, REQUEST, QUERIES, THINK, START, CONNECTIONS, JITTER, DEADLINE],
     traffic,
 };

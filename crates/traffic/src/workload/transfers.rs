@@ -5,7 +5,9 @@
 //! until that time has passed. Flow `i` goes from source `i mod S` to destination `i mod D`, and
 //! never from a host to itself.
 
-use super::{HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError};
+use super::{
+    Arrivals, HostSelection, Traffic, WorkloadArgs, WorkloadContext, WorkloadEntry, WorkloadError,
+};
 use crate::WritePattern;
 use crate::round_robin::{self, round_robin_flows};
 
@@ -15,6 +17,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     summary: "a number of transfers of one size, round robin over sources and destinations",
     spec: "lowtide",
     host_selection: HostSelection::FromTo,
+    arrivals: Arrivals::Stated,
     params: &[
         round_robin::COUNT,
         round_robin::SIZE,

@@ -53,7 +53,8 @@ const PYTHON: [(&str, &str); 7] = [
 ];
 
 /// Parts of scenarios, by their first line: the scenario that they complete.
-const BASES: [(&str, &str); 6] = [
+const BASES: [(&str, &str); 7] = [
+    ("[run]", "leaf-spine"),
     ("[switch]", "leaf-spine"),
     ("[failure.cut]", "leaf-spine"),
     ("[pipe.wan]", "dumbbell-10g"),

@@ -1,6 +1,8 @@
 //! Small hand-built runs.
 
-use lowtide_host::{Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, run};
+use lowtide_host::{
+    Counting, Disturbance, EndCondition, HostSetup, Outcome, ProbePlan, Setup, run,
+};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
@@ -52,6 +54,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
         seed: 1,
         end: EndCondition { at: Duration::from_secs(10), when_done: true },
         warmup: Duration::ZERO,
+        counting: Counting::default(),
         network: star(&Star {
             hosts: (0..=senders).map(line).collect(),
             framing: Framing::Ethernet,
@@ -90,6 +93,7 @@ pub(crate) fn long_flows(
         seed: 1,
         end: EndCondition { at: Duration::from_ms(150), when_done: false },
         warmup: Duration::from_ms(50),
+        counting: Counting::default(),
         network: dumbbell(&Dumbbell {
             left: (0..n).map(|i| line("left", i)).collect(),
             right: (0..n).map(|i| line("right", i)).collect(),

@@ -181,6 +181,10 @@ pub(super) fn filled_line(
     table.insert("traffic".to_owned(), Value::Table(traffic));
     // Its lists name traffic groups.
     table.remove("probes");
+    // The limit of an open loop, which these flows are not.
+    if let Some(Value::Table(run)) = table.get_mut("run") {
+        run.remove("end-limit");
+    }
     let span = |round_trips: u64| {
         let ns = Duration::from_ps(path.rtt.as_ps().saturating_mul(round_trips)).as_ns();
         format!("{} ns", ns.max(1))

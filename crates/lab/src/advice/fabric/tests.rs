@@ -57,6 +57,15 @@ fn advice_is_a_candidate_that_fills_the_line_and_equal_requests_give_it_again() 
 }
 
 #[test]
+fn a_rack_whose_load_goes_on_gets_advice_too() {
+    let open = RACK.replace("end = \"done\"", "warmup = \"1 ms\"");
+    let scenario = Scenario::parse(&open, "rack.toml").unwrap();
+    assert!(scenario.expand().unwrap().runs[0].resolved_toml().contains("end-limit"));
+    let advice = advise(&FabricRequest { scenario, ..request(1) }, &|_| {}).unwrap();
+    assert!(advice.chosen().p99.value.is_some(), "{advice:?}");
+}
+
+#[test]
 fn requests_that_the_rule_cannot_answer_are_refused() {
     let of = |key: &str, value: &str| {
         let scenario = request(1).scenario.with_override(key, value).unwrap();

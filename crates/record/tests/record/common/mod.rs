@@ -1,6 +1,6 @@
 //! A small run with every kind of row and every kind of gap.
 
-use lowtide_host::{Disturbance, EndCondition, MemoryCounts, Outcome, ProbePlan, Setup};
+use lowtide_host::{Counting, Disturbance, EndCondition, MemoryCounts, Outcome, ProbePlan, Setup};
 use lowtide_net::Blueprint;
 use lowtide_record::{DirectoryStatus, Manifest, ManifestRun, RunKey, SweepPoint};
 use lowtide_rows::{
@@ -14,6 +14,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         seed,
         end: EndCondition { at: Duration::from_ms(100), when_done: true },
         warmup: Duration::from_ms(10),
+        counting: Counting::default(),
         network: Blueprint {
             hosts: vec!["sender0".into(), "receiver0".into()],
             ..Blueprint::default()
@@ -44,6 +45,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRow {
         dport: 5001,
         size_bytes: done.then_some(10_000),
         start_ps: 1_000,
+        counted: Some(done),
         established_ps: done.then_some(5_000),
         delivered_ps: done.then_some(25_000),
         fct_ps: done.then_some(24_000),

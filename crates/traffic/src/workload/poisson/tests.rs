@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use lowtide_units::Bytes;
+use lowtide_units::{Bytes, Instant};
 
 use super::*;
 use crate::testing::{context, generate, generate_err};
