@@ -78,7 +78,9 @@ fn processor_sharing(starts: &[f64], alone: f64) -> Vec<f64> {
         let until = arrival.min(end);
         let share =
             if arrival <= end { (until - now) / (active.len() as f64).max(1.0) } else { least };
-        active.iter_mut().for_each(|(_, left)| *left -= share);
+        for (_, left) in &mut active {
+            *left -= share;
+        }
         now = until;
         if arrival <= end {
             active.push((next, alone));
