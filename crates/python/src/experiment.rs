@@ -88,6 +88,12 @@ impl Experiment {
         json_text(py, &self.finished.results.tails)
     }
 
+    /// The comparisons of the headline, JSON.
+    fn comparisons(&self, py: Python<'_>) -> PyResult<String> {
+        let headline = py.detach(|| self.finished.headline());
+        json_text(py, &headline.comparisons)
+    }
+
     /// Names of the tables.
     fn tables(&self) -> Vec<&'static str> {
         self.dir.table_names()

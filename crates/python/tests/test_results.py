@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import lowtide as lt
-import pandas as pd
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -47,28 +47,43 @@ def test_an_absent_table_says_why(first_light) -> None:
         first_light.table("flowz")
 
 
-def test_percentiles_are_those_of_the_command(tmp_path) -> None:
-    result = lt.scenario("leaf-spine").run(
-        seeds=2, schemes=["cubic", "dctcp"], out=tmp_path / "out"
-    )
+ESTIMATE = ["value", "least", "most", "low", "high", "seeds_low", "seeds_high"]
+
+
+def estimate(of: dict) -> list:
+    """The columns of an estimate in the JSON of the command."""
+    ends = (of["between"], of["ci95"], of["seed_range"])
+    return [of["value"], *(end for pair in ends for end in pair or (None, None))]
+
+
+# Two seeds have a range and five an interval; 30 ms cut flows off.
+RUNS = {"two seeds": (2, {}), "five seeds": (5, {}), "cut off": (2, {"run.duration": "30 ms"})}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_percentiles_are_those_of_the_command(name, tmp_path) -> None:
+    seeds, keys = RUNS[name]
+    scenario = lt.scenario("leaf-spine")
+    for key, value in keys.items():
+        scenario = scenario.set(key, value)
+    result = scenario.run(seeds=seeds, schemes=["cubic", "dctcp"], out=tmp_path / "out")
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    frame = result.slowdown(by="size", q=[0.5, 0.99]).pandas()
+    rows = {
+        (row["scheme"], row["group"], row["size"], row["q"]): row
+        for row in result.slowdown(by="size", q=[0.5, 0.99])
+    }
     wanted = [
         row for row in summary["tails"] if row["metric"] == "slowdown" and row["class"] is not None
     ]
     assert wanted
     for row in wanted:
-        for q, name in ((0.5, "p50"), (0.99, "p99")):
-            found = frame[
-                (frame["scheme"] == row["scheme"])
-                & (frame["group"] == row["group"])
-                & (frame["size"] == row["class"])
-                & (frame["q"] == q)
-            ].iloc[0]
-            value = row[name]["value"]
-            assert found["value"] == value if value is not None else pd.isna(found["value"])
-            interval = row[name]["ci95"]
-            assert [found["low"], found["high"]] == interval if interval else pd.isna(found["low"])
+        for q, percentile in ((0.5, "p50"), (0.99, "p99")):
+            found = rows[row["scheme"], row["group"], row["class"], q]
+            assert [found[column] for column in ESTIMATE] == estimate(row[percentile])
+            assert found["note"] == row[percentile]["note"]
+    has = {column for row in rows.values() for column in ESTIMATE if row[column] is not None}
+    assert ("low" in has) == (seeds >= 5) and ("seeds_low" in has) == (seeds < 5)
+    assert ("least" in has) == bool(keys)
     whole = result.slowdown(by=None).pandas()
     assert whole["size"].isna().all() and set(whole["q"]) == {0.5, 0.95, 0.99, 0.999}
     assert result.tails("fct_ms").pandas().attrs["units"]["value"] == "ms"
@@ -76,7 +91,38 @@ def test_percentiles_are_those_of_the_command(tmp_path) -> None:
         with pytest.raises(lt.RequestError):
             result.slowdown(**wrong)
     means = result.summary()
-    assert {"mean", "low", "high", "unit"} <= set(means.columns)
+    assert [[row[column] for column in ESTIMATE] for row in means] == [
+        estimate(row) for row in summary["summary"]
+    ]
+    assert [row["note"] for row in means] == [row["note"] for row in summary["summary"]]
+
+
+def test_the_headline_has_its_comparisons(tmp_path) -> None:
+    result = lt.scenario("queue-buildup").run(
+        seeds=5,
+        over={"traffic.short.size": ["20 kB"]},
+        schemes=["sack", "dctcp"],
+        out=tmp_path / "out",
+    )
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    rows = result.comparisons()
+    assert [row["sentence"] for row in rows] == [row["sentence"] for row in summary["comparisons"]]
+    assert [row["verdict"] for row in rows] == [row["verdict"] for row in summary["comparisons"]]
+    first = rows[0]
+    assert (first["a_scheme"], first["b_scheme"], first["group"]) == ("sack", "dctcp", "short")
+    assert first["sentence"] in result.verdict.splitlines()
+    # numpy computes the percentiles from the flows of all seeds, of which none was cut off.
+    flows = result.flows.pandas()
+    q = {"p50": 50, "p95": 95, "p99": 99}[first["statistic"]]
+    for side, scheme in (("a", "sack"), ("b", "dctcp")):
+        times = flows[(flows["scheme"] == scheme) & (flows["group"] == "short")]["fct_ps"]
+        wanted = np.percentile(times.astype("int64"), q, method="inverted_cdf") / 1e9
+        assert first[side] == pytest.approx(wanted, rel=1e-12)
+    assert first["ratio"] == pytest.approx(first["b"] / first["a"], rel=1e-12)
+    assert first["ratio_low"] <= first["ratio"] <= first["ratio_high"]
+    assert first["verdict"] == "better" and first["ratio_seeds_low"] is None
+    alone = lt.scenario("first-light").run(schemes=["dctcp"]).comparisons()
+    assert len(alone) == 0 and list(alone.pandas().columns) == alone.columns
 
 
 def test_rows_are_one_type_for_every_library(first_light) -> None:
@@ -101,9 +147,10 @@ def test_rows_are_no_data_frame(first_light) -> None:
         summary.query("metric == 'drops'")
 
 
-def test_a_comparison_is_that_of_the_command(tmp_path) -> None:
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_a_comparison_is_that_of_the_command(seeds, tmp_path) -> None:
     result = lt.scenario("first-light").run(
-        seeds=3, schemes=["cubic", "dctcp"], out=tmp_path / "out"
+        seeds=seeds, schemes=["cubic", "dctcp"], out=tmp_path / "out"
     )
     found = result.compare("cubic", "dctcp")
     done = subprocess.run(
@@ -113,8 +160,17 @@ def test_a_comparison_is_that_of_the_command(tmp_path) -> None:
         check=True,
     )
     rows = [row for row in json.loads(done.stdout)["rows"] if row["scheme"] == "cubic"]
-    assert [row["difference"] for row in found.rows] == [row["difference"] for row in rows]
-    assert [row["verdict"] for row in found.rows] == [row["verdict"] for row in rows]
+    for mine, row in zip(found.rows, rows, strict=True):
+        assert [mine[side] for side in ("a", "b")] == [row[side]["value"] for side in ("a", "b")]
+        bounds = [mine[f"ratio_{end}"] for end in ("low", "high", "seeds_low", "seeds_high")]
+        ends = (row["ratio_ci95"], row["ratio_seed_range"])
+        assert bounds == [end for pair in ends for end in pair or (None, None)]
+        assert (mine["ratio"], mine["verdict"]) == (row["ratio"], row["verdict"])
+        absent = [row[side]["note"] for side in ("a", "b") if row[side]["value"] is None]
+        assert mine["note"] == (absent or [row["ratio_note"]])[0]
+    # Below five seeds only equal results, or those that do not depend on the seed, are decided.
+    decided = {row["verdict"] for row in found.rows} - {"same", "undecided"}
+    assert bool(decided) == (seeds >= 5)
     assert len(found.pandas()) == len(rows) > 0 and "<table>" in found._repr_html_()
     assert repr(found).count("\n") == len(rows) - 1
     with pytest.raises(lt.RequestError, match="no scheme `reno`"):

@@ -198,6 +198,7 @@ def snippet_23_compare() -> None:
     assert_type(found, lt.Comparison)
     assert_type(found.pandas(), pd.DataFrame)
     assert_type(found.polars(), pl.DataFrame)
+    assert_type(result().comparisons(), lt.Rows)
 
 
 def snippet_24_compare_results() -> None:

@@ -55,12 +55,15 @@ class Advice:
     @property
     def candidates(self) -> Rows:
         """The candidates for K, a row each: `k_packets`, `k_bytes`, 99th percentile of the
-        slowdown of short flows (`p99`) with its interval, `utilisation`, `timeouts` and `drops` per
-        run."""
+        slowdown of short flows (`p99`) with its interval, `p99_least` and `p99_most` where cut-off
+        flows could change it, `utilisation`, `timeouts` and `drops` per run."""
         rows = []
         for row in self.details["candidates"]:
-            low, high = row["p99"]["ci95"] or (None, None)
-            rows.append({**row, "p99": row["p99"]["value"], "p99_low": low, "p99_high": high})
+            p99 = row["p99"]
+            least, most = p99["between"] or (None, None)
+            low, high = p99["ci95"] or (None, None)
+            bounds = {"p99_least": least, "p99_most": most, "p99_low": low, "p99_high": high}
+            rows.append({**row, "p99": p99["value"], **bounds})
             del rows[-1]["p999"]
         return Rows(rows, {"k_packets": "packets", "k_bytes": "bytes", "query_p99_ms": "ms"})
 

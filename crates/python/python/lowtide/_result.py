@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 # Percentiles of the tools, with their names in its JSON.
 _PERCENTILES = {0.5: "p50", 0.95: "p95", 0.99: "p99", 0.999: "p999"}
 _METRICS = ("slowdown", "fct_ms", "qct_ms")
+# Columns of an estimate, and of a ratio.
+_ESTIMATE = ["value", "least", "most", "low", "high", "seeds_low", "seeds_high"]
+_RATIO = ["ratio", "ratio_low", "ratio_high", "ratio_seeds_low", "ratio_seeds_high", "verdict"]
 # Columns of results without rows.
-_SUMMARY = ["scheme", "of", "class", "metric", "unit", "mean", "low", "high", "seeds"]
-_TAILS = ["scheme", "group", "size", "size_bytes", "q", "value", "low", "high", "unit", "flows"]
+_SUMMARY = ["scheme", "of", "class", "metric", "unit", *_ESTIMATE, "note", "seeds"]
+_TAILS = ["scheme", "group", "size", "size_bytes", "q", *_ESTIMATE, "unit", "flows"]
+_COMPARISONS = ["a_scheme", "b_scheme", "group", "size", "metric", "statistic", "unit", *_RATIO]
 
 
 class Comparison:
@@ -33,9 +37,12 @@ class Comparison:
 
     def __init__(self, rows: list[dict[str, Any]], only_a: list[str], only_b: list[str]) -> None:
         self.rows: list[dict[str, Any]] = rows
-        """One mapping per metric: `a` and `b` (means over the paired seeds), `difference` (b - a)
-        with `difference_low` and `difference_high` (95 % interval), `relative` with its interval,
-        `verdict` (same, higher, lower, undecided), `pairs`; in the `unit` of the row."""
+        """One mapping per metric: `a` and `b` in the `unit` of the row, with `a_least` to `a_most`
+        where cut-off flows could change a value; `ratio` (b / a, paired by seed) with its 95 %
+        interval `ratio_low` to `ratio_high`, or, of two to four seeds, their least and greatest
+        ratio, `ratio_seeds_low` to `ratio_seeds_high`; `verdict` about B (better, worse, same,
+        undecided; None if the values differ and neither direction is better); `note`, the reason of
+        an absent value or interval; `pairs` of seeds."""
         self.only_a: list[str] = only_a
         """Runs of A without a partner."""
         self.only_b: list[str] = only_b
@@ -55,10 +62,10 @@ class Comparison:
     def __repr__(self) -> str:
         def line(row: dict[str, Any]) -> str:
             of = ", ".join(filter(None, (*_point(row).values(), row["of"], row["class"])))
-            a, b = (_short(row[side]) for side in ("a", "b"))
+            a, b = (_value(row, side) for side in ("a", "b"))
             return (
                 f"{of}: {row['metric']} {a} against {b} {row['unit']}".rstrip()
-                + f", {row['verdict']}"
+                + f", {row['verdict'] or 'differs'}"
             )
 
         return "\n".join(map(line, self.rows))
@@ -101,8 +108,8 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """Which scheme is better for the shortest flows, by how much, and why; empty with one
-        scheme. A difference that the seeds do not decide is called undecided."""
+        """The headline: the answer to the question of the scenario, how the other schemes compare
+        with the first, and who pays; empty with one scheme. `comparisons()` has its numbers."""
         return "\n".join(self._native.verdict())
 
     @property
@@ -169,19 +176,23 @@ class Result:
         return self.table("probes")
 
     def summary(self) -> Rows:
-        """Returns every metric of groups, queues and runs, over seeds: `mean` with its 95 %
-        interval `low` to `high`, in the `unit` of the row."""
+        """Returns every metric of groups, queues and runs, over seeds, in the `unit` of the row.
+
+        A percentile of times is that of the flows of all seeds; any other metric has a value per
+        seed, and `value` is their mean. `low` to `high` is its 95 % interval. Two to four seeds
+        have their range instead, `seeds_low` to `seeds_high`. `least` and `most` are the values if
+        every cut-off flow ended now, and if none ever ended. `note` is the reason of an absent
+        value or interval.
+        """
         rows = []
         for row in json.loads(self._native.summary()):
-            low, high = row["ci95"] or (None, None)
             rows.append(
                 {
                     "scheme": row["scheme"],
                     **row["point"],
                     **_subject(row),
-                    "mean": row["mean"],
-                    "low": low,
-                    "high": high,
+                    **_estimate(row),
+                    "note": row["note"],
                     "seeds": row["seeds"],
                     "seed_independent": row["seed_independent"],
                 }
@@ -210,9 +221,9 @@ class Result:
         by: "size" for a row per size class, None for all flows of a group
         q: of 0.5, 0.95, 0.99, 0.999
 
-        `value` is the percentile, `low` to `high` its 95 % interval over seeds; an absent one has
-        its reason in `note`. `flows`, `unfinished` and `failed` are counts of all seeds: unfinished
-        flows count as longer than the run.
+        `value` is the percentile, `low` to `high` its 95 % interval over seeds; the others are as
+        in `summary()`. `flows`, `unfinished` and `failed` are counts of all seeds. An unfinished
+        flow counts with at least its age; a failed one never ends.
         """
         _arguments.one_of("metric", metric, _METRICS)
         if by not in ("size", None):
@@ -235,7 +246,6 @@ class Result:
                 continue
             for p in q:
                 quantile = row[_PERCENTILES[p]]
-                low, high = quantile["ci95"] or (None, None)
                 rows.append(
                     {
                         "scheme": row["scheme"],
@@ -244,9 +254,7 @@ class Result:
                         "size": row["class"],
                         "size_bytes": row["size_bytes"],
                         "q": p,
-                        "value": quantile["value"],
-                        "low": low,
-                        "high": high,
+                        **_estimate(quantile),
                         "unit": row["unit"],
                         "flows": row["flows"],
                         "unfinished": row["unfinished"],
@@ -256,8 +264,36 @@ class Result:
                     }
                 )
         unit = "ms" if metric.endswith("_ms") else ""
-        units = {name: unit for name in ("value", "low", "high") if unit}
+        units = {name: unit for name in _ESTIMATE if unit}
         return Rows(rows, {**units, "size_bytes": "bytes"}, _TAILS)
+
+    def comparisons(self) -> Rows:
+        """Returns the comparisons of the headline: each scheme `b_scheme` with the first,
+        `a_scheme`, in every percentile of times that is judged, and in the goodput of flows without
+        a size.
+
+        `ratio` is b / a; the columns are those of `compare(a, b).rows`, and `sentence` says them.
+        All verdicts are one family, which contains a false one in at most 5 % of experiments. Empty
+        with one scheme.
+        """
+        rows = []
+        for row in json.loads(self._native.comparisons()):
+            a, b = row["schemes"]
+            rows.append(
+                {
+                    "a_scheme": a,
+                    "b_scheme": b,
+                    **row["point"],
+                    "group": row["group"],
+                    "size": row["class"],
+                    "metric": row["metric"],
+                    "statistic": row["statistic"],
+                    "unit": row["unit"],
+                    **_compared(row),
+                    "sentence": row["sentence"],
+                }
+            )
+        return Rows(rows, columns=_COMPARISONS)
 
     def compare(
         self,
@@ -276,7 +312,7 @@ class Result:
         other: other results; default: these
         metrics: names as in `summary()`, or "all"; default: the usual ones
         queues: names of queues; default: the longest of A
-        same_within: a relative difference whose whole interval is within this is "same"
+        same_within: ratios from the inverse of one and this, to one and this, are "same"
 
         Raises `RequestError` for an unknown scheme, metric or queue.
         """
@@ -304,24 +340,8 @@ class Result:
         for row in found["rows"]:
             if row["scheme"] != a:
                 continue
-            low, high = row["ci95"] or (None, None)
-            relative_low, relative_high = row["relative_ci95"] or (None, None)
             rows.append(
-                {
-                    **row["point"],
-                    **_subject(row),
-                    "a": row["a"],
-                    "b": row["b"],
-                    "difference": row["difference"],
-                    "difference_low": low,
-                    "difference_high": high,
-                    "relative": row["relative"],
-                    "relative_low": relative_low,
-                    "relative_high": relative_high,
-                    "verdict": row["verdict"],
-                    "reason": row.get("reason"),
-                    "pairs": row["pairs"],
-                }
+                {**row["point"], **_subject(row), **_compared(row), "pairs": row["pairs"]}
             )
         of_a = [run for run in found["only_a"] if run.startswith(f"{a}, ")]
         of_b = [run for run in found["only_b"] if run.startswith(f"{b}, ")]
@@ -394,9 +414,42 @@ def _subject(row: dict[str, Any]) -> dict[str, Any]:
     return {"of": of, "class": row.get("class"), "metric": row["metric"], "unit": row["unit"]}
 
 
+def _estimate(of: dict[str, Any]) -> dict[str, Any]:
+    """The columns of an estimate."""
+    return dict(
+        zip(
+            _ESTIMATE, (of["value"], *_ends(of, "between", "ci95", "seed_range")), strict=True
+        )
+    )
+
+
+def _compared(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a comparison."""
+    columns: dict[str, Any] = {}
+    for side in ("a", "b"):
+        columns[side] = row[side]["value"]
+        columns[f"{side}_least"], columns[f"{side}_most"] = _ends(row[side], "between")
+    ratio = (row["ratio"], *_ends(row, "ratio_ci95", "ratio_seed_range"), row["verdict"])
+    absent = [row[side]["note"] for side in ("a", "b") if row[side]["value"] is None]
+    return {**columns, **dict(zip(_RATIO, ratio, strict=True)), "note": (*absent, row["ratio_note"])[0]}
+
+
+def _ends(of: dict[str, Any], *names: str) -> list[float | None]:
+    """Both ends of each range, None for an absent one."""
+    return [end for name in names for end in of[name] or (None, None)]
+
+
 def _point(row: dict[str, Any]) -> dict[str, str]:
     """The swept keys of a row of a comparison, which are its first columns."""
     return dict(list(row.items())[: list(row).index("of")])
+
+
+def _value(row: dict[str, Any], side: str) -> str:
+    """A value, or its bounds."""
+    value, least, most = (row[name] for name in (side, f"{side}_least", f"{side}_most"))
+    if value is not None or least is None:
+        return _short(value)
+    return f"at least {_short(least)}" if most is None else f"{_short(least)} to {_short(most)}"
 
 
 def _short(value: Any) -> str:
