@@ -53,11 +53,12 @@ pub(crate) struct CompareArgs {
     /// Pair a scheme of A with a scheme of B; default: by name
     #[arg(long = "pair", value_name = "A=B")]
     pub(crate) pair: Vec<String>,
-    /// Exit with status 3 if the whole interval of a metric is worse by more than this share;
-    /// default: no limit
+    /// Exit with status 3 if the whole interval of a metric is worse by more than this share; five
+    /// seeds or more; default: no limit
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_above: Option<f64>,
-    /// Largest share for the verdict `same`: the whole interval of the difference is within it
+    /// Tolerance of the verdict `same`: ratios of B to A up to this share above one, and the
+    /// inverse
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     pub(crate) same: f64,
     #[command(flatten)]
