@@ -104,7 +104,7 @@ fn drops_are_all_drops_and_their_kinds_add_up() {
     let compared = compared["rows"].as_array().expect("rows");
     let of_queue = |metric: &str| {
         let row = |r: &&Value| r["metric"] == metric && r["queue"] == "switch0->switch1";
-        compared.iter().find(row).and_then(|r| r["a"].as_f64())
+        compared.iter().find(row).and_then(|r| r["a"]["value"].as_f64())
     };
     assert_eq!(of_queue("drops"), Some((overflow + aqm) as f64));
     assert_eq!(of_queue("aqm_drops"), Some(aqm as f64));

@@ -111,18 +111,19 @@ fn a_scenario_is_compared_with_its_changed_self() {
     let dir = folder("compare");
     fs::write(dir.join("small.toml"), SMALL).expect("a file");
     let compare = |more: &[&str]| lowtide(&dir, &[&["compare", "small.toml"][..], more].concat());
-    let changed = ["--with", "switch.mark.k=60 pkt"];
+    let changed = ["--with", "switch.mark.k=60 pkt", "--seeds", "5"];
     let output = compare(&[&changed[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = json(&output);
-    assert_eq!(answer["schema"], "lowtide.compare/2");
-    assert_eq!((&answer["pairs"], &answer["identical"]), (&6.into(), &0.into()));
+    assert_eq!(answer["schema"], "lowtide.compare/3");
+    assert_eq!((&answer["pairs"], &answer["identical"]), (&10.into(), &0.into()));
     let rows = answer["rows"].as_array().expect("rows");
     let queue = rows.iter().find(|r| r["metric"] == "mean_packets" && r["scheme"] == "dctcp");
     let queue = queue.expect("the queue of DCTCP");
-    assert_eq!(queue["verdict"], "higher", "{queue}");
+    // DCTCP's queue follows K (DCTCP eq. 10): with 60 packets instead of 20 it is longer.
+    assert_eq!(queue["verdict"], "worse", "{queue}");
     let documented = include_str!("../../../../docs/reference/json.md");
-    for part in [&answer, &answer["a"], queue] {
+    for part in [&answer, &answer["a"], queue, &queue["a"]] {
         for key in part.as_object().expect("an object").keys() {
             assert!(
                 documented.contains(&format!("`{key}`")),
@@ -132,10 +133,24 @@ fn a_scenario_is_compared_with_its_changed_self() {
     }
     let output = compare(&[&changed[..], &["--fail-above", "50%"]].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("higher, fails"));
+    assert!(text(&output.stdout).contains("worse, fails"));
     let only = ["--fail-above", "50%", "--metric", "goodput_mbps"];
     let output = compare(&[&changed[..], &only].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+
+    // Three seeds, those of the file, have no verdict, so no degradation can be excluded.
+    let few = ["--with", "switch.mark.k=60 pkt"];
+    let output = compare(&[&few[..], &["--fail-above", "50%"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    let says = "3 pairs of runs do not decide whether";
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains(says) && stderr.contains("--seeds 5"), "{stderr}");
+    let answer = json(&compare(&[&few[..], &["--json"]].concat()));
+    let rows = answer["rows"].as_array().expect("rows");
+    let queue = rows.iter().find(|r| r["metric"] == "mean_packets" && r["scheme"] == "dctcp");
+    let queue = queue.expect("the queue of DCTCP");
+    assert_eq!((&queue["verdict"], &queue["ratio_ci95"]), (&"undecided".into(), &Value::Null));
+    assert!(queue["ratio_seed_range"][0].as_f64() > Some(1.0), "{queue}");
 
     // A complete directory is not run again, and equals its scenario.
     let place = answer["a"]["dir"].as_str().expect("a path").to_owned();

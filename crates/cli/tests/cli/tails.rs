@@ -12,11 +12,11 @@ use serde_json::Value;
 const PERCENTILES: [(&str, &str); 4] =
     [("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9")];
 
-/// One percentile: its value, its interval, and the reason of what is absent.
+/// One percentile: its value, its bounds, its interval, the range of its seeds, and the reason of
+/// what is absent.
 #[derive(Clone, PartialEq, Debug)]
 struct Tail {
-    value: Option<f64>,
-    ci95: Option<[f64; 2]>,
+    numbers: [Option<f64>; 7],
     note: Option<String>,
 }
 
@@ -27,30 +27,54 @@ impl Tail {
     /// Whether the values agree. `serde_json` reads a number with an error of one unit in the last
     /// place.
     fn equals(&self, other: &Self) -> bool {
-        let close = |a: f64, b: f64| (a - b).abs() <= 2.0 * f64::EPSILON * a.abs();
-        let values = match (self.value, other.value) {
-            (Some(a), Some(b)) => close(a, b),
+        let close = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() <= 2.0 * f64::EPSILON * a.abs(),
             (a, b) => a == b,
         };
-        let intervals = match (self.ci95, other.ci95) {
-            (Some(a), Some(b)) => close(a[0], b[0]) && close(a[1], b[1]),
-            (a, b) => a == b,
-        };
-        values && intervals && self.note == other.note
+        self.numbers.iter().zip(&other.numbers).all(close) && self.note == other.note
+    }
+
+    fn value(&self) -> Option<f64> {
+        self.numbers[0]
+    }
+
+    fn bounds(&self) -> [Option<f64>; 2] {
+        [self.numbers[1], self.numbers[2]]
+    }
+
+    fn interval(&self) -> Option<[f64; 2]> {
+        self.numbers[3].zip(self.numbers[4]).map(|(low, high)| [low, high])
+    }
+
+    fn seeds(&self) -> Option<[f64; 2]> {
+        self.numbers[5].zip(self.numbers[6]).map(|(low, high)| [low, high])
+    }
+
+    /// The value as people read it, or its bounds; `None` without either.
+    fn shown_value(&self) -> Option<String> {
+        match (self.value(), self.bounds()) {
+            (Some(value), _) => Some(significant(value)),
+            (None, [Some(low), Some(high)]) => {
+                Some(format!("{} to {}", significant(low), significant(high)))
+            }
+            (None, [Some(low), None]) => Some(format!("at least {}", significant(low))),
+            _ => None,
+        }
+    }
+
+    fn shown_interval(&self) -> Option<String> {
+        let seeds = || self.seeds().map(|ends| format!("seeds {}", range(ends)));
+        self.interval().map(range).or_else(seeds)
     }
 }
 
-fn lowtide(folder: &Path, more: &[&str]) -> String {
+fn lowtide(folder: &Path, case: &[&str], more: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
-    command.args(["run", "leaf-spine", "--over", "switch.mark.k=20 pkt,65 pkt", "--seeds", "3"]);
+    command.args(["run", "leaf-spine", "--over", "switch.mark.k=20 pkt,65 pkt"]);
     command.args(["-s", "traffic.background.flows=160", "-o", "out", "-q"]);
-    let output = command.args(more).current_dir(folder).output().expect("lowtide");
+    let output = command.args(case).args(more).current_dir(folder).output().expect("lowtide");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
-}
-
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64()
 }
 
 fn from_json(text: &str) -> BTreeMap<Key, (Tail, Value)> {
@@ -61,10 +85,17 @@ fn from_json(text: &str) -> BTreeMap<Key, (Tail, Value)> {
         let point = row["point"]["switch.mark.k"].as_str().expect("a point").to_owned();
         for (key, name) in PERCENTILES {
             let of = &row[key];
-            let ci95 =
-                of["ci95"].as_array().map(|ci| [0, 1].map(|i| ci[i].as_f64().expect("a number")));
-            let note = of["note"].as_str().map(str::to_owned);
-            let tail = Tail { value: number(&of["value"]), ci95, note };
+            let end = |range: &str, i: usize| of[range][i].as_f64();
+            let numbers = [
+                of["value"].as_f64(),
+                end("between", 0),
+                end("between", 1),
+                end("ci95", 0),
+                end("ci95", 1),
+                end("seed_range", 0),
+                end("seed_range", 1),
+            ];
+            let tail = Tail { numbers, note: of["note"].as_str().map(str::to_owned) };
             let key = [
                 text("scheme"),
                 point.clone(),
@@ -84,32 +115,27 @@ fn from_csv(text: &str) -> BTreeMap<Key, Tail> {
     let head = lines.next().expect("a head");
     let at = |name: &str| head.iter().position(|h| *h == name).expect(name);
     let keys = ["scheme", "switch.mark.k", "group", "class", "metric", "percentile"].map(at);
-    let columns = ["value", "ci95_low", "ci95_high"].map(at);
+    let columns =
+        ["value", "least", "most", "ci95_low", "ci95_high", "seeds_low", "seeds_high"].map(at);
     lines
         .map(|line| {
-            let [value, low, high] = columns.map(|i| line[i].parse::<f64>().ok());
+            let numbers = columns.map(|i| line[i].parse::<f64>().ok());
             let rest = line[at("note")..].join(",");
             let note = rest.trim_matches('"');
             let note = (!note.is_empty()).then(|| note.to_owned());
-            let ci95 = low.zip(high).map(|(low, high)| [low, high]);
-            (keys.map(|i| line[i].to_owned()), Tail { value, ci95, note })
+            (keys.map(|i| line[i].to_owned()), Tail { numbers, note })
         })
         .collect()
 }
 
-/// The values and intervals of a row as terminal and report show them.
-fn shown(row: &Value) -> (Vec<String>, Vec<String>) {
-    let (mut values, mut ranges) = (Vec::new(), Vec::new());
-    for (key, _) in PERCENTILES {
-        values.extend(number(&row[key]["value"]).map(significant));
-        let ci95 = row[key]["ci95"].as_array();
-        ranges.extend(ci95.map(|ci| range([0, 1].map(|i| ci[i].as_f64().expect("a number")))));
-    }
-    (values, ranges)
+/// The characters of `line` in these columns, without spaces around them.
+fn cell(line: &str, [from, to]: [usize; 2]) -> String {
+    let text: String = line.chars().take(to).skip(from).collect();
+    text.trim().to_owned()
 }
 
-/// The lines of the table of a row, from its scheme on: the values, and the intervals below.
-fn terminal_row(text: &str, row: &Value) -> (Vec<String>, Vec<String>) {
+/// The cells of the four percentiles of a row in its table, the lines of each joined.
+fn terminal_row(text: &str, row: &Value) -> Vec<String> {
     let of = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let point = row["point"]["switch.mark.k"].as_str().expect("a point");
     let metric = match of("metric").as_str() {
@@ -124,20 +150,26 @@ fn terminal_row(text: &str, row: &Value) -> (Vec<String>, Vec<String>) {
     };
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(starts).unwrap_or_else(|| panic!("{group} {metric}"));
+    // Columns of numbers end where their heads end.
+    let head = lines[first + 1];
+    let ends = ["flows", "p50", "p95", "p99 ", "p99.9"]
+        .map(|name| head.find(name).expect(name) + name.trim_end().len());
+    let schemes = [head.find("scheme").expect("scheme"), head.find("flows").expect("flows") - 1];
     let class =
         if queries { point.to_owned() } else { row["class"].as_str().unwrap_or("all").to_owned() };
-    let block = lines[first + 1..].iter().skip(2);
-    let mut block = block.skip_while(|line| !line.starts_with(&class));
+    let is_class = |line: &&&str| cell(line, [0, schemes[0]]) == class;
+    let mut block = lines[first + 2..].iter().skip_while(|line| !is_class(line));
     let scheme = of("scheme");
-    let is_scheme = |line: &&&str| line.split_whitespace().any(|word| word == scheme);
-    let line = block.find(is_scheme).expect("the scheme");
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let values = words(line.rsplit_once(&scheme).expect("the scheme").1);
-    let values = values.into_iter().skip(1).take_while(|word| word != "needs").collect();
-    let ranges = block.next().map_or_else(Vec::new, |next| {
-        words(next).into_iter().filter(|word| word.contains('\u{2013}')).collect()
-    });
-    (values, ranges)
+    let own = block.find(|line| cell(line, schemes) == scheme).expect("the scheme");
+    let more = block.take_while(|line| cell(line, [0, schemes[1]]).is_empty());
+    let own: Vec<&&str> = std::iter::once(own).chain(more).collect();
+    ends.windows(2)
+        .map(|ends| {
+            let cells: Vec<String> =
+                own.iter().map(|line| cell(line, [ends[0], ends[1]])).collect();
+            cells.join(" ").trim().to_owned()
+        })
+        .collect()
 }
 
 /// The cells of the tables of tails of a page, by metric and group, then by row.
@@ -155,11 +187,11 @@ fn page_rows(page: &str) -> Vec<(String, Vec<String>)> {
     rows
 }
 
-#[test]
-fn terminal_page_json_and_csv_agree() {
+/// Compares all outputs of a case; returns its rows.
+fn agreeing(case: &[&str]) -> Vec<Tail> {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = lowtide(folder.path(), &[]);
-    let json = lowtide(folder.path(), &["--json"]);
+    let text = lowtide(folder.path(), case, &[]);
+    let json = lowtide(folder.path(), case, &["--json"]);
     let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).expect(name);
 
     let tails = from_json(&json);
@@ -170,20 +202,26 @@ fn terminal_page_json_and_csv_agree() {
     for (key, (tail, _)) in &tails {
         assert!(tail.equals(&csv[key]), "{key:?}: {tail:?} is not {:?}", csv[key]);
     }
-    let known = csv.values().filter(|tail| tail.value.is_some()).count();
-    let intervals = csv.values().filter(|tail| tail.ci95.is_some()).count();
-    assert!(known > 40 && intervals > 20, "{known} values, {intervals} intervals");
-    let absent = csv.values().filter(|tail| tail.value.is_none());
+    let absent = csv.values().filter(|tail| tail.value().is_none());
     assert!(absent.clone().count() > 0 && absent.into_iter().all(|tail| tail.note.is_some()));
 
     let page = page_rows(&read("report.html"));
     let mut compared = 0;
-    for ([scheme, point, group, class, metric, name], (_, row)) in &tails {
+    for (key, (_, row)) in &tails {
+        let [scheme, point, group, class, metric, name] = key;
         if name != "p50" {
             continue;
         }
-        let (values, ranges) = shown(row);
-        assert_eq!(terminal_row(&text, row), (values.clone(), ranges.clone()), "{row:#}\n{text}");
+        let percentiles = PERCENTILES.map(|(_, name)| {
+            let mut of = key.clone();
+            of[5] = name.to_owned();
+            &tails[&of].0
+        });
+        let shown = percentiles.map(|tail| match (tail.shown_value(), tail.shown_interval()) {
+            (Some(value), Some(interval)) => format!("{value} {interval}"),
+            (value, _) => value.unwrap_or_else(|| "\u{2013}".to_owned()),
+        });
+        assert_eq!(terminal_row(&text, row), shown, "{row:#}\n{text}");
         let title = match metric.as_str() {
             "slowdown" => format!("slowdown of group {group}"),
             "qct_ms" => format!("query completion time of group {group} (ms)"),
@@ -194,18 +232,39 @@ fn terminal_page_json_and_csv_agree() {
             *of == title && cells[0] == *point && cells[1] == size && cells[2] == *scheme
         });
         let (_, cells) = found.unwrap_or_else(|| panic!("{title}, {point}, {size}, {scheme}"));
-        let known: Vec<&String> =
-            cells[6..].iter().filter(|c| c.starts_with(|c: char| c.is_ascii_digit())).collect();
-        let of_page: Vec<String> =
-            known.iter().map(|c| c.split(' ').next().unwrap_or_default().to_owned()).collect();
-        assert_eq!(of_page, values, "{cells:?}");
-        for range in &ranges {
-            assert!(cells[6..].iter().any(|c| c.contains(&format!("({range})"))), "{cells:?}");
-        }
+        // The page has the reason in place of an absent value.
+        let shown = percentiles.map(|tail| match (tail.shown_value(), tail.shown_interval()) {
+            (Some(value), Some(interval)) => format!("{value} ({interval})"),
+            (value, _) => value.or(tail.note.clone()).expect("a reason"),
+        });
+        assert_eq!(cells[6..10], shown, "{cells:?}");
         compared += 1;
     }
     assert!(compared > 20, "{compared}");
     for line in text.lines().filter(|line| !line.starts_with("ran ")) {
         assert!(line.chars().count() <= 80, "{line}");
     }
+    csv.into_values().collect()
+}
+
+#[test]
+fn terminal_page_json_and_csv_agree() {
+    let rows = agreeing(&["--seeds", "5"]);
+    let known = rows.iter().filter(|tail| tail.value().is_some()).count();
+    let intervals = rows.iter().filter(|tail| tail.interval().is_some()).count();
+    assert!(known > 40 && intervals > 20, "{known} values, {intervals} intervals");
+    assert!(rows.iter().all(|tail| tail.seeds().is_none()), "five seeds have intervals");
+}
+
+#[test]
+fn they_agree_about_few_seeds_and_cut_off_flows() {
+    let cut = ["-s", "run.duration=8 ms", "-s", "run.end=duration"];
+    let rows = agreeing(&[&["--seeds", "3"][..], &cut].concat());
+    assert!(rows.iter().all(|tail| tail.interval().is_none()), "three seeds have ranges");
+    let ranges = rows.iter().filter(|tail| tail.seeds().is_some()).count();
+    let bounded = |most: bool| {
+        let of = |tail: &&Tail| tail.bounds()[0].is_some() && tail.bounds()[1].is_some() == most;
+        rows.iter().filter(of).count()
+    };
+    assert!(ranges > 10 && bounded(false) > 10 && bounded(true) > 10, "{ranges} ranges");
 }
