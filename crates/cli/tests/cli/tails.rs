@@ -63,7 +63,7 @@ impl Tail {
     }
 
     fn shown_interval(&self) -> Option<String> {
-        let seeds = || self.seeds().map(|ends| format!("seeds {}", range(ends)));
+        let seeds = || self.seeds().map(|ends| format!("[{}]", range(ends)));
         self.interval().map(range).or_else(seeds)
     }
 }
@@ -234,6 +234,7 @@ fn agreeing(case: &[&str]) -> Vec<Tail> {
         let (_, cells) = found.unwrap_or_else(|| panic!("{title}, {point}, {size}, {scheme}"));
         // The page has the reason in place of an absent value.
         let shown = percentiles.map(|tail| match (tail.shown_value(), tail.shown_interval()) {
+            (Some(value), Some(seeds)) if seeds.starts_with('[') => format!("{value} {seeds}"),
             (Some(value), Some(interval)) => format!("{value} ({interval})"),
             (value, _) => value.or(tail.note.clone()).expect("a reason"),
         });
