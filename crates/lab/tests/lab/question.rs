@@ -37,6 +37,16 @@ fn the_sentence_has_the_means_the_reported_values_and_the_judgement() {
     let sack = lowtide_stats::significant(mean(&of, "sack", "800 kB"));
     let dctcp = lowtide_stats::significant(mean(&of, "dctcp", "800 kB"));
     assert_eq!(of.headline().all().next(), Some(&text));
+    // The question is about a mean that is compared anyway: the family has it once.
+    let sentences: Vec<String> = of
+        .headline()
+        .comparisons
+        .iter()
+        .map(|of| format!("{:?} {}", of.point, of.sentence))
+        .collect();
+    let asked = sentences.iter().filter(|text| text.contains("800 kB") && text.contains("mean"));
+    let distinct: std::collections::BTreeSet<&String> = sentences.iter().collect();
+    assert!(asked.count() > 0 && distinct.len() == sentences.len(), "{sentences:#?}");
     let start = format!(
         "ten transfers of 800 kB beside two long flows, mean: TCP {sack} ms (slides 252.7), DCTCP {dctcp} (82.5): "
     );
