@@ -44,9 +44,9 @@ fn the_sentence_has_the_means_the_reported_values_and_the_judgement() {
         .iter()
         .map(|of| format!("{:?} {}", of.point, of.sentence))
         .collect();
-    let asked = sentences.iter().filter(|text| text.contains("800 kB") && text.contains("mean"));
+    let means = sentences.iter().filter(|text| text.contains("800 kB") && text.contains("mean"));
     let distinct: std::collections::BTreeSet<&String> = sentences.iter().collect();
-    assert!(asked.count() > 0 && distinct.len() == sentences.len(), "{sentences:#?}");
+    assert!(means.count() > 0 && distinct.len() == sentences.len(), "{sentences:#?}");
     let start = format!(
         "ten transfers of 800 kB beside two long flows, mean: TCP {sack} ms (slides 252.7), DCTCP {dctcp} (82.5): "
     );

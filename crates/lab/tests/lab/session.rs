@@ -168,7 +168,9 @@ fn the_envelope_has_the_documented_shape() {
     assert_eq!((&row["unit"], &row["seeds"]), (&"ms".into(), &2.into()));
     // The documentation names every key.
     let documented = include_str!("../../../../docs/reference/json.md");
-    for key in keys(run).iter().chain(&keys(short)).chain(&keys(row)) {
+    let (tail, compared) = (&value["tails"][0], &value["comparisons"][0]);
+    let parts = [&value, run, short, row, tail, &tail["p50"], compared, &compared["a"]];
+    for key in parts.into_iter().flat_map(keys) {
         assert!(documented.contains(&format!("`{key}`")), "docs/reference/json.md lacks `{key}`");
     }
     for key in keys(&run["queues"][0]) {
