@@ -174,9 +174,10 @@ def test_a_comparison_is_that_of_the_command(seeds, tmp_path) -> None:
         assert (mine["ratio"], mine["verdict"]) == (row["ratio"], row["verdict"])
         absent = [row[side]["note"] for side in ("a", "b") if row[side]["value"] is None]
         assert mine["note"] == (absent or [row["ratio_note"]])[0]
-    # Below five seeds only equal results, or those that do not depend on the seed, are decided.
-    decided = {row["verdict"] for row in found.rows} - {"same", "undecided"}
-    assert bool(decided) == (seeds >= 5)
+    # A difference is decided by an interval, or because it does not depend on the seed.
+    decided = [row for row in found.rows if row["verdict"] not in ("same", "undecided")]
+    assert all(row["ratio_seeds_low"] is None for row in decided)
+    assert any(row["ratio_low"] is not None for row in decided) == (seeds >= 5)
     assert len(found.pandas()) == len(rows) > 0 and "<table>" in found._repr_html_()
     assert repr(found).count("\n") == len(rows) - 1
     with pytest.raises(lt.RequestError, match="no scheme `reno`"):
