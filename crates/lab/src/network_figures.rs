@@ -1,5 +1,5 @@
-//! Figures of the network beside a comparison: timeouts, drops, the longest queue and its line. They
-//! are not verdicts.
+//! Figures of the network beside a comparison: timeouts, drops, the longest queue and its line.
+//! They are not verdicts.
 
 use std::cmp::Ordering;
 

@@ -155,13 +155,22 @@ impl ShownComparison {
 
     /// Returns the ratio with its interval in parentheses, or the range of the seeds in brackets.
     pub fn ratio_text(&self) -> String {
+        self.ratio_with("")
+    }
+
+    /// Returns the ratio in a sentence, as `1.09 times (1.08–1.09)`.
+    pub(crate) fn times_text(&self) -> String {
+        self.ratio_with(" times")
+    }
+
+    fn ratio_with(&self, word: &str) -> String {
         let Some(ratio) = self.ratio else { return "\u{2013}".to_owned() };
         let interval = match (self.ratio_ci95, self.ratio_seed_range) {
             (Some(ci95), _) => format!(" ({})", range(ci95)),
             (None, Some(ends)) => format!(" [{}]", range(ends)),
             _ => String::new(),
         };
-        format!("{}{interval}", significant(ratio))
+        format!("{}{word}{interval}", significant(ratio))
     }
 
     /// Returns whether B is found to differ from A.
@@ -186,7 +195,8 @@ pub fn range([low, high]: [f64; 2]) -> String {
         let digits = (1 - rounded.abs().log10().floor() as i32).max(0) as usize;
         if rounded.abs() >= 1e5 { format!("{rounded:.1e}") } else { format!("{rounded:.digits$}") }
     };
-    format!("{}\u{2013}{}", two(low), two(high))
+    let (low, high) = (two(low), two(high));
+    if low == high { three } else { format!("{low}\u{2013}{high}") }
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ fn agreeing(case: &[&str]) -> Vec<Tail> {
         }
         let percentiles = PERCENTILES.map(|(_, name)| {
             let mut of = key.clone();
-            of[5] = name.to_owned();
+            name.clone_into(&mut of[5]);
             &tails[&of].0
         });
         let shown = percentiles.map(|tail| match (tail.shown_value(), tail.shown_interval()) {

@@ -2,7 +2,7 @@
 //!
 //! Contract: runs are paired by scheme, sweep point and seed. A seed has the same workload and
 //! impairments on both sides, so a pair differs only by the change under test. Each metric has a
-//! ratio, B over A, with its 95 % interval over the pairs, and a verdict of its own: of many rows
+//! ratio, B over A, with its 95 % interval over the pairs, and a separate verdict: of many rows
 //! one in twenty may be false. Runs without a partner are listed, never dropped silently.
 
 mod multi;

@@ -1,9 +1,9 @@
 //! The comparisons of one headline, and their verdicts.
 //!
-//! Contract: each scheme is compared with the first, paired by seed, at every point. Queries come
-//! before flows, short flows before long ones. All verdicts together contain a false one in at most
-//! 5 % of experiments: half of that is for the first flows and the question, half for all others, and
-//! one half passes on to the other if it decided everything (Holm 1979; Bretz et al. 2009).
+//! Contract: each scheme is compared with the first, paired by seed, at every point. Queries are
+//! first, then flows by size. All verdicts together contain a false one in at most 5 % of
+//! experiments: half of that is for the first flows and the question, half for all others. One half
+//! passes on to the other if it decided everything (Holm 1979; Bretz et al. 2009).
 
 use std::collections::BTreeMap;
 

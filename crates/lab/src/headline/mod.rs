@@ -27,13 +27,13 @@ use family::{Family, TOLERANCE, measures};
 /// Limit on schemes that sentences compare with the first; tables have all.
 const MAX_OTHERS: usize = 2;
 
-/// What an experiment found.
+/// The findings of an experiment, in sentences and numbers.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Headline {
     /// The answer to the question of the scenario; null without one, or if fewer than two of its
     /// schemes were run.
     pub answer: Option<String>,
-    /// How the schemes compare, one sentence each.
+    /// Sentences about the schemes.
     pub sentences: Vec<String>,
     /// All comparisons, in the order of their importance.
     pub comparisons: Vec<SchemeComparison>,

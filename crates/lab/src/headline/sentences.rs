@@ -49,9 +49,8 @@ fn over_points(
     measure: &str,
     label: &dyn Fn(&str) -> String,
 ) -> String {
-    let named = |of: &SchemeComparison| {
-        format!("{} (ratio {})", point_text(&of.point), of.shown.ratio_text())
-    };
+    let named =
+        |of: &SchemeComparison| format!("{}, {}", point_text(&of.point), of.shown.times_text());
     let parts = VERDICTS.iter().filter_map(|verdict| {
         let of: Vec<&SchemeComparison> =
             points.iter().filter(|p| p.verdict() == *verdict).copied().collect();
@@ -59,15 +58,15 @@ fn over_points(
     });
     let parts: Vec<String> = parts.collect();
     let [a, b] = [0, 1].map(|i| label(&points[0].schemes[i]));
-    format!("{b} against {a} in {measure}: {}.", parts.join("; "))
+    format!("{b} against {a} in {measure}: {}.", parts.join(". It is "))
 }
 
 /// Lists the first of several, and counts the others.
 fn list(all: &[&SchemeComparison], named: &dyn Fn(&SchemeComparison) -> String) -> String {
     let shown: Vec<String> = all.iter().take(MOST_NAMED).map(|of| named(of)).collect();
     match all.len().checked_sub(MOST_NAMED) {
-        Some(more @ 1..) => format!("{} and {more} more", shown.join(", ")),
-        _ => shown.join(", "),
+        Some(more @ 1..) => format!("{} and {more} more", shown.join("; ")),
+        _ => shown.join("; "),
     }
 }
 
@@ -77,7 +76,7 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     if rest.is_empty() {
         return None;
     }
-    let cost = |of: &&SchemeComparison| of.cost().unwrap_or(f64::NAN);
+    let cost = |of: &&SchemeComparison| of.cost().unwrap_or(f64::NEG_INFINITY);
     let mut by_verdict: BTreeMap<&str, Vec<&SchemeComparison>> = BTreeMap::new();
     for of in rest {
         by_verdict.entry(of.verdict().name()).or_default().push(of);
@@ -88,22 +87,22 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     let named = |of: &SchemeComparison| {
         let point = point_text(&of.point);
         let at = if point.is_empty() { point } else { format!(" at {point}") };
-        format!("{}{at}: a ratio of {}", of.measure(), of.shown.ratio_text())
+        format!("{}{at}, {}", of.measure(), of.shown.times_text())
     };
     let mut parts = Vec::new();
     for verdict in [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Undecided] {
         let Some(of) = by_verdict.get(verdict.name()) else { continue };
         let worst = of.first().filter(|of| cost(of) > 1.0 + of.comparison.tolerance);
         let details = match (verdict, worst) {
-            (Verdict::Worse, _) => format!(" ({})", list(of, &named)),
-            (Verdict::Undecided, Some(worst)) => format!(" (among them {})", named(worst)),
+            (Verdict::Worse, _) => format!(": {}", list(of, &named)),
+            (Verdict::Undecided, Some(worst)) => format!(", among them {}", named(worst)),
             _ => String::new(),
         };
         parts.push(format!("{} {}{details}", of.len(), verdict.name()));
     }
     let count = rest.len();
     let plural = if count == 1 { "comparison" } else { "comparisons" };
-    Some(format!("{count} other {plural}: {}.", parts.join(", ")))
+    Some(format!("{count} other {plural}: {}.", parts.join(". ")))
 }
 
 /// Returns the sentence with the figures of the network at one point.

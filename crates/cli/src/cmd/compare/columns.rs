@@ -181,7 +181,7 @@ fn show(
         out.narrow_table(&head, &right, &rows)?;
     }
     out.paragraph(&format!(
-        "In parentheses: ratio to `{}` with its 95 % interval; `*`: the verdict is better, worse or \
+        "After `;`: ratio to `{}` with its 95 % interval; `*`: the verdict is better, worse or \
          differs.",
         names.first().copied().unwrap_or_default()
     ))?;
@@ -206,5 +206,5 @@ fn row(line: &MetricRow) -> Vec<String> {
 
 fn other(row: &ComparedMetric) -> String {
     let star = if row.shown.differs() { "*" } else { "" };
-    format!("{} ({}){star}", row.shown.b.value_text(), row.shown.ratio_text())
+    format!("{}; {}{star}", row.shown.b.value_text(), row.shown.ratio_text())
 }

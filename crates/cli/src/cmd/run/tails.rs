@@ -37,7 +37,10 @@ pub(super) fn show(
     }
     let asked = finished.manifest.question.as_ref().map(|question| question.traffic.as_str());
     sets.sort_by_key(|(group, metric)| (Some(*group) != asked, *metric != TailMetric::QctMs));
+    let mut told: Vec<&str> = Vec::new();
     for (group, metric) in sets {
+        let tell = !told.contains(&group);
+        told.push(group);
         let of: Vec<&TailRow> = rows
             .iter()
             .filter(|r| r.group == group && r.metric == metric && points.contains(&&r.point))
@@ -49,12 +52,12 @@ pub(super) fn show(
                 let place = lowtide_lab::point_text(point);
                 let place = if place.is_empty() { place } else { format!(", {place}") };
                 let title = format!("{}{place}, by size", title(group, metric));
-                table(&title, "size", &at, &|row| row.sizes(), &label, out)?;
+                table((&title, "size"), (&at, tell), &|row| row.sizes(), &label, out)?;
             }
         } else if metric != TailMetric::Slowdown {
             // Flows of one size have nearly one ideal time; the report has their slowdown.
             let point = |row: &TailRow| values(&row.point.0);
-            table(&title(group, metric), "point", &of, &point, &label, out)?;
+            table((&title(group, metric), "point"), (&of, true), &point, &label, out)?;
         }
     }
     comparisons(points, headline, &label, out)
@@ -67,11 +70,11 @@ fn title(group: &str, metric: TailMetric) -> String {
     }
 }
 
-/// Prints a table with a row per first column and scheme: each value above its interval.
+/// Prints a table with a row per first column and scheme: each value above its interval; and, if
+/// `tell`, the flows that did not complete.
 fn table(
-    title: &str,
-    first: &str,
-    rows: &[&TailRow],
+    (title, first): (&str, &str),
+    (rows, tell): (&[&TailRow], bool),
     name: &dyn Fn(&TailRow) -> String,
     label: &dyn Fn(&str) -> String,
     out: Output,
@@ -96,7 +99,7 @@ fn table(
             for (which, found) in row.percentiles() {
                 note(&mut notes, which, found);
             }
-            unfinished.extend(cut_off(row, wanted, label));
+            unfinished.extend(cut_off(row, wanted, label).filter(|_| tell));
         }
     }
     out.text(title)?;

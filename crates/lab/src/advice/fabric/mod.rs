@@ -43,7 +43,7 @@ pub const PACKET: Bytes = Bytes::new(1500);
 /// Bytes of a full packet on the wire.
 const WIRE_BYTES: f64 = 1538.0;
 /// Seeds of each candidate before any is left out, and at most.
-const FIRST_SEEDS: u64 = 4;
+const FIRST_SEEDS: u64 = 5;
 const MAX_SEEDS: u64 = 20;
 /// Seeds of the runs that fill a line.
 const LINE_SEEDS: u64 = 2;
