@@ -35,8 +35,9 @@ pub(super) fn show(
             sets.push((&row.group, row.metric));
         }
     }
-    let asked = finished.manifest.question.as_ref().map(|question| question.traffic.as_str());
-    sets.sort_by_key(|(group, metric)| (Some(*group) != asked, *metric != TailMetric::QctMs));
+    // The flows of the first sentence come first.
+    let first = headline.comparisons.first().map(|of| of.group.as_str());
+    sets.sort_by_key(|(group, metric)| (Some(*group) != first, *metric != TailMetric::QctMs));
     let mut told: Vec<&str> = Vec::new();
     for (group, metric) in sets {
         let tell = !told.contains(&group);
