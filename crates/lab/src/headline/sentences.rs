@@ -54,7 +54,7 @@ fn over_points(
     let parts = VERDICTS.iter().filter_map(|verdict| {
         let of: Vec<&SchemeComparison> =
             points.iter().filter(|p| p.verdict() == *verdict).copied().collect();
-        (!of.is_empty()).then(|| format!("{} at {}", verdict.name(), list(&of, &named)))
+        (!of.is_empty()).then(|| format!("{} at {}", in_words(*verdict), list(&of, &named)))
     });
     let parts: Vec<String> = parts.collect();
     let [a, b] = [0, 1].map(|i| label(&points[0].schemes[i]));
@@ -70,8 +70,16 @@ fn list(all: &[&SchemeComparison], named: &dyn Fn(&SchemeComparison) -> String) 
     }
 }
 
+const fn in_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "the same",
+        other => other.name(),
+    }
+}
+
 /// Returns the sentence about all other measures: those that are worse by name, the others by
-/// number. Of the undecided ones the worst is named, if it is worse beyond the tolerance.
+/// number with the best one; and of the undecided ones the worst, if it is worse beyond the
+/// tolerance.
 fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     if rest.is_empty() {
         return None;
@@ -93,12 +101,19 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     for verdict in [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Undecided] {
         let Some(of) = by_verdict.get(verdict.name()) else { continue };
         let worst = of.first().filter(|of| cost(of) > 1.0 + of.comparison.tolerance);
-        let details = match (verdict, worst) {
-            (Verdict::Worse, _) => format!(": {}", list(of, &named)),
-            (Verdict::Undecided, Some(worst)) => format!(", among them {}", named(worst)),
-            _ => String::new(),
+        let among = match verdict {
+            Verdict::Better if of.len() > 1 => of.last(),
+            Verdict::Undecided => worst,
+            _ => None,
         };
-        parts.push(format!("{} {}{details}", of.len(), verdict.name()));
+        let details = match among {
+            Some(among) => format!(", among them {}", named(among)),
+            None if matches!(verdict, Verdict::Worse | Verdict::Better) => {
+                format!(": {}", list(of, &named))
+            }
+            None => String::new(),
+        };
+        parts.push(format!("{} {}{details}", of.len(), in_words(verdict)));
     }
     let count = rest.len();
     let plural = if count == 1 { "comparison" } else { "comparisons" };
