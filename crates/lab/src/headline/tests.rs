@@ -142,7 +142,7 @@ fn who_pays_is_in_the_headline() {
         first.starts_with("b is better than a in p99 slowdown of short, 0 B-10 kB: "),
         "{first}"
     );
-    assert!(rest.contains(" worse (") && rest.contains("of short, 1 MB-10 MB"), "{rest}");
+    assert!(rest.contains(" worse: ") && rest.contains("of short, 1 MB-10 MB"), "{rest}");
     let few = headline(&experiment(&classes, 3, &mut random));
     assert!(few.comparisons.iter().all(|of| of.verdict() == Verdict::Undecided));
     assert!(few.sentences[0].ends_with("A verdict needs 5 seeds: `--seeds 5`."));
