@@ -21,8 +21,7 @@ pub(crate) fn rows_of<'a>(
     summary.iter().filter(of).collect()
 }
 
-/// Returns the figures of B and A that differ. A timeout costs milliseconds, a drop a round trip, a
-/// queue less: they come in this order.
+/// Returns the means of B and A that differ: timeouts, drops, the longest queue and its link.
 pub(crate) fn differing_figures(a: &[&SummaryRow], b: &[&SummaryRow]) -> Vec<String> {
     let total = |rows: &[&SummaryRow], metric: &str| {
         let of = rows.iter().filter(|r| r.subject.metric == metric && r.subject.queue.is_none());
@@ -45,13 +44,15 @@ pub(crate) fn differing_figures(a: &[&SummaryRow], b: &[&SummaryRow]) -> Vec<Str
             parts.push(format!("{what} {b} against {a}{unit}"));
         }
     };
+    let late = [a, b].map(|rows| total(rows, "timeout_fraction"));
+    add("queries with a timeout", late, 100.0, " %");
     add("timeouts", [a, b].map(|rows| total(rows, "rto_count")), 1.0, " in a run");
     add("drops", [a, b].map(|rows| total(rows, "drops")), 1.0, " in a run");
     if let Some(queue) = longest {
         let mean = [a, b].map(|rows| at_queue(rows, "mean_packets"));
         add(&format!("mean queue at {queue}"), mean, 1.0, " packets");
         let used = [a, b].map(|rows| at_queue(rows, "utilisation"));
-        add("use of its line", used, 100.0, " %");
+        add("utilisation of its link", used, 100.0, " %");
     }
     parts
 }

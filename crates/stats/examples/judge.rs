@@ -48,8 +48,7 @@ fn judged(case: &Case) -> Result<Value, Box<dyn std::error::Error>> {
     };
     let range = ValueRange::NOT_NEGATIVE;
     Ok(json!({
-        "alone": PERCENTILES.map(|q| a.percentile(q)),
-        "together": a.percentiles(PERCENTILES),
+        "percentiles": a.percentiles(PERCENTILES),
         "survival": curve.steps.iter().map(|s| [s.value, s.survival]).collect::<Vec<_>>(),
         "kaplan_meier": PERCENTILES.map(|q| curve.quantile(q)),
         "compared": compared,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::contrast::{Contrast, Tests};
 use crate::estimate::{Estimate, PointValue};
-use crate::interval::{Interval, IntervalMethod, MissingInterval};
+use crate::interval::{Interval, IntervalMethod, LEAST_SEEDS, MissingInterval};
 use crate::mean::seed_mean;
 use crate::range::ValueRange;
 use crate::ratio::RatioTests;
@@ -100,7 +100,7 @@ fn bounded([a, b]: [&BoundedSeeds<'_>; 2], q: Quantile, tolerance: f64) -> (Inte
     };
     let log = |a: f64, b: f64| Some((b / a).ln()).filter(|log| log.is_finite());
     let own: Option<Vec<f64>> = of_a.iter().zip(&of_b).map(|(a, b)| log(*a, *b)).collect();
-    if a.seeds.len() < crate::interval::LEAST_SEEDS {
+    if a.seeds.len() < LEAST_SEEDS {
         let own: Vec<f64> = own.into_iter().flatten().map(f64::exp).collect();
         let few = (own.len() == a.seeds.len()).then(|| Interval::of_few(&own)).flatten();
         return few.map_or(missing(MissingInterval::Unfinished), |few| (few, Evidence::NONE));
@@ -141,14 +141,17 @@ pub fn compare_means(
     let pairs: Vec<[f64; 2]> = a.iter().zip(b).filter_map(|(a, b)| Some([(*a)?, (*b)?])).collect();
     let positive = mean_a > 0.0 && mean_b > 0.0;
     let difference = if positive { (mean_b / mean_a).ln() } else { mean_b - mean_a };
-    let independent = values.iter().all(|v| v.interval == Interval::SeedIndependent);
+    // A metric may have one value in few seeds by chance.
+    let independent = pairs.len() >= LEAST_SEEDS
+        && values.iter().all(|v| v.interval == Interval::SeedIndependent);
     if independent || pairs.iter().all(|[a, b]| a.to_bits() == b.to_bits()) {
         let evidence = Evidence::certain(difference, limits(tolerance));
         return Comparison { evidence, ..undecided(Interval::SeedIndependent) };
     }
     let ratios: Vec<f64> = pairs.iter().map(|[a, b]| b / a).collect();
     if let Some(few) = Interval::of_few(&ratios) {
-        return undecided(few);
+        let zero = ratios.iter().any(|ratio| !ratio.is_finite());
+        return undecided(if zero { Interval::missing(MissingInterval::OutOfRange) } else { few });
     }
     let own: Vec<f64> = pairs
         .iter()

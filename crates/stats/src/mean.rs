@@ -4,7 +4,7 @@ use crate::estimate::{Estimate, MissingValue, PointValue};
 use crate::interval::{
     Interval, IntervalMethod, LEVEL, MissingInterval, standard_error, students_t,
 };
-use crate::range::ValueRange;
+use crate::range::{ROUNDING, ValueRange};
 
 /// Returns the mean of one value per seed, with Student's t interval. If that leaves the possible
 /// range, it is computed on the logarithm, or for a share on the logarithm of its odds (delta
@@ -47,7 +47,8 @@ fn estimate(
         let interval = Interval::missing(MissingInterval::NoValue);
         return Estimate { point: PointValue::Missing { reason }, interval, seeds, flows };
     }
-    let identical = seeds > 1 && own.iter().all(|v| v.to_bits() == own[0].to_bits());
+    // Quotients of equal counts may differ by a rounding error.
+    let identical = seeds > 1 && own.iter().all(|v| (v - own[0]).abs() <= ROUNDING * own[0].abs());
     let value = if identical { own[0] } else { own.iter().sum::<f64>() / seeds as f64 };
     let interval = if identical { Interval::SeedIndependent } else { interval(&own, value) };
     Estimate { point: PointValue::Exact { value }, interval, seeds, flows }
@@ -57,7 +58,7 @@ fn interval(own: &[f64], mean: f64, range: ValueRange, level: f64) -> Interval {
     let t = students_t(own.len() as f64 - 1.0, level);
     let half = t * standard_error(own.iter().copied(), mean);
     let confidence = |[low, high]: [f64; 2], method| {
-        if high.is_finite() {
+        if low.is_finite() && high.is_finite() {
             Interval::Confidence { low, high, method }
         } else {
             Interval::missing(MissingInterval::SeedsDiffer)

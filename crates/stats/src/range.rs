@@ -10,7 +10,7 @@ pub struct ValueRange {
 }
 
 /// Rounding error of a value beyond an end, relative to it.
-const ROUNDING: f64 = 1e-12;
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 impl ValueRange {
     /// Durations, lengths, rates and counts: not negative.

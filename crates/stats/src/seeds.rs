@@ -32,6 +32,9 @@ const TAIL_LEVEL: f64 = 0.975;
 /// 99th.
 const MOST_CORRELATION: f64 = 0.02;
 
+/// Percentiles whose intervals are ordered.
+const USUAL: [Quantile; 4] = [Quantile::P50, Quantile::P95, Quantile::P99, Quantile::P999];
+
 fn exceeds(q: Quantile, other: Quantile) -> bool {
     q.as_f64() > other.as_f64()
 }
@@ -154,29 +157,33 @@ impl<'a> SeedSamples<'a> {
         KaplanMeier::new(&complete.pooled.values, &cut, failed)
     }
 
-    /// Returns percentiles, which are in ascending order. Their intervals are monotone: each is as
-    /// wide as those beside it require.
-    pub fn percentiles<const N: usize>(&self, all: [Quantile; N]) -> [Estimate; N] {
-        let mut found = all.map(|q| self.percentile(q));
-        let mut least = f64::INFINITY;
-        for estimate in found.iter_mut().rev() {
-            if let Interval::Confidence { low, .. } = &mut estimate.interval {
-                least = least.min(*low);
-                *low = least;
-            }
-        }
-        let mut most = f64::NEG_INFINITY;
-        for estimate in &mut found {
-            if let Interval::Confidence { high, .. } = &mut estimate.interval {
-                most = most.max(*high);
-                *high = most;
-            }
-        }
-        found
+    /// Returns a percentile. Its interval is ordered among those of the usual percentiles: it does
+    /// not begin before one of a lower percentile, nor end after one of a higher.
+    pub fn percentile(&self, q: Quantile) -> Estimate {
+        self.percentiles([q])[0]
     }
 
-    /// Returns a percentile.
-    pub fn percentile(&self, q: Quantile) -> Estimate {
+    /// Returns several percentiles, each as [`Self::percentile`] does.
+    pub fn percentiles<const N: usize>(&self, all: [Quantile; N]) -> [Estimate; N] {
+        let usual = USUAL.map(|q| (q, self.separate_percentile(q).interval.confidence()));
+        all.map(|q| {
+            let mut found = self.separate_percentile(q);
+            if let Interval::Confidence { low, high, .. } = &mut found.interval {
+                for (other, ends) in usual {
+                    let Some([least, most]) = ends else { continue };
+                    if exceeds(q, other) {
+                        *low = low.max(least);
+                    } else if exceeds(other, q) {
+                        *high = high.min(most);
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    /// Returns a percentile whose interval depends on no other.
+    fn separate_percentile(&self, q: Quantile) -> Estimate {
         let flows = self.flows();
         let estimate = |point, interval| Estimate { point, interval, seeds: self.seeds(), flows };
         let none = Interval::missing(MissingInterval::NoValue);

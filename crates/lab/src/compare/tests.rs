@@ -133,7 +133,7 @@ fn few_pairs_decide_no_degradation() {
 
 #[test]
 fn a_change_from_zero_exceeds_every_limit() {
-    let row = one(&[0.0, 0.0], &[5.0, 5.0], "mean_packets");
+    let row = one(&[0.0; 5], &[5.0; 5], "mean_packets");
     assert_eq!((judged(&row), row.shown.ratio), ((Some(Verdict::Worse), true), None));
 }
 
@@ -210,7 +210,7 @@ fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
     }
 }
 
-/// Two seeds with two classes, two buffer pools and losses on failed links.
+/// Five seeds with two classes, two buffer pools and losses on failed links.
 fn whole(fast: f64, peak: u64, cut: u64) -> Results {
     let memory = |name: &str, peak_bytes| BufferPoolFacts {
         name: name.to_owned(),
@@ -226,7 +226,7 @@ fn whole(fast: f64, peak: u64, cut: u64) -> Results {
         run.losses.drops = cut + 7;
         run
     };
-    Results::new(vec![of(1), of(2)])
+    Results::new((1..=5).map(of).collect())
 }
 
 #[test]

@@ -126,6 +126,7 @@ impl Asked<'_> {
         let slowdown = self.question.measure == "slowdown";
         let [sooner, later] = if slowdown { ["less", "more"] } else { ["sooner", "later"] };
         let others: Vec<&SchemeComparison> = self.others.iter().map(|i| &members[*i]).collect();
+        let tolerance = (self.question.tolerance * 1e4).round() / 100.0;
         let times = |of: &SchemeComparison| of.shown.ratio.map(|ratio| 1.0 / ratio);
         let mut parts = Vec::new();
         if others.iter().all(|of| of.verdict() == Verdict::Better && of.shown.ratio.is_some()) {
@@ -143,7 +144,7 @@ impl Asked<'_> {
                     }
                     (Verdict::Better, None) => format!("{name} is {sooner}"),
                     (Verdict::Worse, None) => format!("{name} is {later}"),
-                    (Verdict::Same, _) => format!("{name} is equal"),
+                    (Verdict::Same, _) => format!("{name} is the same within {tolerance} %"),
                     (Verdict::Undecided, _) => format!("{name} is undecided"),
                 });
             }

@@ -15,6 +15,10 @@ pub(crate) fn counted(results: &Results) -> String {
     } else {
         format!("after the warm-up of {} ms", number(warmup))
     };
+    let queries: usize = results.runs.iter().flat_map(|run| &run.queries).map(|q| q.queries).sum();
+    if flows == 0 && early == 0 && queries > 0 {
+        return format!("{queries} queries count, as queues and goodput do, {from}.");
+    }
     if flows == 0 && early == 0 {
         return format!("No flow has a size; queues and goodput count {from}.");
     }

@@ -1,9 +1,10 @@
 //! The comparisons of one headline, and their verdicts.
 //!
 //! Contract: each scheme is compared with the first, paired by seed, at every point. Queries are
-//! first, then flows by size. All verdicts together contain a false one in at most 5 % of
-//! experiments: half of that is for the first flows and the question, half for all others. One half
-//! passes on to the other if it decided everything (Holm 1979; Bretz et al. 2009).
+//! first, then flows by size. All verdicts have a familywise error of 5 %: half of it is for
+//! the first flows and the question, half for all others. One half passes on to the other if it
+//! decided everything (Holm 1979; Bretz et al. 2009). For dependent tests the error of directions is
+//! simulated, not proven (`docs/evidence/statistics.md`).
 
 use std::collections::BTreeMap;
 

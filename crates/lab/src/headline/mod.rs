@@ -2,7 +2,7 @@
 //! pays, and the figures that may explain it.
 //!
 //! Contract: every sentence has numbers of the results. Verdicts are those of one family of
-//! comparisons, which contains a false one in at most 5 % of experiments.
+//! comparisons with a familywise error of 5 %.
 
 mod answer;
 mod counted;

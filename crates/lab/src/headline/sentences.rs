@@ -7,6 +7,7 @@ use lowtide_stats::{LEAST_SEEDS, Verdict};
 
 use super::SchemeComparison;
 use crate::naming::point_text;
+use crate::shown_estimate::ShownEstimate;
 
 /// Limit on points, or on other measures, that a sentence names.
 const MOST_NAMED: usize = 3;
@@ -14,43 +15,35 @@ const MOST_NAMED: usize = 3;
 /// Verdicts in the order of a sentence.
 const VERDICTS: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
 
-/// Returns the sentences about all comparisons of two schemes, of which the first are about the
-/// flows that are asked about: the statistic with the most verdicts comes first.
+/// Returns the sentences about all comparisons of two schemes: one for each statistic of the flows
+/// that are asked about, and one about all other flows.
 pub(super) fn of_pair(all: &[&SchemeComparison], label: &dyn Fn(&str) -> String) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
-    let flows = first.flows();
-    let mut statistics: Vec<(String, usize)> = Vec::new();
-    for of in all.iter().filter(|of| of.flows() == flows) {
-        let decided = usize::from(of.verdict() != Verdict::Undecided);
-        match statistics.iter_mut().find(|(measure, _)| *measure == of.measure()) {
-            Some((_, count)) => *count += decided,
-            None => statistics.push((of.measure(), decided)),
-        }
-    }
-    // The last of several greatest ones would be returned: the first is wanted.
-    let most = statistics.into_iter().rev().max_by_key(|(_, decided)| *decided);
-    let measure = most.map(|(measure, _)| measure).unwrap_or_default();
     let (asked, rest): (Vec<&SchemeComparison>, Vec<&SchemeComparison>) =
-        all.iter().partition(|of| of.measure() == measure);
-    let mut text = match asked.as_slice() {
-        [only] => only.sentence.clone(),
-        points => over_points(points, &measure, label),
-    };
+        all.iter().partition(|of| of.flows() == first.flows());
+    let mut sentences: Vec<String> = asked
+        .chunk_by(|a, b| a.statistic == b.statistic)
+        .map(|points| match points {
+            [only] => only.sentence.clone(),
+            points => over_points(points, label),
+        })
+        .collect();
     let seeds = first.comparison.values.iter().map(|of| of.seeds).min().unwrap_or_default();
     let undecided = all.iter().all(|of| of.verdict() == Verdict::Undecided);
-    if undecided && seeds < LEAST_SEEDS {
-        text = format!("{text} A verdict needs {LEAST_SEEDS} seeds: `--seeds {LEAST_SEEDS}`.");
+    if let Some(last) = sentences.last_mut().filter(|_| undecided && seeds < LEAST_SEEDS) {
+        *last = format!(
+            "{last} A verdict needs at least {LEAST_SEEDS} seeds: `--seeds {LEAST_SEEDS}`."
+        );
     }
-    std::iter::once(text).chain(who_pays(&rest)).collect()
+    sentences.into_iter().chain(other_flows(&rest)).collect()
 }
 
-fn over_points(
-    points: &[&SchemeComparison],
-    measure: &str,
-    label: &dyn Fn(&str) -> String,
-) -> String {
-    let named =
-        |of: &SchemeComparison| format!("{}, {}", point_text(&of.point), of.shown.times_text());
+fn over_points(points: &[&SchemeComparison], label: &dyn Fn(&str) -> String) -> String {
+    let named = |of: &SchemeComparison| {
+        let [b, a] = [&of.shown.b, &of.shown.a].map(ShownEstimate::value_text);
+        let unit = if of.unit.is_empty() { String::new() } else { format!(" {}", of.unit) };
+        format!("{}, {b} against {a}{unit}, {}", point_text(&of.point), of.shown.times_text())
+    };
     let parts = VERDICTS.iter().filter_map(|verdict| {
         let of: Vec<&SchemeComparison> =
             points.iter().filter(|p| p.verdict() == *verdict).copied().collect();
@@ -58,7 +51,7 @@ fn over_points(
     });
     let parts: Vec<String> = parts.collect();
     let [a, b] = [0, 1].map(|i| label(&points[0].schemes[i]));
-    format!("{b} against {a} in {measure}: {}.", parts.join(". It is "))
+    format!("{b} against {a} in {}: {}.", points[0].measure(), parts.join(". It is "))
 }
 
 /// Lists the first of several, and counts the others.
@@ -77,10 +70,10 @@ const fn in_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the sentence about all other measures: those that are worse by name, the others by
+/// Returns the sentence about all other flows: those that are worse by name, the others by
 /// number with the best one; and of the undecided ones the worst, if it is worse beyond the
 /// tolerance.
-fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
+fn other_flows(rest: &[&SchemeComparison]) -> Option<String> {
     if rest.is_empty() {
         return None;
     }
@@ -117,7 +110,7 @@ fn who_pays(rest: &[&SchemeComparison]) -> Option<String> {
     }
     let count = rest.len();
     let plural = if count == 1 { "comparison" } else { "comparisons" };
-    Some(format!("{count} other {plural}: {}.", parts.join(". ")))
+    Some(format!("Other flows, {count} {plural}: {}.", parts.join(". ")))
 }
 
 /// Returns the sentence with the figures of the network at one point.
@@ -125,5 +118,5 @@ pub(super) fn beside(figures: &[String], [a, b]: &[String; 2], at: &SweepPoint) 
     let point = point_text(at);
     let at = if point.is_empty() { point } else { format!(", at {point}") };
     let some = !figures.is_empty();
-    some.then(|| format!("Beside it, {b} against {a}{at}: {}.", figures.join("; ")))
+    some.then(|| format!("Network, not tested, {b} against {a}{at}: {}.", figures.join("; ")))
 }

@@ -310,7 +310,11 @@ fn caption(source: PlotInput<'_>, measure: &PlottedMetric, rows: &[&SummaryRow])
         let _ = write!(text, " {agree} of {} values are the same for every seed.", rows.len());
     }
     if missing > 0 {
-        let _ = write!(text, " {missing} values are not drawn: {} did not complete.", measure.over);
+        let _ = write!(
+            text,
+            " {missing} values are not drawn: there is none, or {} did not complete.",
+            measure.over
+        );
     }
     text
 }

@@ -173,8 +173,7 @@ fn comparisons(headline: &Headline) -> Option<HtmlTable> {
     (!headline.comparisons.is_empty()).then(|| HtmlTable {
         question: ReportSection::ShortFlows,
         minor: false,
-        title: "Comparisons, paired by seed: all verdicts together are false in at most 5 % of \
-                experiments"
+        title: "Comparisons, paired by seed: verdicts with a familywise error of 5 % (Holm)"
             .to_owned(),
         head: ["Measure", "Point", "B / A", "B", "A", "Ratio", "B is"].map(str::to_owned).into(),
         rows: headline.comparisons.iter().map(row).collect(),

@@ -77,7 +77,7 @@ fn a_judgement_needs_intervals_and_keeps_the_tolerance() {
     // The two schemes of this work differ by far less than twice; the first is the baseline.
     let two = ("compare.schemes", "[\"dctcp\", \"odctcp-receiver\"]");
     let wide = [("question.tolerance", "100 %"), ("run.seeds", "5"), two];
-    assert_eq!(judged(&wide), "standard senders to one-sided receivers is equal.");
+    assert_eq!(judged(&wide), "standard senders to one-sided receivers is the same within 100 %.");
     // A scheme that a setting changes has its label instead of the name of the question.
     let dir = tempfile::tempdir().unwrap();
     let changed = asked(&[("transport.sender.cc", "cubic")]);

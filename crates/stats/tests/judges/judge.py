@@ -184,7 +184,8 @@ def evidence(a, b, q, least, tolerance):
 def judge_percentiles(case, found):
     lower, upper = bound(case["a"], True), bound(case["a"], False)
     cut = any(seed["cut_off"] for seed in case["a"])
-    for q, least, got in zip(PERCENTILES, LEAST, found["alone"]):
+    ends = []
+    for q, least, got in zip(PERCENTILES, LEAST, found["percentiles"]):
         low, high = (quantile(np.concatenate(v), q, least) for v in (lower, upper))
         point = got["point"]
         if low is None:
@@ -208,12 +209,16 @@ def judge_percentiles(case, found):
             low_end, high_end = parts[0][1][0], parts[-1][1][1]
             if kind == "confidence":
                 low_end = min(part[1][0] for part in parts)
-            expect(f"interval: low, {kind}", got["interval"]["low"], low_end)
-            expect(f"interval: high, {kind}", got["interval"]["high"], high_end)
-    together = [e["interval"] for e in found["together"] if e["interval"]["kind"] == "confidence"]
-    for first, second in zip(together, together[1:]):
-        ordered = first["low"] <= second["low"] and first["high"] <= second["high"]
-        expect("interval: monotone", ordered, True)
+            ends.append((kind, got["interval"], low_end, high_end))
+    # An interval does not begin before that of a lower percentile, nor end after that of a higher.
+    ordered = [of for of in ends if of[0] == "confidence"]
+    for kind, got, low_end, high_end in ends:
+        if kind == "confidence":
+            place = next(i for i, of in enumerate(ordered) if of[1] is got)
+            low_end = max(of[2] for of in ordered[: place + 1])
+            high_end = min(of[3] for of in ordered[place:])
+        expect(f"interval: low, {kind}", got["low"], low_end)
+        expect(f"interval: high, {kind}", got["high"], high_end)
 
 
 def judge_survival(case, found):

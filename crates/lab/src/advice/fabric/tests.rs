@@ -49,7 +49,7 @@ fn advice_is_a_candidate_that_fills_the_line_and_equal_requests_give_it_again() 
     for other in advice.candidates.iter().filter(|c| c.utilisation >= Some(best - 0.01)) {
         assert!(chosen.p99.value.unwrap() <= other.p99.value.unwrap(), "{other:?}");
     }
-    assert!(advice.candidates.iter().all(|c| c.seeds == 4), "the least budget is one round");
+    assert!(advice.candidates.iter().all(|c| c.seeds == 5), "the least budget is one round");
     assert_eq!(advice, advise(&request(1), &|_| {}).unwrap());
     let applied = advice.apply(&request(1).scenario).unwrap().expand().unwrap();
     let toml = applied.runs[0].resolved_toml();
