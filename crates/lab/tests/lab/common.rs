@@ -25,7 +25,6 @@ pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
         backend: None,
         limits: ResourceLimits::default(),
         share: true,
-        worker: "test",
     }
 }
 
