@@ -76,7 +76,7 @@ pub use results_json::ResultsJson;
 pub use schedule::{OnThread, RunProgress};
 pub use session::{ExecuteOptions, default_dir, default_dir_for_backend};
 pub use session::{execute, execute_as, simulate};
-pub use shown_estimate::{ShownComparison, ShownEstimate, range};
+pub use shown_estimate::{ShownComparison, ShownEstimate, beside_interval, interval_text};
 pub use signals::SignalFacts;
 pub use srtt::Srtt;
 pub use stored::{CompletedExperiment, OutputWriter, load, load_open, rerender_as, verify};
