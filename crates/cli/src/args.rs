@@ -74,7 +74,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use publish::{BundleArgs, CiteArgs};
 pub(crate) use reproduce::{PapersCommand, ReproduceArgs};
-pub(crate) use sweep::{MergeArgs, StatusArgs};
+pub(crate) use sweep::MergeArgs;
 pub(crate) use switch_config::{ExportArgs, ImportArgs, ImportFormat};
 pub(crate) use table::TableArgs;
 #[cfg(real_packets)]
@@ -120,9 +120,6 @@ pub(crate) enum Command {
     /// Run a scenario and write tables, figures and a report
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Show which runs of a directory are done, running, failed, missing
-    #[command(after_long_help = sweep::STATUS_EXAMPLES)]
-    Status(StatusArgs),
     /// Merge parts of a sweep from several machines into a run directory
     #[command(after_long_help = sweep::MERGE_EXAMPLES)]
     Merge(MergeArgs),
@@ -293,18 +290,17 @@ pub(crate) struct RunArgs {
     /// Discard finished runs in the output directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
-    /// Run task I of a job array, from 0 to N - 1: the runs whose number modulo N is I. The task
-    /// that finds all runs finished completes the directory
+    /// With --part: task I of a job array, from 0 to N - 1: the runs whose number modulo N is I
     #[arg(long, value_name = "I", requires = "of")]
     pub(crate) index: Option<usize>,
     /// Number of tasks of the job array
     #[arg(long, value_name = "N", requires = "index", value_parser = tasks)]
     pub(crate) of: Option<usize>,
-    /// Run only these runs, by number (`3,17-19`), as a task of a job array does
+    /// With --part: only these runs, by number (`3,17-19`)
     #[arg(long, value_name = "LIST", conflicts_with = "index", value_parser = sweep::run_list)]
     pub(crate) runs: Option<RunSelection>,
-    /// With --index or --runs: write the runs to a separate directory, for machines without a
-    /// shared one; `lowtide merge` merges all parts
+    /// With --index or --runs: write these runs to their own directory; `lowtide merge` makes the
+    /// results of all parts
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub(crate) part: Option<PathBuf>,
     /// Record all events of these flows (`0`, `short.2`) in every run: tables `trace_*`, plots in
@@ -425,12 +421,10 @@ After an interruption the same command continues.
 Examples:
   lowtide run queue-buildup
   lowtide run queue-buildup --over switch.mark.k='10 pkt','20 pkt','40 pkt' --seeds 10
-  lowtide run queue-buildup --index $SLURM_ARRAY_TASK_ID --of 8     one of 8 tasks, numbered from 0
-  lowtide run queue-buildup --index 3 --of 8 --part part3           the same, into its own directory
-Tasks on any number of machines write into one shared directory. They may end in any order: the last
-one merges the results. `lowtide run` without --index runs the missing tasks, `lowtide status` shows
-them. Without a shared directory each task writes a part, and `lowtide merge` merges the parts
-(docs/howto/sweeps.md).";
+  lowtide run queue-buildup --index 3 --of 8 --part parts/3     one of 8 tasks, numbered from 0
+  lowtide merge out parts/*                                     the results of all 8
+Several machines share a sweep so: each task writes a part, and `lowtide merge` merges the parts or
+says which runs are missing (docs/howto/sweeps.md).";
 
 const MATRIX_EXAMPLES: &str = "\
 A sender or receiver is a scheme (`dctcp`), a profile (`linux`) or both (`linux/dctcp`), with

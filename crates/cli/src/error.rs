@@ -131,9 +131,7 @@ impl From<LabError> for CommandError {
             LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             LabError::Record(error) => error.into(),
-            LabError::MissingRuns { .. } | LabError::NoRuns(_) => {
-                Self::Usage(error.to_string(), None)
-            }
+            LabError::NotMerged(_) | LabError::NoRuns(_) => Self::Usage(error.to_string(), None),
             LabError::Capture(_) => Self::Unwritable(error.to_string()),
             other => Self::Run(other.to_string()),
         }

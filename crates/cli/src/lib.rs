@@ -62,7 +62,6 @@ fn run() -> u8 {
     let out = Output { json: cli.json, quiet: cli.quiet, progress: cli.progress };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
-        Command::Status(args) => cmd::status::status(args, out),
         Command::Merge(args) => cmd::merge::merge(args, out),
         Command::Compare(args) => cmd::compare::compare(args, out),
         Command::Diff(args) => cmd::diff::diff(args, out),

@@ -14,13 +14,6 @@ pub fn resident() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// A name of this process among those of several machines: `node12:4711`.
-pub fn worker() -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = host.split_whitespace().next().unwrap_or("localhost");
-    format!("{host}:{}", std::process::id())
-}
-
 /// Free disk space for this user at `path` or its nearest existing ancestor, bytes.
 #[cfg(unix)]
 pub fn free_disk(path: &Path) -> Option<u64> {

@@ -10,7 +10,7 @@ use lowtide_record::RunDir;
 use lowtide_rows::ProbeRow;
 use serde::Serialize;
 
-use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts, range};
+use lowtide_lab::{GroupFacts, LabError, QueueFacts, RunFacts, SignalFacts, interval_text};
 use lowtide_stats::{ValueRange, seed_mean};
 
 /// Name of the traffic group of the pair.
@@ -28,13 +28,9 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// Returns the interval of a value in parentheses; empty without one.
+    /// Returns the interval of a value, or in brackets the range of its seeds; empty without one.
     pub(crate) fn text(&self, name: &str) -> String {
-        match (self.ci95.get(name), self.seed_range.get(name)) {
-            (Some(ends), _) => format!(" ({})", range(*ends)),
-            (None, Some(ends)) => format!(" (seeds {})", range(*ends)),
-            (None, None) => String::new(),
-        }
+        interval_text(self.ci95.get(name).copied(), self.seed_range.get(name).copied())
     }
 }
 

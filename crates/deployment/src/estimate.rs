@@ -18,25 +18,12 @@ pub(crate) const RATIO_COLUMNS: [&str; 5] =
 
 /// Returns the cells of an estimate in the order of [`ESTIMATE_COLUMNS`].
 pub(crate) fn csv_cells(of: Option<&ShownEstimate>) -> [String; 7] {
-    let [at_least, at_most] = of.and_then(|of| of.between).unwrap_or_default();
-    let [low, high] = ends(of.and_then(|of| of.ci95));
-    let [least, most] = ends(of.and_then(|of| of.seed_range));
-    [of.and_then(|of| of.value), at_least, at_most, low, high, least, most].map(cell)
+    of.map(ShownEstimate::csv_cells).unwrap_or_default()
 }
 
 /// Returns the cells of a ratio in the order of [`RATIO_COLUMNS`].
 pub(crate) fn ratio_cells(of: Option<&ShownComparison>) -> [String; 5] {
-    let [low, high] = ends(of.and_then(|of| of.ratio_ci95));
-    let [least, most] = ends(of.and_then(|of| of.ratio_seed_range));
-    [of.and_then(|of| of.ratio), low, high, least, most].map(cell)
-}
-
-fn ends(of: Option<[f64; 2]>) -> [Option<f64>; 2] {
-    of.map_or([None; 2], |ends| ends.map(Some))
-}
-
-fn cell(value: Option<f64>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+    of.map(ShownComparison::ratio_csv_cells).unwrap_or_default()
 }
 
 #[cfg(test)]

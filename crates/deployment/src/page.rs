@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use lowtide_charts::{Chart, FigureFiles, HeatMap};
-use lowtide_lab::{LabError, Results};
+use lowtide_lab::{LabError, Results, beside_interval};
 use lowtide_record::{Manifest, RunDir};
 
 use super::cell::Intervals;
@@ -196,8 +196,8 @@ fn table(result: &MatrixResult, beside: bool) -> PageTable {
         format!("{} unhealthy cells", rows.len())
     } else {
         "Goodput in Mbit/s; queue, median and 99th percentile, in packets; cwnd, median, in segments; \
-         share of bytes with CE; share of bytes retransmitted. In parentheses: 95 % intervals over seeds, \
-         or the range of fewer than five"
+         share of bytes with CE; share of bytes retransmitted. In parentheses: 95 % intervals over seeds; \
+         in brackets: the range of fewer than five"
             .to_owned()
     };
     let head = head.into_iter().filter(|h| beside || *h != "Share").map(str::to_owned).collect();
@@ -211,7 +211,7 @@ fn line(row: &PairRow, beside: bool) -> Vec<String> {
         row.mechanism.unwrap_or("\u{2013}").to_owned(),
     ];
     let cell = |value: Option<f64>, intervals: &Intervals, name: &str| {
-        format_number(value) + &intervals.text(name)
+        beside_interval(format_number(value), &intervals.text(name))
     };
     let (pair, queue) = (&row.pair, &row.queue);
     let of_pair = |value, name| cell(value, &pair.intervals, name);

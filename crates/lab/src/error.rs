@@ -48,11 +48,20 @@ pub enum LabError {
         /// The run directory.
         dir: PathBuf,
     },
+    /// Several reasons against a merge, each with its remedy.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    NotMerged(Vec<LabError>),
     /// Parts lack runs of their plan.
-    #[error("{} of {total} runs are in none of these parts: {remedy}, then merge again with DIR", missing.len())]
+    #[error(
+        "{} of {total} runs are in no finished part, first the run {first}: {remedy}, then merge \
+         again with DIR",
+        missing.len()
+    )]
     MissingRuns {
         /// Numbers of the missing runs, ascending.
         missing: Vec<u32>,
+        /// The first missing run.
+        first: Box<RunKey>,
         /// Runs of the plan.
         total: usize,
         /// The command that makes them.
@@ -154,18 +163,6 @@ pub enum LabError {
         /// The benchmark.
         benchmark: String,
     },
-}
-
-impl LabError {
-    /// Returns the run that failed, if a single run caused the error.
-    pub(crate) fn failed_run(&self) -> Option<&RunKey> {
-        match self {
-            Self::Run { key, .. } | Self::Backend { key, .. } | Self::Memory { key, .. } => {
-                Some(key)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl From<ChartError> for LabError {

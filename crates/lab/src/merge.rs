@@ -36,17 +36,21 @@ struct OpenPart<'a> {
 /// `out`. Returns the plan too. A directory that already holds these results stays as it is.
 ///
 /// # Errors
-/// A part cannot be merged, runs are missing, or `out` holds something else.
+/// Parts cannot be merged, runs are missing (both are said of all parts at once), or `out` holds
+/// something else.
 pub fn merge(
     out: &Path,
     roots: &[PathBuf],
     progress: &(dyn Fn(RunProgress<'_>) + Sync),
 ) -> Result<(RunPlan, CompletedExperiment), LabError> {
-    let parts = roots.iter().map(|root| open(root)).collect::<Result<Vec<_>, LabError>>()?;
-    let Some(first) = parts.first() else {
+    if roots.is_empty() {
         let message = "there is no part to merge".to_owned();
         return Err(LabError::InvalidRequest { message, help: None });
-    };
+    }
+    let mut unusable = Vec::new();
+    let opened = roots.iter().filter_map(|root| open(root).map_err(|e| unusable.push(e)).ok());
+    let parts: Vec<OpenPart<'_>> = opened.collect();
+    let Some(first) = parts.first() else { return Err(LabError::NotMerged(unusable)) };
     let wanted = (&first.manifest, first.root.display());
     parts.iter().try_for_each(|part| check_plan(part, &wanted))?;
     let plan = part::expand(&first.dir.read(PART_PLAN)?, &first.manifest.scenario)?;
@@ -59,7 +63,14 @@ pub fn merge(
     {
         return Err(refused(first, "has a plan.toml that does not give its runs".to_owned()));
     }
-    let runs = find_runs(&session, &parts)?;
+    let runs = find_runs(&session, &parts);
+    let runs = match runs {
+        Ok(runs) if unusable.is_empty() => runs,
+        runs => {
+            unusable.extend(runs.err());
+            return Err(LabError::NotMerged(unusable));
+        }
+    };
     let finished = match existing(&session)? {
         Some(finished) => finished,
         None => write_directory(&session, &runs)?,
@@ -93,7 +104,6 @@ fn without_runs<'a>(dir: &Path, command: &'a str) -> ExecuteOptions<'a> {
         backend: None,
         limits: ResourceLimits::default(),
         share: true,
-        worker: "",
     }
 }
 
@@ -205,11 +215,11 @@ fn find_runs<'a>(
     }
     let missing: Vec<u32> =
         (0_u32..).zip(&found).filter_map(|(n, run)| run.is_none().then_some(n)).collect();
-    if missing.is_empty() {
+    let Some(first) = missing.first().and_then(|&run| session.keys.get(run as usize)) else {
         return Ok(found.into_iter().flatten().collect());
-    }
-    let remedy = remedy(&missing, total, parts);
-    Err(LabError::MissingRuns { missing, total, remedy })
+    };
+    let (first, remedy) = (Box::new(first.clone()), remedy(&missing, total, parts));
+    Err(LabError::MissingRuns { missing, first, total, remedy })
 }
 
 /// Returns the command that makes the missing runs, as a clause.

@@ -1,16 +1,15 @@
-//! A part: some runs of a plan, in a separate directory, for workers without a shared file system.
-//! [`crate::merge`] makes a run directory of all parts.
+//! A part: some runs of a plan, in a separate directory. [`crate::merge`] makes a run directory of
+//! all parts.
 
 use std::path::Path;
 
-use lowtide_record::{Manifest, PART_PLAN, RecordError, RunDir, RunSelection};
-use lowtide_scenario::{RunPlan, Scenario, ScenarioErrors};
+use lowtide_record::{Manifest, PART_PLAN, RecordError, RunDir, RunKey, RunSelection};
+use lowtide_scenario::{RunPlan, RunSpec, Scenario, ScenarioErrors};
 
 use crate::budget::{admit, concurrent_jobs};
 use crate::error::LabError;
 use crate::schedule::RunProgress;
-use crate::session::{ExecuteOptions, Session};
-use crate::task::{check_selection, run_own, selected};
+use crate::session::{ExecuteOptions, Session, run_and_keep};
 
 /// The scenario file as it was read.
 pub(crate) const SOURCE: &str = "scenario.toml";
@@ -38,7 +37,8 @@ pub fn execute_part(
     check_selection(plan, selection)?;
     let mut session = Session::new(plan, options)?;
     session.planned.selection = Some(selection.clone());
-    let own = selected(&session, selection);
+    let all = session.keys.iter().zip(&plan.runs);
+    let own: Vec<_> = all.filter(|(key, _)| selection.contains(key.run)).collect();
     let total = plan.runs.len();
     if let Some(manifest) = finished(&session) {
         (options.progress)(RunProgress::Planned { runs: own.len(), kept: own.len() });
@@ -60,6 +60,44 @@ pub fn execute_part(
     };
     let manifest = dir.finish_part(manifest, &[SOURCE.to_owned(), PART_PLAN.to_owned()])?;
     Ok(PartOutcome { manifest, total })
+}
+
+/// Rejects numbers that no run of `plan` has. A slice may be empty, as job arrays may have more
+/// tasks than the plan has runs.
+fn check_selection(plan: &RunPlan, selection: &RunSelection) -> Result<(), LabError> {
+    let (message, help) = match selection {
+        RunSelection::Slice { index, of } if index >= of => (
+            format!("there is no task {index} of {of}"),
+            format!("tasks are numbered from 0: --index 0 to {}", of.saturating_sub(1)),
+        ),
+        RunSelection::Listed { runs } => match runs.last() {
+            Some(last) if *last as usize >= plan.runs.len() => (
+                format!("there is no run {last}"),
+                format!("runs are numbered from 0: --runs 0-{}", plan.runs.len().max(1) - 1),
+            ),
+            _ => return Ok(()),
+        },
+        RunSelection::Slice { .. } => return Ok(()),
+    };
+    Err(LabError::InvalidRequest { message, help: Some(help) })
+}
+
+/// Makes those of the runs `own` that are missing in the directory.
+fn run_own(
+    options: &ExecuteOptions<'_>,
+    (dir, jobs): (&RunDir, usize),
+    own: &[(&RunKey, &RunSpec)],
+) -> Result<(), LabError> {
+    let todo: Vec<_> =
+        own.iter().copied().filter(|(k, s)| !dir.is_run_intact(k, &s.hash)).collect();
+    let kept = own.len() - todo.len();
+    (options.progress)(RunProgress::Planned { runs: own.len(), kept });
+    let done = run_and_keep(dir, &todo, (options, jobs))?.into_iter().flatten().count();
+    if done < todo.len() {
+        let (finished, total) = (kept + done, own.len());
+        return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
+    }
+    Ok(())
 }
 
 /// Returns the manifest of the session's part if it is finished and intact.
@@ -85,8 +123,8 @@ pub fn part_text(scenario: &Scenario, plan: &RunPlan) -> Result<String, LabError
     let again = expand(&text, &plan.name)?;
     if again.hash != plan.hash || again.runs.len() != plan.runs.len() {
         let message = format!("the scenario `{}` cannot be written into a part", plan.name);
-        let help = "tasks with a shared directory (-o instead of --part) need no copy of it";
-        return Err(LabError::InvalidRequest { message, help: Some(help.to_owned()) });
+        let help = Some("run it on one machine, without --part".to_owned());
+        return Err(LabError::InvalidRequest { message, help });
     }
     Ok(text)
 }

@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use lowtide_record::{
     DirectoryStatus, MANIFEST_SCHEMA, Manifest, ManifestRun, RecordError, RunDir, RunKey,
-    RunMarker, SweepPoint,
+    SweepPoint,
 };
 use lowtide_scenario::{RunPlan, RunSpec};
 
@@ -60,8 +59,6 @@ pub struct ExecuteOptions<'a> {
     pub limits: ResourceLimits<'a>,
     /// Simulates runs of a scheme with equal outcomes once ([`RunPlan::shared`]).
     pub share: bool,
-    /// A name of this process, which [`crate::status`] shows beside its runs.
-    pub worker: &'a str,
 }
 
 /// Returns `runs/<scenario>/<first eight digits of its hash>`.
@@ -117,7 +114,7 @@ fn keep_matching_runs(
 }
 
 /// Returns the runs of the plan that the directory already has.
-pub(crate) fn kept_runs(
+fn kept_runs(
     dir: &RunDir,
     plan: &RunPlan,
     keys: &[RunKey],
@@ -130,20 +127,6 @@ pub(crate) fn kept_runs(
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
 
-/// Markers of the runs that this session has started, by number.
-#[derive(Default)]
-struct Markers(Mutex<BTreeMap<u32, RunMarker>>);
-
-impl Markers {
-    fn add(&self, key: &RunKey, marker: RunMarker) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.run, marker);
-    }
-
-    fn take(&self, key: &RunKey) -> Option<RunMarker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key.run)
-    }
-}
-
 /// Makes `todo` and stores each run when it is finished. Returns them in the same order, with
 /// `None` for runs after the caller's stop.
 pub(crate) fn run_and_keep(
@@ -151,24 +134,10 @@ pub(crate) fn run_and_keep(
     todo: &[(&RunKey, &RunSpec)],
     (options, jobs): (&ExecuteOptions<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &ExecuteOptions { threads, stop, on_thread, backend, limits, share, .. } = options;
-    let hashes: BTreeMap<u32, &str> =
-        todo.iter().map(|(key, spec)| (key.run, spec.hash.as_str())).collect();
-    let markers = Markers::default();
-    let progress = |progress: RunProgress<'_>| {
-        if let RunProgress::Started(key) = progress
-            && let Some(hash) = hashes.get(&key.run)
-            // A marker is information only. If it cannot be written, the run cannot be saved
-            // either, and that is reported.
-            && let Ok(marker) = dir.mark_started(key, hash, options.worker)
-        {
-            markers.add(key, marker);
-        }
-        (options.progress)(progress);
-    };
-    let progress = &progress;
+    let &ExecuteOptions { threads, stop, progress, on_thread, backend, limits, share, .. } =
+        options;
     let schedule = Schedule { jobs, threads, stop, progress, on_thread, backend, limits, share };
-    let runs = schedule.run(todo, options.clock, &|run| {
+    schedule.run(todo, options.clock, &|run| {
         let FinishedRun { index, completed, wall, shared_from } = run;
         let (key, spec) = todo[index];
         let CompletedRun { tables, measured, threads } = completed;
@@ -183,20 +152,13 @@ pub(crate) fn run_and_keep(
             shared_from: shared_from.map(|key| key.point.clone()),
         };
         dir.save_run(&run, tables)?;
-        drop(markers.take(key));
         let facts = RunFacts::new(key, tables, &run.size_classes);
         Ok((run, facts))
-    });
-    if let Err(error) = &runs
-        && let Some(marker) = error.failed_run().and_then(|key| markers.take(key))
-    {
-        marker.fail(&error.to_string());
-    }
-    runs
+    })
 }
 
 /// Makes the runs of the plan that are `None`.
-pub(crate) fn run_missing(
+fn run_missing(
     dir: &RunDir,
     plan: &RunPlan,
     keys: &[RunKey],
@@ -244,14 +206,13 @@ impl<'a> Session<'a> {
     /// Another process may complete the directory meanwhile and remove files in use here; then the
     /// work of this session is not needed. It may also restart the directory, or remove runs that
     /// its own plan lacks; those runs are repeated.
-    pub(crate) fn attempt<T: From<CompletedExperiment>>(
+    fn attempt(
         &self,
-        mut afresh: bool,
         write_outputs: &OutputWriter<'_>,
-        work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
-    ) -> Result<T, LabError> {
+        work: &dyn Fn(&RunDir, usize) -> Result<CompletedExperiment, LabError>,
+    ) -> Result<CompletedExperiment, LabError> {
         let Self { plan, options, keys, planned } = self;
-        let mut left = ATTEMPTS;
+        let (mut left, mut afresh) = (ATTEMPTS, options.discard_existing);
         // A plan that does not fit creates no directory; a complete directory needs no resources.
         let mut cost = None;
         if !RunDir::is_begun(&options.dir) {
@@ -264,9 +225,9 @@ impl<'a> Session<'a> {
                 (options.progress)(RunProgress::Planned { runs: keys.len(), kept: keys.len() });
                 let asked = Manifest { question: planned.question.clone(), ..complete.clone() };
                 if asked.question != complete.question {
-                    return answer_again(&dir, &asked, write_outputs).map(T::from);
+                    return answer_again(&dir, &asked, write_outputs);
                 }
-                return verify_and_load(&dir, complete, write_outputs).map(T::from);
+                return verify_and_load(&dir, complete, write_outputs);
             }
             let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
             cost = Some(fits);
@@ -277,7 +238,7 @@ impl<'a> Session<'a> {
             if let Some(complete) = dir.manifest().ok().filter(|m| self.holds(m)) {
                 dir.tidy()?;
                 let (dir, _) = RunDir::open(&options.dir)?;
-                return load_results(&dir, complete).map(T::from);
+                return load_results(&dir, complete);
             }
             let lost = matches!(&error, LabError::Record(e) if e.is_lost_partial());
             if left == 0 || !lost {
@@ -296,7 +257,7 @@ pub fn execute_as(
 ) -> Result<CompletedExperiment, LabError> {
     let session = Session::new(plan, options)?;
     let keys = &session.keys;
-    session.attempt(options.discard_existing, write_outputs, &|dir, jobs| {
+    session.attempt(write_outputs, &|dir, jobs| {
         let mut runs = kept_runs(dir, plan, keys);
         let kept = runs.iter().flatten().count();
         (options.progress)(RunProgress::Planned { runs: keys.len(), kept });

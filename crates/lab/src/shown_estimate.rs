@@ -82,6 +82,14 @@ impl ShownEstimate {
         self.ci95.or(self.seed_range)
     }
 
+    /// Returns the cells of a CSV file: the value, its bounds, the ends of its interval and of the
+    /// range of the seeds.
+    pub fn csv_cells(&self) -> [String; 7] {
+        let [least, most] = self.between.unwrap_or_default();
+        let [[low, high], [first, last]] = [self.ci95, self.seed_range].map(both);
+        [self.value, least, most, low, high, first, last].map(csv_cell)
+    }
+
     /// Returns the value with three significant digits, or its bounds.
     pub fn value_text(&self) -> String {
         match (self.value, self.between) {
@@ -96,22 +104,15 @@ impl ShownEstimate {
 
     /// Returns the interval, or in brackets the range of the seeds; empty without one.
     pub fn interval_text(&self) -> String {
-        match (self.ci95, self.seed_range) {
-            (Some(ci95), _) => range(ci95),
-            (None, Some(ends)) => format!("[{}]", range(ends)),
-            _ if self.seed_independent => "every seed".to_owned(),
-            _ => String::new(),
+        if self.seed_independent {
+            return "every seed".to_owned();
         }
+        interval_text(self.ci95, self.seed_range)
     }
 
     /// Returns the value with its interval in parentheses, or the range of the seeds in brackets.
     pub fn text(&self) -> String {
-        let (value, interval) = (self.value_text(), self.interval_text());
-        match interval.as_str() {
-            "" => value,
-            range if range.starts_with('[') => format!("{value} {range}"),
-            interval => format!("{value} ({interval})"),
-        }
+        beside_interval(self.value_text(), &self.interval_text())
     }
 }
 
@@ -155,22 +156,30 @@ impl ShownComparison {
 
     /// Returns the ratio with its interval in parentheses, or the range of the seeds in brackets.
     pub fn ratio_text(&self) -> String {
-        self.ratio_with("")
+        beside_interval(self.ratio_value_text(), &self.ratio_interval_text())
     }
 
     /// Returns the ratio in a sentence, as `1.09 times (1.08–1.09)`.
     pub(crate) fn times_text(&self) -> String {
-        self.ratio_with(" times")
+        let word = if self.ratio.is_some() { " times" } else { "" };
+        beside_interval(self.ratio_value_text() + word, &self.ratio_interval_text())
     }
 
-    fn ratio_with(&self, word: &str) -> String {
-        let Some(ratio) = self.ratio else { return "\u{2013}".to_owned() };
-        let interval = match (self.ratio_ci95, self.ratio_seed_range) {
-            (Some(ci95), _) => format!(" ({})", range(ci95)),
-            (None, Some(ends)) => format!(" [{}]", range(ends)),
-            _ => String::new(),
-        };
-        format!("{}{word}{interval}", significant(ratio))
+    /// Returns the cells of a CSV file: the ratio, and the ends of its interval and of the range of
+    /// the seeds.
+    pub fn ratio_csv_cells(&self) -> [String; 5] {
+        let [[low, high], [first, last]] = [self.ratio_ci95, self.ratio_seed_range].map(both);
+        [self.ratio, low, high, first, last].map(csv_cell)
+    }
+
+    /// Returns the ratio with three significant digits, or a dash.
+    pub fn ratio_value_text(&self) -> String {
+        self.ratio.map_or_else(|| "\u{2013}".to_owned(), significant)
+    }
+
+    /// Returns the interval of the ratio, or in brackets the range of the seeds; empty without one.
+    pub fn ratio_interval_text(&self) -> String {
+        interval_text(self.ratio_ci95, self.ratio_seed_range)
     }
 
     /// Returns whether B is found to differ from A.
@@ -184,8 +193,34 @@ impl ShownComparison {
     }
 }
 
+fn both(ends: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    ends.map_or([None; 2], |ends| ends.map(Some))
+}
+
+fn csv_cell(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Formats an interval, or in brackets the range of the seeds; empty without either.
+pub fn interval_text(ci95: Option<[f64; 2]>, seed_range: Option<[f64; 2]>) -> String {
+    match (ci95, seed_range) {
+        (Some(ci95), _) => range(ci95),
+        (None, Some(ends)) => format!("[{}]", range(ends)),
+        (None, None) => String::new(),
+    }
+}
+
+/// Formats a value beside its interval, which is in parentheses unless it is in brackets.
+pub fn beside_interval(value: String, interval: &str) -> String {
+    match interval {
+        "" => value,
+        range if range.starts_with('[') => format!("{value} {range}"),
+        interval => format!("{value} ({interval})"),
+    }
+}
+
 /// Formats an interval, as `1.02–1.19`.
-pub fn range([low, high]: [f64; 2]) -> String {
+fn range([low, high]: [f64; 2]) -> String {
     let three = format!("{}\u{2013}{}", significant(low), significant(high));
     if three.chars().count() <= LONG {
         return three;

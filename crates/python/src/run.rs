@@ -135,7 +135,6 @@ impl Job<'_> {
                 backend: None,
                 limits,
                 share: true,
-                worker: &lowtide::machine::worker(),
             })
         })
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +21,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "sweeps"
 SLURM = Path(__file__).with_name("slurm.sh")
+SCRIPT = Path(sys.executable).with_name("lowtide")
 
 
 def sweep(**options: Any) -> lt.Result:
@@ -200,6 +203,42 @@ def test_the_file_of_the_page(engine, tmp_path, example_digest, request) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == example_digest
     print(f"{engine}: {time.monotonic() - began:.1f} s")
+
+
+def test_the_job_array_of_the_page(slurm, tmp_path, example_digest, monkeypatch) -> None:
+    """Its scripts, with four tasks, two seeds and one scheme."""
+    monkeypatch.setenv("PATH", f"{SCRIPT.parent}{os.pathsep}{os.environ['PATH']}")
+    page = (ROOT / "docs" / "howto" / "sweeps.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    array, merge = blocks[:2]
+    for large, small in [
+        ("array=0-31", "array=0-3"),
+        ("--cpus-per-task=4", "--cpus-per-task=1"),
+        ("--seeds 20", "--seeds 2 -s compare.schemes=dctcp"),
+        ("--of 32", "--of 4"),
+        ("/shared/", f"{tmp_path}/"),
+    ]:
+        assert large in array
+        array = array.replace(large, small)
+    (tmp_path / "array.sh").write_text(array)
+
+    def merged() -> subprocess.CompletedProcess[str]:
+        command = merge.replace("/shared/", f"{tmp_path}/").replace("0..31", "0..3").strip()
+        command = ["bash", "-c", f"{command} --json"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    def submit(*options: str) -> None:
+        subprocess.run(["sbatch", "--wait", *options, "array.sh"], cwd=tmp_path, check=True)
+
+    submit("--array=0,3")
+    refused = merged()
+    assert refused.returncode == 2 and not (tmp_path / "out").exists()
+    for task in (1, 2):
+        assert f"parts/{task} holds no part" in refused.stderr
+    assert "3 of 6 runs are in no finished part" in refused.stderr
+    assert "for I = 1, 2" in refused.stderr
+    submit("--array=1,2")
+    assert json.loads(merged().stdout)["digest"] == example_digest
 
 
 @pytest.mark.parametrize("engine", ["dask", "ray", "slurm"])

@@ -8,16 +8,14 @@
 //! The manifest lists every file with its hash, and ends with a hash of itself. Every file is
 //! checked against its hash before it is read; a mismatch is an error.
 //!
-//! Several processes may fill one directory, on one machine or over a shared file system. Each
-//! writes under unique names and renames whole files. They complete it one after the other
-//! ([`RunDir::lock_exclusive`]); a late process finds the directory complete.
+//! Two processes may run one command at once. Each writes under unique names and renames whole
+//! files. They complete the directory one after the other ([`RunDir::lock_exclusive`]); a late
+//! process finds it complete.
 
 mod checksums;
 mod part;
 mod partial;
-mod running;
 mod split;
-mod survey;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -45,8 +43,6 @@ use crate::trace::{TRACE_TABLES, TraceTables};
 use checksums::Checksums;
 pub use part::PART_PLAN;
 use partial::PARTIAL;
-pub use running::{RunMarker, StartedRun};
-pub use survey::SurveyedDir;
 
 const MANIFEST: &str = "manifest.json";
 

@@ -61,15 +61,6 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory holds no results.
-    #[error(
-        "{} holds no lowtide results; name a directory that `lowtide run` writes",
-        path.display()
-    )]
-    NoResults {
-        /// The directory.
-        path: PathBuf,
-    },
     /// Another version wrote the file, or another program.
     #[error(
         "{} was not written by this version of lowtide: {found}, and this version reads `{reads}`; \

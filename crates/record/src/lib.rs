@@ -25,10 +25,7 @@ mod trace;
 pub use convert::RunTables;
 pub use dictionary::{ColumnDescription, TableDescription, dictionary};
 pub use digest::{combine as combine_digests, hex as digest_text};
-pub use dir::{
-    OPTIONAL_TABLES, PART_PLAN, QUERIES, RunDir, RunMarker, RunReader, SampledSeries, StartedRun,
-    SurveyedDir, TABLES,
-};
+pub use dir::{OPTIONAL_TABLES, PART_PLAN, QUERIES, RunDir, RunReader, SampledSeries, TABLES};
 pub use error::RecordError;
 pub use files::{FileEntry, place_directory, remove_directory, temp_path};
 pub use files::{write_atomic, write_atomic_with};

@@ -4,10 +4,6 @@ use lowtide_units::{Bytes, Instant};
 
 use crate::WritePattern;
 
-/// A flow, numbered from zero in the order of the scenario.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FlowId(pub u32);
-
 /// One transfer from a client, which opens the connection and sends, to a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {

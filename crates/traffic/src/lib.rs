@@ -24,7 +24,7 @@ mod write_pattern;
 mod write_schedule;
 
 pub use cdf::Cdf;
-pub use flow::{Flow, FlowId};
+pub use flow::Flow;
 pub use query_client::{ArrivalTimes, QueryClientSpec, QuerySchedule};
 pub use write_pattern::WritePattern;
 pub use write_schedule::{UNLIMITED_BYTES, Write, WriteSchedule};

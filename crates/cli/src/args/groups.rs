@@ -13,7 +13,7 @@ use super::Cli;
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "What happens in this network?",
-        &["run", "status", "merge", "check", "new", "show", "list", "explain", "schema"],
+        &["run", "merge", "check", "new", "show", "list", "explain", "schema"],
     ),
     (
         "What does the result say?",

@@ -1,4 +1,4 @@
-//! Arguments of `merge` and `status`, and the list of runs of `run --runs`.
+//! Arguments of `merge`, and the list of runs of `run --runs`.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,6 @@ Examples:
   lowtide run leaf-spine --seeds 10 --index 1 --of 2 --part b       on another
   lowtide merge out a b";
 
-pub(super) const STATUS_EXAMPLES: &str = "\
-Works during the runs and writes nothing. `running` and `stopped` need file locks that all machines
-see (NFS has them).
-
-Examples:
-  lowtide status out
-  lowtide status parts/*
-  lowtide status out --json | jq '.runs[] | select(.state == \"failed\") | .error'";
-
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Run directory to write
@@ -31,13 +22,6 @@ pub(crate) struct MergeArgs {
     /// Parts, written by `lowtide run ... --part DIR`
     #[arg(required = true, value_name = "PART")]
     pub(crate) parts: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct StatusArgs {
-    /// Run directory, or parts of one plan
-    #[arg(required = true, value_name = "DIR")]
-    pub(crate) dirs: Vec<PathBuf>,
 }
 
 /// Parses a list of numbers and ranges: `3,17-19`.

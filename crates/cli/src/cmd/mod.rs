@@ -28,7 +28,6 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod show;
-pub(crate) mod status;
 pub(crate) mod switch_config;
 pub(crate) mod table;
 #[cfg(real_packets)]

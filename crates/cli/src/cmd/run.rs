@@ -9,9 +9,8 @@ use std::time::Instant;
 
 use lowtide_lab::{
     Backend, CompletedExperiment, ExecuteOptions, LabError, PartOutcome, ResourceLimits,
-    TaskOutcome,
 };
-use lowtide_lab::{default_dir_for_backend, execute, execute_part, execute_task, part_text};
+use lowtide_lab::{default_dir_for_backend, execute, execute_part, part_text};
 use lowtide_output::shell;
 use lowtide_record::{Manifest, ManifestRun, RunSelection};
 use lowtide_scenario::RunPlan;
@@ -60,29 +59,18 @@ pub(super) fn run_by(
     };
     // A run directory repeats its runs without the files beside the scenario.
     let source = scenario.text_with_files();
-    let finished = match selection {
-        None => runner
-            .run_plan(&plan, &source, out, &|options| execute(&plan, options))
-            .map_err(|failure| failure.located_in(&scenario))?,
-        Some(selection) if args.part.is_some() => {
-            let work = |options: &ExecuteOptions<'_>| {
-                execute_part(&plan, &part_text(&scenario, &plan)?, options, &selection)
-            };
-            let part = runner
-                .run_plan(&plan, &source, out, &work)
-                .map_err(|failure| failure.located_in(&scenario))?;
-            return print_part(&part, &runner.dir(&plan), out);
-        }
-        Some(selection) => match runner
-            .run_plan(&plan, &source, out, &|options| execute_task(&plan, options, &selection))
-            .map_err(|failure| failure.located_in(&scenario))?
-        {
-            TaskOutcome::Complete(finished) => *finished,
-            TaskOutcome::Waiting { finished, total } => {
-                return print_task(&selection, [finished, total], &runner.dir(&plan), out);
-            }
-        },
-    };
+    if let Some(selection) = selection {
+        let work = |options: &ExecuteOptions<'_>| {
+            execute_part(&plan, &part_text(&scenario, &plan)?, options, &selection)
+        };
+        let part = runner
+            .run_plan(&plan, &source, out, &work)
+            .map_err(|failure| failure.located_in(&scenario))?;
+        return print_part(&part, &runner.dir(&plan), out);
+    }
+    let finished = runner
+        .run_plan(&plan, &source, out, &|options| execute(&plan, options))
+        .map_err(|failure| failure.located_in(&scenario))?;
     show(&plan, &finished, out)?;
     if !out.json {
         print_fidelity(&finished.manifest, out);
@@ -90,15 +78,16 @@ pub(super) fn run_by(
     check_failed_flows(&finished)
 }
 
-/// Returns the runs that the arguments select; `None` for all.
+/// Returns the runs of the part; `None` if the command makes all runs.
 fn selection(args: &RunArgs) -> Result<Option<RunSelection>, CommandError> {
     let slice = args.index.zip(args.of).map(|(index, of)| RunSelection::Slice { index, of });
     let selection = slice.or_else(|| args.runs.clone());
     let wrong = match (&selection, &args.part) {
         (None, Some(_)) => ("--part needs the runs of the part", "add --index I --of N, or --runs"),
-        (Some(_), None) if args.afresh => (
-            "a task cannot discard runs that other tasks finished",
-            "remove the directory before the first task, or use --part",
+        (Some(_), None) => (
+            "some runs of a plan are a part of its results, in a separate directory",
+            "add --part DIR (another DIR for each task) instead of -o; \
+             `lowtide merge OUT DIR...` merges all parts",
         ),
         _ => return Ok(selection),
     };
@@ -137,36 +126,6 @@ fn print_fidelity(manifest: &Manifest, out: Output) {
 
 /// Most remarks printed at the end of a run.
 const MAX_REMARKS: usize = 12;
-
-#[derive(Serialize)]
-struct TaskOutput {
-    /// Null if the runs are listed.
-    index: Option<usize>,
-    finished: usize,
-    total: usize,
-    dir: PathBuf,
-}
-
-/// Prints the result of a task that is not the last.
-fn print_task(
-    selection: &RunSelection,
-    [finished, total]: [usize; 2],
-    dir: &Path,
-    out: Output,
-) -> Result<(), CommandError> {
-    let index = match selection {
-        RunSelection::Slice { index, .. } => Some(*index),
-        RunSelection::Listed { .. } => None,
-    };
-    if out.json {
-        let body = TaskOutput { index, finished, total, dir: dir.into() };
-        return out.answer("lowtide.task/1", &body);
-    }
-    out.text(&format!(
-        "the task {selection} is done: {finished} of {total} runs are in {}; the last task completes the directory",
-        dir.display()
-    ))
-}
 
 #[derive(Serialize)]
 struct PartOutput<'a> {
@@ -267,7 +226,6 @@ impl PlanRunner<'_> {
             backend: self.backend,
             limits,
             share: true,
-            worker: &machine::worker(),
         });
         bar.clear();
         if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer_threads(), self.threads) {

@@ -48,7 +48,6 @@ fn every_command_refuses_results_of_another_version() {
         &["compare", &dir, &dir],
         &["diff", &dir, &dir],
         &["report", &dir],
-        &["status", &dir],
         &["merge", "nowhere", &dir],
         &["bundle", &dir],
         &["-q", "run", "first-light", "-o", &dir],

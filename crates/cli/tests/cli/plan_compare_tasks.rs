@@ -1,8 +1,8 @@
-//! `lowtide plan`, `compare` and `run --index` as processes: output and exit status.
+//! `lowtide plan` and `compare` as processes: output and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -173,35 +173,4 @@ fn a_scenario_is_compared_with_its_changed_self() {
     assert!(text(&output.stderr).contains("fct_ms.mean"));
     let output = compare(&["--with", "compare.schemes=sack"]);
     assert!(text(&output.stderr).contains("A has schemes dctcp, ecn"), "{}", text(&output.stderr));
-}
-
-#[test]
-fn processes_of_a_job_array_fill_one_directory() {
-    let dir = folder("tasks");
-    fs::write(dir.join("small.toml"), SMALL).expect("a file");
-    let run = ["run", "small.toml", "--over", "switch.mark.k=10 pkt,20 pkt", "-q"];
-    let start = |index: &str| -> Child {
-        let args = [&run[..], &["--index", index, "--of", "3"]].concat();
-        command(&dir, &args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a process")
-    };
-    let children: Vec<Child> = ["0", "1", "2"].map(start).into();
-    let ends: Vec<Output> =
-        children.into_iter().map(|c| c.wait_with_output().expect("its end")).collect();
-    for end in &ends {
-        assert_eq!(end.status.code(), Some(0), "{}", text(&end.stderr));
-    }
-    assert!(ends.iter().any(|e| text(&e.stdout).contains("digest")), "one completes it: {ends:?}");
-    let output = lowtide(&dir, &[&run[..], &["--json", "-o", "apart"]].concat());
-    let apart = json(&output);
-    let together = json(&lowtide(&dir, &[&run[..], &["--json"]].concat()));
-    assert_eq!(together["digest"], apart["digest"]);
-    assert_eq!(together["runs"].as_array().map(Vec::len), Some(12));
-    let wrong = [&run[..], &["--index", "3", "--of", "3"]].concat();
-    let output = lowtide(&dir, &wrong);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("numbered from 0"));
 }

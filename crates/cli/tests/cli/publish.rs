@@ -237,7 +237,7 @@ fn a_matrix_is_repeated_by_its_options() {
 fn only_complete_and_undamaged_directories_are_packed() {
     let temp = tempfile::tempdir().expect("a directory");
     let dir = temp.path();
-    stdout(&lowtide(dir, &["run", "first-light", "-o", "part", "--index", "0", "--of", "2"]));
+    stdout(&lowtide(dir, &["run", "first-light", "--part", "part", "--index", "0", "--of", "2"]));
     let part = error(&lowtide(dir, &["bundle", "part"]), 2);
     assert!(part.contains("part") && part.contains("of"), "{part}");
     let none = error(&lowtide(dir, &["bundle", "nowhere"]), 2);

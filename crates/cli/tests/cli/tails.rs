@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lowtide_lab::range;
+use lowtide_lab::interval_text;
 use lowtide_stats::significant;
 use serde_json::Value;
 
@@ -63,6 +63,7 @@ impl Tail {
     }
 
     fn shown_interval(&self) -> Option<String> {
+        let range = |ends| interval_text(Some(ends), None);
         let seeds = || self.seeds().map(|ends| format!("[{}]", range(ends)));
         self.interval().map(range).or_else(seeds)
     }

@@ -22,11 +22,11 @@ pub(crate) fn write(case: &Path, bases: &Path, rng: &mut Rng) -> Vec<Vec<String>
     let run = bases.join("run").display().to_string();
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let commands = if part {
-        ["merge m d", "check d", "status d", "merge m d"]
+        ["merge m d", "check d", "merge m d", "check d"]
     } else {
         let table = *rng.pick(&["table d flows --csv", "table d runs --csv", "compare d RUN"]);
         [
-            ["check d", "report d", "bundle d -o d.tar.gz", "status d"][rng.below(4)],
+            ["check d", "report d", "bundle d -o d.tar.gz"][rng.below(3)],
             table,
             "report d",
             "check d",
@@ -205,11 +205,10 @@ fn directories(dir: &Path) {
 }
 
 /// Commands that read a directory, with a directory that is whole.
-const READERS: [&[&str]; 9] = [
+const READERS: [&[&str]; 8] = [
     &["check", "run"],
     &["bundle", "run", "-o", "made.tar.gz"],
     &["report", "run"],
-    &["status", "run"],
     &["table", "run", "flows"],
     &["compare", "run", "run"],
     &["diff", "run", "run"],

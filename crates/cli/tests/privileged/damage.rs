@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use lowtide_test_needs::Need;
+use tempfile::TempDir;
 use trial::{
     Corruption, OUT, RUN, ReferenceRun, Rng, Tally, copy, corrupt, files, in_dir, lowtide, shares,
     stderr,
@@ -146,16 +147,36 @@ pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
     tally.print("damaged results");
 }
 
+/// Kills a command when the first of its two runs is finished. Returns its directory and the names
+/// of its files.
+fn interrupted() -> (TempDir, Vec<String>) {
+    let one_by_one: Vec<&str> = RUN.iter().map(|&arg| if arg == "2" { "1" } else { arg }).collect();
+    for _ in 0..20 {
+        let temp = tempfile::tempdir().unwrap();
+        let mut child = in_dir(temp.path(), &one_by_one).stderr(Stdio::null()).spawn().unwrap();
+        let partial = temp.path().join(OUT).join("partial");
+        let is_run = |run: fs::DirEntry| run.path().join("run.json").exists();
+        let is_begun = || fs::read_dir(&partial).into_iter().flatten().flatten().any(is_run);
+        while !is_begun() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let names: Vec<String> = files(&temp.path().join(OUT)).into_keys().collect();
+        let is_run = |name: &&String| name.starts_with("partial/") && name.ends_with("run.json");
+        if names.iter().filter(is_run).count() == 1 {
+            return (temp, names);
+        }
+    }
+    panic!("no command was killed between its two runs");
+}
+
 /// A file of an interrupted command is damaged: the next command repeats the lost runs.
 pub(crate) fn damaged_parts_are_run_again() {
     let whole = ReferenceRun::new();
     let mut rng = Rng::new("parts");
     let mut tally = Tally::default();
-    let half = tempfile::tempdir().unwrap();
-    let task = lowtide(half.path(), &[RUN, &["--index", "0", "--of", "2"]].concat());
-    assert!(task.status.success(), "{}", stderr(&task));
-    let names: Vec<String> = files(&half.path().join(OUT)).into_keys().collect();
-    assert!(names.iter().any(|n| n.starts_with("partial/") && n.ends_with("run.json")));
+    let (half, names) = interrupted();
     for trial in 0..shares().parts {
         let temp = tempfile::tempdir().unwrap();
         copy(&half.path().join(OUT), &temp.path().join(OUT));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use lowtide_lab::{ShownComparison, ShownEstimate};
 use lowtide_scenario::{HostDraw, MovedSides};
 use lowtide_stats::LEAST_SEEDS;
 
@@ -36,11 +37,6 @@ fn spread(name: &str, result: &RolloutResult) -> String {
     format!("{name} ({of})")
 }
 
-/// Omits from a cell what the head of its column says.
-fn narrow(cell: &str) -> String {
-    cell.replace("(seeds ", "(")
-}
-
 fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -63,7 +59,7 @@ fn comparisons<'a>(
     let row = |(share, name, outcome): NamedOutcome<'_>| {
         let (percentile, of) = outcome.judged()?;
         let verdict = outcome.verdict?.name();
-        let cells = [percentile, &value(&of.b), &value(&of.a), &narrow(&of.ratio_text()), verdict];
+        let cells = [percentile, &value(&of.b), &value(&of.a), &of.ratio_text(), verdict];
         Some([&percent(share), name].into_iter().chain(cells).map(str::to_owned).collect())
     };
     let head = texts(&["moved", name, "of", "after", "before", ratio, "verdict"]);
@@ -190,7 +186,7 @@ fn goodput(result: &RolloutResult, of: GoodputOf) -> TextTable {
             r.pair.to_owned(),
             value(&r.goodput_mbps),
             compared.map_or_else(String::new, |of| value(&of.a)),
-            compared.map_or_else(String::new, |of| narrow(&of.ratio_text())),
+            compared.map_or_else(String::new, ShownComparison::ratio_text),
             r.verdict.map_or_else(String::new, |of| of.name().to_owned()),
         ];
         cells.into_iter().take(head.len()).collect()
@@ -213,7 +209,7 @@ fn longest_queues(result: &RolloutResult) -> TextTable {
         let all: usize = r.queues.values().sum();
         let queue =
             if seeds == all { name.to_owned() } else { format!("{name} ({seeds} of {all})") };
-        let lengths = [&r.mean_packets, &r.p99_packets].map(|of| narrow(&of.text()));
+        let lengths = [&r.mean_packets, &r.p99_packets].map(ShownEstimate::text);
         [percent(r.share_percent), queue].into_iter().chain(lengths).collect()
     };
     TextTable {

@@ -219,15 +219,6 @@ impl TraceConsumer for WholeTrace {
     }
 }
 
-/// Returns the flow that `choice` selects in the results in `root` with its trace in memory, once
-/// per scheme that it selects.
-///
-/// # Errors
-/// See [`select_flows`]; or the run cannot be repeated.
-pub fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
-    select_flows(root, choice)?.iter().map(FlowSource::trace).collect()
-}
-
 fn threshold(manifest: &Manifest) -> Option<String> {
     let find = |s: &&ReportedSetting| s.section == "switch.mark" && s.name == "k";
     let [k] = manifest.settings.iter().find(find)?.values.as_slice() else { return None };

@@ -44,7 +44,6 @@ pub(crate) fn to_csv(rows: &[TailRow]) -> String {
 }
 
 fn line(row: &TailRow, percentile: &str, found: &ShownEstimate, keys: &[&str]) -> String {
-    let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
     let reasons: Vec<String> = row.blocked_on.iter().map(|(r, n)| format!("{r}: {n}")).collect();
     let mut cells = vec![row.scheme.clone()];
     let value = |key: &&str| HostRange::value_text(row.point.get(key).unwrap_or_default());
@@ -61,15 +60,9 @@ fn line(row: &TailRow, percentile: &str, found: &ShownEstimate, keys: &[&str]) -
         row.failed.to_string(),
         row.in_warmup.to_string(),
         percentile.to_owned(),
-        number(found.value),
-        number(found.between.and_then(|ends| ends[0])),
-        number(found.between.and_then(|ends| ends[1])),
-        number(found.ci95.map(|ci| ci[0])),
-        number(found.ci95.map(|ci| ci[1])),
-        number(found.seed_range.map(|ends| ends[0])),
-        number(found.seed_range.map(|ends| ends[1])),
-        found.interval.map_or("", IntervalMethod::name).to_owned(),
-        found.note.clone().unwrap_or_default(),
     ]);
+    cells.extend(found.csv_cells());
+    cells.push(found.interval.map_or("", IntervalMethod::name).to_owned());
+    cells.push(found.note.clone().unwrap_or_default());
     csv::line(cells.iter().map(String::as_str))
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lowtide_analysis::{Analysis, AnalysisOptions, Page};
-use lowtide_lab::flow::{FlowSelector, FlowTrace, Vantage, capture, trace_flows};
+use lowtide_lab::flow::{FlowSelector, FlowTrace, Vantage, capture};
 use lowtide_rows::TraceSegmentRow;
 use lowtide_scenario::Scenario;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
 
 /// Returns the flow `name` of each scheme.
 fn all(dir: &Path, name: &str) -> Vec<FlowTrace> {
-    trace_flows(dir, &FlowSelector { flow: name.to_owned(), ..FlowSelector::default() })
+    common::trace_flows(dir, &FlowSelector { flow: name.to_owned(), ..FlowSelector::default() })
         .expect("the flow")
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_lab::{CompletedExperiment, ExecuteOptions, ResourceLimits, execute};
+use lowtide_lab::flow::{FlowSelector, FlowSource, FlowTrace, select_flows};
+use lowtide_lab::{CompletedExperiment, ExecuteOptions, LabError, ResourceLimits, execute};
 use lowtide_scenario::{RunPlan, Scenario};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -25,8 +26,12 @@ pub(crate) fn options(dir: &Path) -> ExecuteOptions<'_> {
         backend: None,
         limits: ResourceLimits::default(),
         share: true,
-        worker: "test",
     }
+}
+
+/// The flow that `choice` selects in the results in `root`, traced, once per scheme.
+pub(crate) fn trace_flows(root: &Path, choice: &FlowSelector) -> Result<Vec<FlowTrace>, LabError> {
+    select_flows(root, choice)?.iter().map(FlowSource::trace).collect()
 }
 
 /// Runs all of `plan` into `dir`.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lowtide_lab::flow::{
     Explanation, FlowEventKind, FlowSelector, PlotWindow, Vantage, capture, explain, plot,
-    select_flows, trace_flows,
+    select_flows,
 };
 use lowtide_lab::{LabError, RunProgress};
 use lowtide_record::{RecordError, RunDir, TRACE_TABLES};
@@ -13,7 +13,7 @@ use lowtide_scenario::Scenario;
 use lowtide_units::Duration;
 use lowtide_wire::{Ecn, Flags, packet};
 
-use crate::common;
+use crate::common::{self, trace_flows};
 
 /// Runs two long flows and ten short ones with `settings` on top; returns the digest.
 fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) -> String {

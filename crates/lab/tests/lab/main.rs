@@ -16,4 +16,3 @@ mod session;
 mod sharing;
 mod sizing;
 mod slowdown;
-mod tasks;

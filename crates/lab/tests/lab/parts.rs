@@ -1,17 +1,13 @@
-//! Parts and their merge: repeated tasks, duplicates, parts of another program, failed runs.
+//! Parts and their merge: repeated tasks, duplicates, parts of another program, missing runs.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lowtide_host::Setup;
 use lowtide_lab::{
-    Backend, CompletedRun, ExecuteOptions, LabError, PartOutcome, RunProgress, RunState,
-    UnsupportedSetup, execute, execute_part, merge, merged as results, part_runs, part_text,
-    program_digest, simulate, status,
+    ExecuteOptions, LabError, PartOutcome, RunProgress, execute, execute_part, merge,
+    merged as results, part_runs, part_text, program_digest, simulate,
 };
-use lowtide_record::{Backend as Entry, Manifest, RecordError, RunDir, RunSelection};
-use lowtide_units::Instant;
+use lowtide_record::{Manifest, RecordError, RunDir, RunSelection};
 
 use crate::common::{self, plan, scenario};
 
@@ -119,7 +115,7 @@ fn runs_of_another_program_are_refused() {
     assert!(error.starts_with(&a.display().to_string()), "it names the part: {error}");
     let error = part(&a, &slice(0, 1)).expect_err("another program began it");
     assert!(matches!(&error, LabError::Record(RecordError::OtherProgram { .. })), "{error}");
-    // A shared directory of another program.
+    // A run directory that another program began.
     let shared = temp.path().join("shared");
     let begun = Manifest { selection: None, ..RunDir::open_part(&a).unwrap().1 };
     RunDir::begin(&shared, &begun, false).unwrap();
@@ -129,43 +125,51 @@ fn runs_of_another_program_are_refused() {
     execute(&plan(), &afresh).unwrap();
 }
 
-/// A backend whose runs fail for this reason.
-struct Broken(&'static str);
-
-impl Backend for Broken {
-    fn entry(&self) -> Entry {
-        Entry { name: "broken".to_owned(), kernel: "0".to_owned(), choices: Vec::new() }
-    }
-
-    fn check(&self, _: &Setup) -> Result<(), UnsupportedSetup> {
-        Ok(())
-    }
-
-    fn run(
-        &self,
-        _: &Setup,
-        _: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<CompletedRun>, String> {
-        Err(self.0.to_owned())
-    }
-}
-
 #[test]
-fn the_status_of_a_failed_run_has_its_latest_reason() {
+fn a_merge_says_of_all_parts_at_once_which_are_not_finished_and_which_runs_are_missing() {
     let temp = tempfile::tempdir().unwrap();
-    let dir = temp.path().join("out");
-    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 32);
-    for reason in ["the first device broke", "the second device broke"] {
-        let backend = Broken(reason);
-        let options = ExecuteOptions { backend: Some(&backend), ..common::options(&dir) };
-        let error = execute(&plan(), &options).map(|_| ()).expect_err("it fails").to_string();
-        let failed = status(std::slice::from_ref(&dir), now).unwrap();
-        assert_eq!(failed.count(RunState::Failed), 1, "{failed:?}");
-        assert_eq!(failed.count(RunState::Missing), 11);
-        assert_eq!((failed.is_finished, failed.remaining_seconds), (false, None));
-        let run = failed.runs.iter().find(|run| run.state == RunState::Failed).unwrap();
-        assert!(error.contains(reason), "{error}");
-        assert_eq!(run.error.as_deref(), Some(error.as_str()));
-        assert_eq!(run.worker.as_deref(), Some("test"));
+    let dir = |name: &str| temp.path().join(name);
+    let out = dir("out");
+    part(&dir("whole"), &slice(0, 4)).unwrap();
+    // The second task stops after its first run, the third before it, the fourth never begins.
+    for (name, index, runs) in [("second", 1, 1), ("third", 2, 0)] {
+        let (stop, finished) = (AtomicBool::new(runs == 0), AtomicUsize::new(0));
+        let progress = |p: RunProgress<'_>| {
+            if matches!(p, RunProgress::Finished(_)) {
+                finished.fetch_add(1, Ordering::Relaxed);
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let (scenario, place) = (scenario(), dir(name));
+        let options = ExecuteOptions {
+            source: scenario.text(),
+            jobs: 1,
+            stop: &stop,
+            progress: &progress,
+            ..common::options(&place)
+        };
+        let error = execute_part(&plan(), &text(), &options, &slice(index, 4)).unwrap_err();
+        assert!(matches!(error, LabError::Interrupted { total: 3, .. }), "{error}");
+        assert_eq!(finished.into_inner(), runs);
     }
+    let parts = ["whole", "second", "third", "none"].map(dir);
+    let error = refusal(&out, &parts);
+    for (name, wanted) in [
+        ("second", "is a half-written part: 1 of its 3 runs are finished; `lowtide run --index 1"),
+        ("third", "is a half-written part: 0 of its 3 runs are finished; `lowtide run --index 2"),
+        ("none", "holds no part of a run directory"),
+    ] {
+        let wanted = format!("{} {wanted}", dir(name).display());
+        assert!(error.contains(&wanted), "{wanted}: {error}");
+    }
+    // Run 1 is the second of the first scheme.
+    let first = plan().runs[1].clone();
+    let wanted = format!("9 of 12 runs are in no finished part, first the run {},", first.scheme);
+    assert!(error.contains(&wanted), "{wanted}: {error}");
+    assert!(error.contains("--index I --of 4 --part DIR` makes them, for I = 1, 2, 3"), "{error}");
+    // Each command continues or makes its part, and the merge has the digest of one process.
+    for (index, place) in parts.iter().enumerate().skip(1) {
+        part(place, &slice(index, 4)).unwrap();
+    }
+    assert_eq!(merged(&out, &parts).unwrap(), simulate(&plan(), 2).unwrap().digest);
 }

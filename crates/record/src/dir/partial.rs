@@ -96,11 +96,6 @@ impl RunDir {
         }
     }
 
-    /// Whether a run has a partial directory, damaged or not.
-    pub fn has_run(&self, key: &RunKey, hash: &str) -> bool {
-        self.partial(key, hash).join(RUN_FILE).exists()
-    }
-
     /// Whether a run is present and all its files are intact.
     pub fn is_run_intact(&self, key: &RunKey, hash: &str) -> bool {
         self.open_partial(key, hash).and_then(|(_, part)| part.verify(|_| true)).is_ok()

@@ -2,10 +2,10 @@
 
 use lowtide_lab::{
     CompletedExperiment, Headline, PERCENTILES, SchemeComparison, ShownEstimate, TailMetric,
-    TailRow, range,
+    TailRow,
 };
 use lowtide_record::SweepPoint;
-use lowtide_stats::{LEAST_SEEDS, significant};
+use lowtide_stats::LEAST_SEEDS;
 use lowtide_units::Quantile;
 
 use super::point::values;
@@ -141,9 +141,12 @@ fn cell(of: &ShownEstimate) -> String {
     if of.value.is_none() && of.between.is_none() {
         return "\u{2013}".to_owned();
     }
-    let interval = of.interval_text();
-    let line = if interval.is_empty() { "" } else { "\n" };
-    format!("{}{line}{interval}", of.value_text())
+    above(of.value_text(), &of.interval_text())
+}
+
+/// Returns a value above its interval, if it has one.
+fn above(value: String, interval: &str) -> String {
+    if interval.is_empty() { value } else { format!("{value}\n{interval}") }
 }
 
 /// Adds the reason of a missing value or interval, once for each percentile.
@@ -210,11 +213,6 @@ fn comparisons(
 
 fn ratio_cell(of: &SchemeComparison) -> String {
     let shown = &of.shown;
-    let interval = match (shown.ratio_ci95, shown.ratio_seed_range) {
-        (Some(ci95), _) => format!("\n{}", range(ci95)),
-        (None, Some(ends)) => format!("\n[{}]", range(ends)),
-        _ => String::new(),
-    };
-    let ratio = shown.ratio.map_or_else(|| "\u{2013}".to_owned(), significant);
-    format!("{ratio} {}{interval}", shown.verdict_text())
+    let ratio = format!("{} {}", shown.ratio_value_text(), shown.verdict_text());
+    above(ratio, &shown.ratio_interval_text())
 }
