@@ -200,9 +200,7 @@ fn comparisons(
     let baseline = label(&first.schemes[0]);
     head.extend(others.iter().map(|other| format!("{} / {baseline}", label(other))));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    out.text(
-        "ratios, paired by seed: each with its own 95 % interval, verdicts of all together (Holm)",
-    )?;
+    out.text("ratios, paired by seed: 95 % intervals of each, verdicts of all together (Holm)")?;
     let right: Vec<usize> = (2..head.len()).collect();
     out.narrow_table(&head, &right, &rows)?;
     if left_out > 0 {
