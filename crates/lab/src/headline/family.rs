@@ -1,10 +1,10 @@
 //! The comparisons of one headline, and their verdicts.
 //!
-//! Contract: each scheme is compared with the first, paired by seed, at every point. Queries are
-//! first, then flows by size. All verdicts have a familywise error of 5 %: half of it is for
-//! the first flows and the question, half for all others. One half passes on to the other if it
-//! decided everything (Holm 1979; Bretz et al. 2009). For dependent tests the error of directions is
-//! simulated, not proven (`docs/evidence/statistics.md`).
+//! Contract: each scheme is compared with the first, paired by seed, at every point. The traffic of
+//! a question is first, then queries, then flows by size. All verdicts have a familywise error of
+//! 5 %: half of it is for the first flows and the question, half for all others. One half passes on
+//! to the other if it decided everything (Holm 1979; Bretz et al. 2009). For dependent tests the
+//! error of directions is simulated, not proven (`docs/evidence/statistics.md`).
 
 use std::collections::BTreeMap;
 
