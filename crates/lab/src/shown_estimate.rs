@@ -226,6 +226,9 @@ fn range([low, high]: [f64; 2]) -> String {
         return three;
     }
     let two = |value: f64| -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
         let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
         let digits = (1 - rounded.abs().log10().floor() as i32).max(0) as usize;
         if rounded.abs() >= 1e5 { format!("{rounded:.1e}") } else { format!("{rounded:.digits$}") }

@@ -126,7 +126,7 @@ fn method(result: &RolloutResult) -> String {
     format!(
         "Percentiles of all seeds' flows together. The same flows before the move: those between \
          the same hosts at the same seed, with no host moved. The verdict is on the highest \
-         percentile, up to p99, for which each seed has enough flows. All verdicts of this page \
-         together contain a false one with at most 5 %. {interval}"
+         percentile, up to p99, for which each seed has enough flows. The verdicts of this \
+         page have a familywise error of 5 % (Holm). {interval}"
     )
 }

@@ -1,8 +1,8 @@
 //! Who pays for a move and who gains: the verdicts of all comparisons, and their sentences.
 //!
 //! Contract: the comparisons of flows of each pair (all sizes, and each size class), of queries and
-//! of unlimited flows are one family: an answer contains a false verdict with at most 5 %. A row
-//! whose seeds have too few flows for any percentile is not in it, as flows are counted by arrival.
+//! of unlimited flows are one family with an error of 5 % (Holm). A row whose seeds have too few
+//! flows for any percentile is not in it, as flows are counted by arrival.
 
 use std::fmt::Write as _;
 

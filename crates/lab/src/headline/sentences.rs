@@ -1,4 +1,4 @@
-//! The sentences about two schemes: the first measure, then who pays.
+//! The sentences about two schemes: the flows that are asked about, then the others.
 
 use std::collections::BTreeMap;
 
