@@ -72,9 +72,16 @@ pub struct Claim {
     /// Range in which at least the order is the paper's, for an absolute value outside its band.
     #[serde(default)]
     pub direction: Option<ClaimRange>,
-    /// Established cause, if it is not reproduced.
+    /// Origin of a bound or of a difference's band that is not zero or one: the paper's words, or
+    /// `ours: ` and the cause.
+    #[serde(default)]
+    pub band_source: Option<String>,
+    /// Established cause, if it is not reproduced, in at most 20 words.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Section below `docs/evidence/papers/` with the evidence of the reason: `dx.md#dx-fig15`.
+    #[serde(default)]
+    pub evidence: Option<String>,
     /// Reason why the reduced form cannot judge it, if so.
     #[serde(default)]
     pub full_only: Option<String>,
