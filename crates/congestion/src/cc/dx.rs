@@ -16,15 +16,22 @@
 //! - `Q >= V`: eq. 1 leaves nothing; the floor of the switch `window-floor` remains.
 //! - Slow start until the first `Q` above the headroom, which is a cut like any other; later only
 //!   after a reaction to loss. Growth counts bytes as NewReno does.
-//! - `Q` up to `headroom` counts as no queue: the window grows (§V-B says only that it is not
-//!   reduced).
+//! - `Q` up to `headroom` counts as no queue, so the window grows: §V-B says only that it is not
+//!   reduced. `below-headroom = "hold"` leaves it. With noise no mean is zero, and the window then
+//!   never grows: no headroom of fig. 15 fills the line.
+//! - A cut takes away the delay above the headroom (`cut-by = "excess"`), with the `V` of eq. 8. Eq.
+//!   1, which knows no headroom, takes all of it (`whole`). With `whole` no headroom fills the line
+//!   under the noise of fig. 15, and more of it empties the queue; there "the same amount of
+//!   increase in queue length" follows more headroom. `excess-shifted` has eq. 6 at a queue of the
+//!   headroom: `V = (R + headroom) W / (W - 1)`. Fig. 15 cannot tell it from `excess`; eq. 8 can,
+//!   whose `R` is the base round trip.
 //! - A round trip without a measurement changes nothing beyond slow start.
-//! - A round ends at the first ACK of data sent after the last decision (`decide = "each-round"`,
-//!   as §V-B). Such an ACK and all earlier ones measure the time before that decision, so each
-//!   queue has two reactions. `decide = "fresh-round"` counts only data sent after the last
-//!   decision, as in eq. 2 to 6, and thus decides in every second round trip, where eq. 1 has one
-//!   decision in each. `decide = "after-cut"` has both: it decides in each round trip, but after a
-//!   cut it counts only data sent since, so a queue has one reaction.
+//! - A round ends at the first ACK of data sent after the last decision. Such an ACK and all
+//!   earlier ones measure the time before that decision. §V-B averages "the last round trip", eq. 1
+//!   decides "once in a round-trip", and by eq. 4 to 6 one cut drains a queue. Default (`decide =
+//!   "after-cut"`): a decision in each round trip, but after a cut only data sent since counts.
+//!   `each-round` always counts all, so a queue has two cuts. `fresh-round` always counts only data
+//!   sent since, and thus decides in every second round trip.
 //! - `W*` of eq. 8 is "the previous window size", under which `Q` arose. Here it is the window at
 //!   the decision. Both are equal if all measured data was sent after the last decision. Otherwise
 //!   they differ by that decision: after growth by one segment, and any window not yet doubled, a
@@ -54,6 +61,7 @@ use super::{
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal,
 };
 
+const CUT_BY: &[&str] = &["whole", "excess", "excess-shifted"];
 const DECIDE: &[&str] = &["each-round", "fresh-round", "after-cut"];
 
 /// Measurements that a decision counts.
@@ -65,6 +73,17 @@ enum DecideRule {
     FreshRound,
     /// Those of data sent after the last decision if it was a cut, else all since it.
     AfterCut,
+}
+
+/// Delay that a cut takes away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum CutBy {
+    /// `Q`.
+    Whole,
+    /// `Q - headroom`.
+    Excess,
+    /// `Q - headroom`, with the round trip of a queue as long as the headroom.
+    ExcessShifted,
 }
 
 /// Registration.
@@ -83,9 +102,23 @@ pub static ENTRY: CcEntry = CcEntry {
         Param {
             name: "decide",
             kind: ValueKind::Choice(DECIDE),
-            default: DefaultValue::Is("each-round"),
-            doc: "Measurements per decision: all since the last one, only those of data sent since, or that only after a cut.",
-            source: "DX §V-B; fresh-round: DX eq. 2 to 6; after-cut: eq. 1, \"once in a round-trip\", with eq. 4",
+            default: DefaultValue::Is("after-cut"),
+            doc: "Measurements that a decision counts: after a cut those of data sent since, else all since the last decision (after-cut); always all (each-round); always those of data sent since (fresh-round).",
+            source: "DX §V-B and eq. 1, once in a round trip; eq. 4 to 6, one cut for a queue",
+        },
+        Param {
+            name: "cut-by",
+            kind: ValueKind::Choice(CUT_BY),
+            default: DefaultValue::Is("excess"),
+            doc: "Delay that a cut takes away: all of it, that above the headroom, or that above it with V at a queue of the headroom.",
+            source: "DX eq. 1 (whole); §VI-C 1, fig. 15 (excess); eq. 6 at a queue of the headroom (excess-shifted)",
+        },
+        Param {
+            name: "below-headroom",
+            kind: ValueKind::Choice(&["grow", "hold"]),
+            default: DefaultValue::Is("grow"),
+            doc: "Window after a positive delay up to the headroom.",
+            source: "DX §V-B says only that it is not reduced",
         },
     ],
     declared: DeclaredProperties {
@@ -109,10 +142,16 @@ fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         window: CongestionWindow::new(setup, Factor::HALF),
         headroom: values.duration("headroom").as_ns(),
         rule: match values.name("decide") {
+            "each-round" => DecideRule::EachRound,
             "fresh-round" => DecideRule::FreshRound,
-            "after-cut" => DecideRule::AfterCut,
-            _ => DecideRule::EachRound,
+            _ => DecideRule::AfterCut,
         },
+        cut_by: match values.name("cut-by") {
+            "whole" => CutBy::Whole,
+            "excess-shifted" => CutBy::ExcessShifted,
+            _ => CutBy::Excess,
+        },
+        holds: values.name("below-headroom") == "hold",
         round: Round::default(),
         queueing: None,
         base_rtt: 0,
@@ -152,6 +191,9 @@ struct Dx {
     window: CongestionWindow,
     headroom: u64,
     rule: DecideRule,
+    cut_by: CutBy,
+    /// A positive delay up to the headroom leaves the window.
+    holds: bool,
     round: Round,
     /// `Q` of the last decision.
     queueing: Option<u64>,
@@ -195,13 +237,20 @@ impl Dx {
         self.queueing = Some(queueing);
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         if queueing > self.headroom {
-            self.window.cut_to(target_window(cwnd, mss, queueing, self.base_rtt));
+            let (delay, rtt) = match self.cut_by {
+                CutBy::Whole => (queueing, self.base_rtt),
+                CutBy::Excess => (queueing - self.headroom, self.base_rtt),
+                CutBy::ExcessShifted => {
+                    (queueing - self.headroom, self.base_rtt.saturating_add(self.headroom))
+                }
+            };
+            self.window.cut_to(target_window(cwnd, mss, delay, rtt));
             return if self.window.cwnd() < cwnd { Reaction::Reduced } else { Reaction::None };
         }
         if ack.may_grow {
             if self.in_slow_start() {
                 self.window.slow_start(ack);
-            } else {
+            } else if queueing == 0 || !self.holds {
                 self.window.raise_to(cwnd.saturating_add(mss));
             }
         }

@@ -69,7 +69,7 @@ fn the_queue_is_a_fraction_of_that_of_dctcp_at_high_utilisation() {
     for n in [2, 10, 30] {
         let dctcp = run("dctcp", &[], n);
         for (decide, busy) in [("each-round", 960), ("fresh-round", 985), ("after-cut", 985)] {
-            let dx = run("dx", &[("dx.decide", decide)], n);
+            let dx = run("dx", &[("dx.decide", decide), ("dx.cut-by", "whole")], n);
             let what = format!("{n} flows, {decide}: {dx:?}, {dctcp:?}");
             assert!(dx.mean * 5.0 < dctcp.mean, "{what}");
             assert!(dx.p99 * 3 < dctcp.p99, "{what}");

@@ -159,7 +159,7 @@ fn the_mean_of_a_round_decides_and_not_its_peak() {
     let mut delays = [Duration::ZERO; 10];
     delays[4] = us(10);
     for (headroom, grows) in [("999 ns", false), ("1 us", true)] {
-        let mut flow = Flow::with(&[("headroom", headroom)], 1);
+        let mut flow = Flow::with(&[("headroom", headroom), ("cut-by", "whole")], 1);
         flow.lose(20 * MSS);
         assert_eq!(flow.segments(), 10);
         // The first ACK ends the preceding empty round.
@@ -181,7 +181,8 @@ fn the_mean_of_a_round_decides_and_not_its_peak() {
 
 #[test]
 fn one_decision_per_round_trip() {
-    let mut flow = Flow::avoiding(50);
+    let mut flow = Flow::with(&[("decide", "each-round")], 1);
+    flow.lose(100 * MSS);
     let mut cuts = 0;
     for _ in 0..10 {
         let window = flow.segments();
@@ -249,6 +250,31 @@ fn after_cut_equals_each_round_without_a_queue_and_fresh_round_with_one_always()
         all.windows(2).map(|w| w[1].0 - w[0].0).collect::<std::vec::Vec<_>>()
     };
     assert_eq!(gaps("after-cut"), gaps("fresh-round"));
+}
+
+/// By hand, with Q = 11 us, headroom 1 us, R = 100 us and W = 11: a cut takes (W - 1) Q / R.
+#[test]
+fn a_cut_takes_all_of_the_delay_or_that_above_the_headroom() {
+    for (cut_by, left) in [("whole", 9_900), ("excess", 10_000), ("excess-shifted", 10_010)] {
+        let mut flow = Flow::with(&[("headroom", "1 us"), ("cut-by", cut_by)], 1);
+        flow.lose(22 * MSS);
+        let _ = flow.ack(None, 11 * MSS);
+        let _ = flow.round(&[us(11)]);
+        assert_eq!(flow.cc.cwnd(), left, "{cut_by}");
+    }
+}
+
+#[test]
+fn a_delay_up_to_the_headroom_grows_or_holds_the_window() {
+    for (below, delay, grows) in
+        [("grow", 1, true), ("hold", 1, false), ("hold", 0, true), ("grow", 0, true)]
+    {
+        let mut flow = Flow::with(&[("headroom", "1 us"), ("below-headroom", below)], 1);
+        flow.lose(20 * MSS);
+        let _ = flow.ack(None, 10 * MSS);
+        let _ = flow.round(&[us(delay)]);
+        assert_eq!(flow.segments() > 10, grows, "{below}, {delay} us");
+    }
 }
 
 #[test]
