@@ -233,7 +233,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("mine");
         std::fs::create_dir(&dir).unwrap();
-        let (row, file) = (&find_experiments("od-fig4.1")[0], dir.join("k.toml"));
+        let (row, file) = (&find_experiments("od-fig4.4")[0], dir.join("k.toml"));
         std::fs::write(&file, row.scenario).unwrap();
         let error = load_experiment(&file).unwrap_err();
         assert!(
@@ -248,11 +248,16 @@ mod tests {
         let (plan, embedded) =
             (super::super::plan(&own, mode).unwrap(), super::super::plan(row, mode).unwrap());
         assert_eq!(plan.hash, embedded.hash, "the same runs");
-        assert_eq!((plan.name.as_str(), embedded.name.as_str()), ("mine-k", "od-fig4.1"));
+        assert_eq!((plan.name.as_str(), embedded.name.as_str()), ("mine-k", "od-fig4.4"));
         let wrong = row.expected.replace("kind = \"", "kind = \"un");
         std::fs::write(dir.join("k.expected.toml"), wrong).unwrap();
         let error =
             super::super::plan(&load_experiment(&file).unwrap(), mode).unwrap_err().to_string();
         assert!(error.contains("k.expected.toml"), "{error}");
+        let twice = row.expected.replace("scheme = \"kept\", time", "scheme = \"reset\", time");
+        std::fs::write(dir.join("k.expected.toml"), twice).unwrap();
+        let error =
+            super::super::plan(&load_experiment(&file).unwrap(), mode).unwrap_err().to_string();
+        assert!(error.contains("claim `alpha-kept`: it is judged from the measures"), "{error}");
     }
 }

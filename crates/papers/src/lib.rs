@@ -5,6 +5,7 @@
 //! from the reported value, the band of the claim's kind and the measured interval; it is never
 //! entered by hand.
 
+mod audit;
 mod catalogue;
 mod check;
 mod citation;

@@ -12,6 +12,7 @@ mod reduce;
 mod rows;
 
 use lowtide_record::SweepPoint;
+use lowtide_stats::ValueRange;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use toml::{Table, Value};
@@ -111,6 +112,18 @@ impl ClaimMeasure {
             Self::Sum(parts) => parts.iter().flat_map(Self::leaves).collect(),
             leaf => vec![leaf],
         }
+    }
+
+    /// The two values that it compares. Values of the same rows are one sample, and a share is one
+    /// value, so neither is a comparison.
+    pub(super) fn sides(&self) -> Option<&[Self; 2]> {
+        let (Self::Ratio(pair) | Self::Difference(pair)) = self else { return None };
+        let is_one_sample = match &**pair {
+            [Self::Rows(a), Self::Rows(b)] => *a == RowsMeasure { reduce: a.reduce, ..b.clone() },
+            _ => false,
+        };
+        let is_share = matches!(self, Self::Ratio(_)) && self.range() == ValueRange::SHARE;
+        (!is_one_sample && !is_share).then_some(pair)
     }
 
     /// The scheme named by a leaf.

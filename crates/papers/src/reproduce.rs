@@ -44,6 +44,12 @@ pub fn plan(row: &Experiment, mode: ReproduceMode) -> Result<RunPlan, PaperError
     let full = whole.expand()?;
     let names = ExperimentSchema::new(&full);
     let refuse = |message: String| ClaimError { file: row.claims_path(), message };
+    // A test audits the embedded files.
+    if let Some(fault) =
+        row.path.and_then(|_| expected.audit(&row.claims_path()).into_iter().next())
+    {
+        return Err(fault.into());
+    }
     for claim in &expected.claims {
         claim.check(&names).map_err(|e| refuse(format!("claim `{}`: {e}", claim.id)))?;
     }

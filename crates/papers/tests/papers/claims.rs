@@ -1,6 +1,11 @@
-//! Experiments of the papers in reduced form, with two seeds: the effects are reproduced.
+//! Files of claims, and experiments of the papers in reduced form, with two seeds: the effects are
+//! reproduced.
 
-use lowtide_papers::{self as claims, ClaimResult, ClaimVerdict, Experiment, ReproduceMode};
+use std::path::Path;
+
+use lowtide_papers::{
+    self as claims, ClaimResult, ClaimVerdict, Experiment, ExperimentClaims, ReproduceMode,
+};
 
 use crate::common::run;
 
@@ -9,6 +14,49 @@ fn judged(row: &Experiment) -> Vec<ClaimResult> {
     let temp = tempfile::tempdir().expect("it runs");
     run(&claims::plan(row, mode).expect("it runs"), temp.path());
     claims::judge(row, temp.path(), mode).expect("it runs").claims
+}
+
+/// The file of claims of each experiment, with its path.
+fn files() -> Vec<(String, ExperimentClaims)> {
+    let file = |row: &Experiment| {
+        let path = format!("papers/{}/{}.expected.toml", row.paper, row.name);
+        let claims = ExperimentClaims::parse(row.expected, &path).expect("it is right");
+        (path, claims)
+    };
+    claims::experiments().iter().map(file).collect()
+}
+
+#[test]
+#[ignore = "until the claim files comply"]
+fn every_datum_has_one_claim_with_a_short_reason_and_a_source_of_its_band() {
+    let faults = files().into_iter().flat_map(|(path, file)| file.audit(&path));
+    let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The anchor that the site gives a heading.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_ascii_alphanumeric() || "_- ".contains(*c);
+    heading.trim().to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn the_evidence_of_each_claim_exists() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/papers");
+    for (path, file) in files() {
+        for claim in file.claims {
+            let Some((page, section)) = claim.evidence.as_deref().and_then(|e| e.split_once('#'))
+            else {
+                assert_eq!(claim.evidence, None, "{path}: claim `{}` has no section", claim.id);
+                continue;
+            };
+            let text = std::fs::read_to_string(folder.join(page)).unwrap_or_default();
+            let mut headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+            let found = headings.any(|heading| anchor(heading) == section);
+            let id = &claim.id;
+            assert!(found, "{path}: claim `{id}`: docs/evidence/papers/{page} has no #{section}");
+        }
+    }
 }
 
 #[test]
