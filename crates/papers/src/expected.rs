@@ -272,6 +272,11 @@ impl Claim {
         }
     }
 
+    /// The recorded verdict.
+    pub(super) fn verdict(&self) -> Option<ClaimVerdict> {
+        self.recorded.map(|recorded| recorded.verdict)
+    }
+
     /// Checks that the claim can be measured in an experiment.
     pub(super) fn check(&self, names: &ExperimentSchema<'_>) -> Result<(), String> {
         names.check(&self.unit, &self.measure, self.trials.as_ref())

@@ -7,6 +7,7 @@ use serde::Serialize;
 #[cfg(test)]
 use super::expected::RecordedResult;
 use super::expected::{Claim, ClaimKind};
+use super::measure::ClaimMeasure;
 use super::verdict::{ClaimVerdict, LEVEL};
 
 /// A claim with its verdict; an element of `claims` in the output of `reproduce --json`.
@@ -38,6 +39,9 @@ pub struct ClaimResult {
     pub verdict: ClaimVerdict,
     /// Reason why it is not `reproduced`; null if it is, or if the reason is unknown.
     pub reason: Option<String>,
+    /// Section below `docs/evidence/papers/` about the reason, such as `dx.md#dx-fig15`; null if
+    /// there is none.
+    pub evidence: Option<String>,
     /// Verdict of the last full run that was reviewed; null if there was none.
     pub recorded: Option<ClaimVerdict>,
     /// Whether it is recorded as `reproduced` and no longer is.
@@ -130,6 +134,7 @@ fn claim_result(
         level: LEVEL,
         verdict,
         reason,
+        evidence: claim.evidence.clone(),
         recorded,
         regressed,
         calibrated: claim.calibrated,
@@ -152,7 +157,19 @@ fn evaluate_value(claim: &Claim, values: &[Option<f64>], level: f64) -> Evaluati
         [LEVEL, level].map(|level| seed_mean_at(values, claim.measure.range(), level));
     let measured = judged.point.value();
     let (band, verdict) = decide(claim, certain_ends(&judged));
-    Evaluation { measured, ci95: usual.interval.confidence(), band, verdict, why: why(&judged) }
+    let ci95 = usual.interval.confidence();
+    if matches!(judged.interval, Interval::SeedIndependent) && measured == sides_are_equal(claim) {
+        let why = Some("both sides have the same value in every seed".to_owned());
+        return Evaluation { measured, ci95, band, verdict: ClaimVerdict::Undecided, why };
+    }
+    Evaluation { measured, ci95, band, verdict, why: why(&judged) }
+}
+
+/// Value of a comparison whose two sides are equal; in every seed, it shows that nothing that the
+/// claim is about had an effect, or that the values are too coarse for it.
+fn sides_are_equal(claim: &Claim) -> Option<f64> {
+    claim.measure.sides()?;
+    Some(if matches!(claim.measure, ClaimMeasure::Ratio(_)) { 1.0 } else { 0.0 })
 }
 
 /// The ends of an interval; equal results of all seeds are certain.
@@ -239,7 +256,8 @@ pub(crate) fn recorded_verdict(claim: &Claim) -> Option<ClaimVerdict> {
         (Some(further), Some(mean)) => interval.map(|ends| at_level(ends, mean, further)),
         _ => interval,
     };
-    Some(decide(claim, interval).1)
+    let equal = recorded.ci95.is_none() && recorded.measured == sides_are_equal(claim);
+    Some(if equal { ClaimVerdict::Undecided } else { decide(claim, interval).1 })
 }
 
 /// Interval around `mean` at the level of a further look, from that at 95 %. One that would have
@@ -424,6 +442,42 @@ mod tests {
         let near = claim_of(&measure, "kind = \"difference\"\nreported = 0.0\nband = 0.1");
         assert_eq!(verdict(&near, &[0.5, -0.5, 0.4, -0.4]), ClaimVerdict::Reproduced);
         assert_eq!(verdict(&near, &[0.5, 0.5, 0.51, 0.5]), ClaimVerdict::NotReproduced);
+    }
+
+    #[test]
+    fn a_comparison_of_equal_sides_cannot_tell() {
+        use ClaimVerdict::{NotReproduced, Reproduced, Undecided};
+        let side =
+            |scheme: &str| FCT.replace(" }", &format!(", where = {{ scheme = \"{scheme}\" }} }}"));
+        let [a, b] = [side("a"), side("b")];
+        let ratio = |rest: &str| claim_of(&format!("{{ ratio = [{a}, {b}] }}"), rest);
+        let near = ratio("kind = \"ordering\"\nat-least = 0.98");
+        assert_eq!(verdict(&near, &[1.0; 3]), Undecided);
+        assert_eq!(verdict(&near, &[1.0, 1.0, 1.001]), Reproduced, "something varies");
+        assert_eq!(verdict(&near, &[0.99; 3]), Reproduced, "the sides differ");
+        assert_eq!(verdict(&ratio("kind = \"ratio\"\nreported = 4.0"), &[1.0; 3]), Undecided);
+        let judged = judge("p-fig1", &near, &[Some(1.0); 2], None, false);
+        assert!(judged.reason.is_some_and(|why| why.starts_with("both sides have the same")));
+
+        let less =
+            claim_of(&format!("{{ difference = [{a}, {b}] }}"), "kind = \"ordering\"\nat-most = 0");
+        assert_eq!(verdict(&less, &[0.0; 3]), Undecided);
+        assert_eq!(verdict(&less, &[-1.0; 3]), Reproduced);
+        let never = claim_of(&a, "kind = \"ordering\"\nat-most = 0");
+        assert_eq!(verdict(&never, &[0.0; 3]), Reproduced, "no timeouts: one measured value");
+        assert_eq!(verdict(&never, &[1.0; 3]), NotReproduced);
+        let cut = format!("{{ difference = [{a}, {}] }}", a.replace("mean", "max"));
+        let cut = claim_of(&cut, "kind = \"ordering\"\nat-least = 0");
+        assert_eq!(verdict(&cut, &[0.0; 3]), Reproduced, "the last value is also the largest");
+        let count = |filter: &str| {
+            format!(
+                "{{ table = \"queries\", column = \"timeouts\", reduce = \"count\", where = \
+                 {{ scheme = \"a\"{filter} }} }}"
+            )
+        };
+        let share = format!("{{ ratio = [{}, {}] }}", count(", timeouts = 1"), count(""));
+        let all = claim_of(&share, "kind = \"ordering\"\nat-least = 0.9");
+        assert_eq!(verdict(&all, &[1.0; 3]), Reproduced, "a share of all");
     }
 
     #[test]

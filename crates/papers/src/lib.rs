@@ -19,6 +19,7 @@ mod further_looks;
 mod judge;
 mod markdown;
 mod measure;
+mod old_claims;
 mod open_settings;
 mod page;
 mod paper_page;

@@ -41,6 +41,7 @@ struct ClaimLine {
     regressed: bool,
     calibrated: bool,
     reason: String,
+    evidence: Option<String>,
 }
 
 /// Writes the page of these experiments into `root` and returns its path.
@@ -190,6 +191,7 @@ impl ClaimLine {
             regressed: claim.regressed,
             calibrated: claim.calibrated,
             reason: claim.reason.clone().unwrap_or_default(),
+            evidence: claim.evidence.clone(),
         }
     }
 }

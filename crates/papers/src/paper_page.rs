@@ -141,10 +141,7 @@ impl PaperPage {
     fn render(&self) -> Result<String, ClaimError> {
         let experiments = self.experiments()?;
         let mut out = format!("{}\n", self.head);
-        out.push_str(&self.how_to_run(&experiments)?);
-        out.push_str(
-            "\n## Experiments\nClaims that were used for calibration are not counted.\n\n",
-        );
+        out.push_str("## Experiments\nClaims that were used for calibration are not counted.\n\n");
         out.push_str("| experiment | content | claims | reproduced | direction | undecided | not-reproduced | open |\n");
         out.push_str("|---|---|---|---|---|---|---|---|\n");
         for row in &experiments {
@@ -152,14 +149,15 @@ impl PaperPage {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "| [`{id}`](#{}) | {title} | {counts} |", anchor(&id));
         }
+        for row in &experiments {
+            out.push_str(&section(row));
+        }
         out.push_str(&unstated_table(&experiments));
         if PAGES.iter().find(|page| page.folder == self.folder).is_some_and(|p| p.file == self.file)
         {
             out.push_str(&open_settings_table(self.folder)?);
         }
-        for row in &experiments {
-            out.push_str(&section(row));
-        }
+        out.push_str(&self.how_to_run(&experiments)?);
         Ok(wrapped(&out))
     }
 
@@ -175,7 +173,7 @@ impl PaperPage {
         let all = if several { ids.join(" ") } else { self.folder.to_owned() };
         let one = ids.first().map(String::as_str).unwrap_or_default();
         Ok(format!(
-            "## Commands\n```sh\n\
+            "\n## Commands\n```sh\n\
              lowtide papers reproduce --quick {all}\n\
              lowtide papers reproduce {all}\n\
              lowtide papers reproduce {one}\n\
@@ -196,9 +194,8 @@ pub fn paper_pages() -> Result<BTreeMap<&'static str, String>, ClaimError> {
 
 /// Claims in all, with each verdict, and without a recorded one, as cells of a table row.
 pub(crate) fn verdict_counts(claims: &[&Claim]) -> String {
-    let with = |verdict: Option<ClaimVerdict>| {
-        claims.iter().filter(|c| c.recorded.map(|r| r.verdict) == verdict).count()
-    };
+    let with =
+        |verdict: Option<ClaimVerdict>| claims.iter().filter(|c| c.verdict() == verdict).count();
     let counts = ClaimVerdict::ALL.map(|v| with(Some(v)).to_string()).join(" | ");
     format!("{} | {counts} | {}", claims.len(), with(None))
 }
@@ -293,7 +290,8 @@ fn variation_table(vary: &VarySpec, ids: &[&str]) -> String {
     out
 }
 
-/// The row of a claim; a verdict other than `reproduced` has its reason.
+/// The row of a claim; a verdict other than `reproduced` has its reason, beside a link to the
+/// evidence.
 fn line(claim: &Claim) -> String {
     let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
     let paper = match (claim.reported, claim.at_least, claim.at_most) {
@@ -308,22 +306,21 @@ fn line(claim: &Claim) -> String {
         (Some(m), None) => number(m),
         (Some(m), Some([a, b])) => format!("{} ({} to {})", number(m), number(a), number(b)),
     });
-    let verdict = claim.recorded.map_or("open", |r| r.verdict.name());
+    let verdict = claim.verdict().map_or("open", ClaimVerdict::name);
     let further = claim.recorded.and_then(|r| r.further).map_or_else(String::new, |look| {
         format!(" ({} seeds, at {} %)", look.seeds, number(100.0 * look.level))
     });
     let apart = if claim.calibrated { ", not counted" } else { "" };
-    let reason = failure_reason(claim).map_or_else(String::new, |why| format!(": {why}"));
+    let fails = claim.verdict().is_some_and(|verdict| verdict != ClaimVerdict::Reproduced);
+    let reason = claim.reason.as_ref().filter(|_| fails);
+    let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
+    let evidence = claim.evidence.as_ref().map_or_else(String::new, |section| {
+        format!(" ([evidence](../../evidence/papers/{section}))")
+    });
     format!(
-        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{further}{apart}{reason} |\n",
+        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{further}{apart}{reason}{evidence} |\n",
         claim.id, claim.says, claim.source
     )
-}
-
-/// The reason of a claim whose recorded verdict is not `reproduced`.
-fn failure_reason(claim: &Claim) -> Option<&str> {
-    let not = claim.recorded.is_some_and(|r| r.verdict != ClaimVerdict::Reproduced);
-    claim.reason.as_deref().filter(|_| not)
 }
 
 #[cfg(test)]
@@ -363,20 +360,15 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_is_not_reproduced_has_its_reason_beside_it() {
-        for page in &PAGES {
-            for row in page.experiments().unwrap() {
-                for claim in row.claims() {
-                    let line = line(claim);
-                    match claim.recorded.map(|r| r.verdict) {
-                        Some(ClaimVerdict::Reproduced) | None => {}
-                        Some(_) => {
-                            let why = claim.reason.as_deref().unwrap();
-                            assert!(line.contains(why), "{} {line}", row.id());
-                        }
-                    }
-                }
-            }
-        }
+    fn a_claim_has_its_reason_and_its_evidence_beside_it() {
+        let text = "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\n\
+                    source = \"fig. 1\"\nkind = \"ordering\"\nat-most = 0\nreason = \"known\"\n\
+                    evidence = \"dx.md#dx-fig15\"\nrecorded = { verdict = \"undecided\" }\n\
+                    measure = { table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }";
+        let mut claim = ExperimentClaims::parse(text, "x").unwrap().claims.remove(0);
+        let link = "([evidence](../../evidence/papers/dx.md#dx-fig15)) |\n";
+        assert!(line(&claim).ends_with(&format!("| undecided: known {link}")), "{}", line(&claim));
+        claim.recorded = None;
+        assert!(line(&claim).ends_with(&format!("| open {link}")), "{}", line(&claim));
     }
 }

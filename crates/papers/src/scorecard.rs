@@ -3,10 +3,13 @@
 //! Contract: it follows from the files of claims alone, so it changes only when the result of a
 //! full run was reviewed and recorded.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::markdown::wrapped;
+use super::old_claims::{old_claims, share};
 use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
+use super::verdict::ClaimVerdict;
 use super::{Claim, ClaimError, ClaimKind, experiments};
 
 /// Experiments with more packet-hops are listed by name.
@@ -18,6 +21,11 @@ Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p l
 --test papers scorecard`. A page for each paper has every claim, our result, and the reason of each
 claim that is not reproduced.
 
+**Counts.** A datum has one claim: a test refuses two claims that are judged from the same measures,
+whatever their unit or direction, and a ratio of two values that have claims of their own. A second
+reading of a statement is a variation and does not count. The share is that of all claims of a row,
+`open` and `undecided` ones included. Claims that a parameter was fitted to are not counted.
+
 `lowtide papers reproduce` runs every experiment with the paper's parameters, `lowtide papers
 reproduce dctcp-fig18` one of them, and `--quick` a reduced form. It prints a line per claim and
 writes one page, `runs/papers/reproduction.html`, with the paper's figures redrawn. Finished runs
@@ -25,8 +33,11 @@ are kept: the same command resumes an interrupted run, and more `--seeds` run on
 Exit status 3: a claim that is recorded here as reproduced no longer is.
 
 **Verdicts.** `reproduced`: our 95 % interval is inside the band. `direction`: outside, in the
-paper's order. `undecided`: the interval straddles the edge of the band, or one seed has no value.
-`not-reproduced`: neither. `open`: no full run is recorded yet. The interval is Student's t over
+paper's order. `undecided`: the interval straddles the edge of the band, a seed has no value, or the
+claim cannot tell. `not-reproduced`: neither. `open`: no full run is recorded yet. A claim cannot
+tell if it compares two values, as ratio or difference, that are equal in every seed. Two values of
+the same rows, as the last and the largest, are no comparison, nor is the share of rows among all. A
+single value that all seeds share, as of no timeouts, can tell. The interval is Student's t over
 seeds, from two seeds on. If it leaves the possible range, as that of a share, it is computed on the
 logarithm of the value or of its odds. A verdict with more seeds than the
 experiment has (`--decide N`) has an interval at a higher level, which its page states. `--vary`
@@ -35,64 +46,79 @@ all of them found no better values ([inferred settings](../evidence/inferred-set
 
 The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
 an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's
-value. A difference has the stated band. The interval of a rate is binomial. In the version before,
-a rate was also reproduced if that interval had the paper's value in it, which few trials always
-have; no recorded verdict changed. Values that were chosen after a look at a result are marked and
-do not count.
+value. A difference has the stated band. A bound of an order other than zero and one, and the band
+of each difference, has its source beside it. The interval of a rate is binomial.
 
 A ratio r that the paper reports as an effect (`effect = true`) is judged on the effect, r - 1, or
 1 - 1/r below one. It must be within 50 % of the paper's, with the whole interval on its side of
 one, and within 25 % of the ratio.
 ";
 
-/// Header of the columns of [`verdict_counts`].
-const VERDICTS: &str = "claims | reproduced | direction | undecided | not-reproduced | open |\n";
+/// Header of the columns of [`counts`].
+const VERDICTS: &str =
+    "claims | reproduced | direction | undecided | not-reproduced | open | share reproduced |\n";
 
 /// The whole page.
 ///
 /// # Errors
 /// A file of claims is wrong.
 pub fn scorecard() -> Result<String, ClaimError> {
-    let mut papers = String::new();
-    let mut kinds = String::new();
-    let mut rows = String::new();
     let mut pages = Vec::new();
     for page in &PAGES {
         pages.push((page, page.experiments()?));
     }
+    let mut papers = String::new();
+    let mut kinds = String::new();
+    let mut rows = String::new();
+    let mut all: Vec<&Claim> = Vec::new();
+    let mut today: BTreeMap<String, &Claim> = BTreeMap::new();
     for (page, experiments) in &pages {
         let claims: Vec<&Claim> = experiments.iter().flat_map(PageExperiment::counted).collect();
-        let link = format!("[{}](papers/{})", page.name, page.file);
         // Writing to a string cannot fail.
-        let _ = writeln!(papers, "| {link} | {} |", verdict_counts(&claims));
-        for kind in ClaimKind::ALL {
-            let name = kind.name();
-            let of_kind: Vec<&Claim> = claims.iter().copied().filter(|c| c.kind == kind).collect();
-            if !of_kind.is_empty() {
-                let _ =
-                    writeln!(kinds, "| {} | {name} | {} |", page.name, verdict_counts(&of_kind));
-            }
-        }
+        let _ = writeln!(papers, "| [{}](papers/{}) | {} |", page.name, page.file, counts(&claims));
+        kinds.push_str(&by_kind(page.name, &claims));
+        all.extend(claims);
         for row in experiments {
-            let (id, counts) = (row.id(), verdict_counts(&row.counted()));
+            let id = row.id();
             let link = format!("[`{id}`](papers/{}#{})", page.file, anchor(&id));
-            let _ = writeln!(rows, "| {link} | {} | {counts} |", row.title());
+            let _ = writeln!(rows, "| {link} | {} | {} |", row.title(), counts(&row.counted()));
+            today.extend(
+                row.claims().into_iter().map(|claim| (format!("{id}/{}", claim.id), claim)),
+            );
         }
     }
+    let _ = writeln!(papers, "| all | {} |", counts(&all));
+    kinds.push_str(&by_kind("all", &all));
     let mut out = HEAD.to_owned();
     out.push_str(&cost()?);
-    let _ = write!(out, "\n## By paper\n| paper | {VERDICTS}|{}\n{papers}", "---|".repeat(7));
-    let _ = write!(
-        out,
-        "\n## By kind of claim\n| paper | kind | {VERDICTS}|{}\n{kinds}",
-        "---|".repeat(8)
-    );
-    let _ = write!(
-        out,
-        "\n## By experiment\nClaims that were used for calibration are not counted.\n\n| experiment | content | {VERDICTS}|{}\n{rows}",
-        "---|".repeat(8)
-    );
+    for (title, first, rows) in [
+        ("By paper", "paper |", papers),
+        ("By kind of claim", "paper | kind |", kinds),
+        ("By experiment", "experiment | content |", rows),
+    ] {
+        let line = "---|".repeat(first.matches('|').count() + 7);
+        let _ = write!(out, "\n## {title}\n| {first} {VERDICTS}|{line}\n{rows}");
+    }
+    out.push_str(&old_claims(&today)?);
     Ok(wrapped(&out))
+}
+
+/// A row for each kind of claim.
+fn by_kind(name: &str, claims: &[&Claim]) -> String {
+    let mut rows = String::new();
+    for kind in ClaimKind::ALL {
+        let of_kind: Vec<&Claim> = claims.iter().copied().filter(|c| c.kind == kind).collect();
+        if !of_kind.is_empty() {
+            let _ = writeln!(rows, "| {name} | {} | {} |", kind.name(), counts(&of_kind));
+        }
+    }
+    rows
+}
+
+/// Counts of verdicts and the share reproduced as cells.
+fn counts(claims: &[&Claim]) -> String {
+    let reproduced = claims.iter().filter(|c| c.verdict() == Some(ClaimVerdict::Reproduced));
+    format!("{} | {}", verdict_counts(claims), share(reproduced.count(), claims.len()))
 }
 
 /// Cost of running all experiments.
