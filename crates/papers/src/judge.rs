@@ -447,37 +447,28 @@ mod tests {
     #[test]
     fn a_comparison_of_equal_sides_cannot_tell() {
         use ClaimVerdict::{NotReproduced, Reproduced, Undecided};
-        let side =
-            |scheme: &str| FCT.replace(" }", &format!(", where = {{ scheme = \"{scheme}\" }} }}"));
-        let [a, b] = [side("a"), side("b")];
-        let ratio = |rest: &str| claim_of(&format!("{{ ratio = [{a}, {b}] }}"), rest);
-        let near = ratio("kind = \"ordering\"\nat-least = 0.98");
-        assert_eq!(verdict(&near, &[1.0; 3]), Undecided);
-        assert_eq!(verdict(&near, &[1.0, 1.0, 1.001]), Reproduced, "something varies");
-        assert_eq!(verdict(&near, &[0.99; 3]), Reproduced, "the sides differ");
-        assert_eq!(verdict(&ratio("kind = \"ratio\"\nreported = 4.0"), &[1.0; 3]), Undecided);
-        let judged = judge("p-fig1", &near, &[Some(1.0); 2], None, false);
-        assert!(judged.reason.is_some_and(|why| why.starts_with("both sides have the same")));
-
-        let less =
-            claim_of(&format!("{{ difference = [{a}, {b}] }}"), "kind = \"ordering\"\nat-most = 0");
-        assert_eq!(verdict(&less, &[0.0; 3]), Undecided);
-        assert_eq!(verdict(&less, &[-1.0; 3]), Reproduced);
-        let never = claim_of(&a, "kind = \"ordering\"\nat-most = 0");
-        assert_eq!(verdict(&never, &[0.0; 3]), Reproduced, "no timeouts: one measured value");
-        assert_eq!(verdict(&never, &[1.0; 3]), NotReproduced);
-        let cut = format!("{{ difference = [{a}, {}] }}", a.replace("mean", "max"));
-        let cut = claim_of(&cut, "kind = \"ordering\"\nat-least = 0");
-        assert_eq!(verdict(&cut, &[0.0; 3]), Reproduced, "the last value is also the largest");
-        let count = |filter: &str| {
-            format!(
-                "{{ table = \"queries\", column = \"timeouts\", reduce = \"count\", where = \
-                 {{ scheme = \"a\"{filter} }} }}"
-            )
-        };
-        let share = format!("{{ ratio = [{}, {}] }}", count(", timeouts = 1"), count(""));
-        let all = claim_of(&share, "kind = \"ordering\"\nat-least = 0.9");
-        assert_eq!(verdict(&all, &[1.0; 3]), Reproduced, "a share of all");
+        let jain = "{ metric = \"jain\", group = \"g\" }";
+        let (max, one) =
+            (FCT.replace("mean", "max"), FCT.replace(" }", ", where = { flow = 1 } }"));
+        let count = |of: &str| of.replace("mean", "count");
+        let ratio = |a: &str, b: &str| format!("{{ ratio = [{a}, {b}] }}");
+        let minus = |a: &str, b: &str| format!("{{ difference = [{a}, {b}] }}");
+        for (measure, at_least, values, wanted) in [
+            (ratio(FCT, jain), 0.98, [1.0; 3], Undecided),
+            (ratio(FCT, jain), 1.2, [1.0; 3], Undecided),
+            (ratio(FCT, jain), 0.98, [1.0, 1.0, 1.001], Reproduced),
+            (ratio(FCT, jain), 0.98, [0.99; 3], Reproduced),
+            (minus(FCT, jain), 0.0, [0.0; 3], Undecided),
+            (minus(FCT, jain), 0.0, [1.0; 3], Reproduced),
+            // The last value is the largest; all of the rows; one measured value.
+            (minus(FCT, &max), 0.0, [0.0; 3], Reproduced),
+            (ratio(&count(&one), &count(FCT)), 0.9, [1.0; 3], Reproduced),
+            (FCT.to_owned(), 0.0, [0.0; 3], Reproduced),
+            (FCT.to_owned(), 2.0, [1.0; 3], NotReproduced),
+        ] {
+            let claim = claim_of(&measure, &format!("kind = \"ordering\"\nat-least = {at_least}"));
+            assert_eq!(verdict(&claim, &values), wanted, "{measure} {at_least} {values:?}");
+        }
     }
 
     #[test]

@@ -102,19 +102,19 @@ pub(super) fn share(part: usize, whole: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ExperimentClaims, experiments};
+    use crate::{Experiment, ExperimentClaims, experiments};
 
     #[test]
     #[ignore = "until the claim files comply"]
     fn each_claim_of_the_old_list_is_judged_or_was_removed_for_a_reason() {
-        let mut today = Vec::new();
-        for row in experiments() {
+        let of_row = |row: Experiment| {
             let file = ExperimentClaims::parse(row.expected, "").unwrap();
-            today.extend(file.claims.iter().map(|claim| format!("{}/{}", row.id(), claim.id)));
-        }
+            file.claims.into_iter().map(move |claim| format!("{}/{}", row.id(), claim.id))
+        };
+        let today: Vec<String> = experiments().into_iter().flat_map(of_row).collect();
         let old = OldClaims::read().unwrap();
-        let ids: Vec<&String> =
-            old.claims.values().flatten().flat_map(|(_, by)| by.values().flatten()).collect();
+        let kinds = old.claims.values().flat_map(BTreeMap::values);
+        let ids: Vec<&String> = kinds.flat_map(BTreeMap::values).flatten().collect();
         assert_eq!(ids.len(), 444);
         let lost: Vec<_> =
             ids.iter().filter(|id| !today.contains(id) && !old.gone.contains_key(**id)).collect();

@@ -27,21 +27,15 @@ pub const REPRODUCTION_PAGE: &str = "reproduction.html";
 /// Figures of the report shown for an experiment without figures of the paper.
 const FROM_REPORT: usize = 2;
 
-/// A claim on the page.
+/// A claim on the page, and its values as text.
 #[derive(Serialize)]
-struct ClaimLine {
-    name: String,
-    says: String,
-    source: String,
+struct ClaimLine<'a> {
+    #[serde(flatten)]
+    claim: &'a ClaimResult,
+    name: &'a str,
     paper: String,
     ours: String,
     holds: String,
-    verdict: &'static str,
-    recorded: &'static str,
-    regressed: bool,
-    calibrated: bool,
-    reason: String,
-    evidence: Option<String>,
 }
 
 /// Writes the page of these experiments into `root` and returns its path.
@@ -166,8 +160,8 @@ fn score(claims: &[ClaimResult]) -> Vec<(String, usize)> {
     out
 }
 
-impl ClaimLine {
-    fn new(claim: &ClaimResult) -> Self {
+impl<'a> ClaimLine<'a> {
+    fn new(claim: &'a ClaimResult) -> Self {
         let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
         let ours = match (claim.measured, claim.ci95) {
             (None, _) => "\u{2013}".to_owned(),
@@ -177,21 +171,9 @@ impl ClaimLine {
             }
         };
         let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
-        Self {
-            name: name.to_owned(),
-            says: claim.says.clone(),
-            source: claim.source.clone(),
-            paper: claim
-                .reported
-                .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
-            ours,
-            holds: claim.band_text(),
-            verdict: claim.verdict.name(),
-            recorded: claim.recorded.map_or("", ClaimVerdict::name),
-            regressed: claim.regressed,
-            calibrated: claim.calibrated,
-            reason: claim.reason.clone().unwrap_or_default(),
-            evidence: claim.evidence.clone(),
-        }
+        let paper = claim
+            .reported
+            .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r)));
+        Self { claim, name, paper, ours, holds: claim.band_text() }
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::markdown::wrapped;
 use super::old_claims::{old_claims, share};
-use super::paper_page::{PAGES, PageExperiment, anchor, packet_hops, run_time, verdict_counts};
+use super::paper_page::{PAGES, PageExperiment, packet_hops, run_time, verdict_counts};
 use super::verdict::ClaimVerdict;
 use super::{Claim, ClaimError, ClaimKind, experiments};
 
@@ -22,7 +22,7 @@ Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p l
 claim that is not reproduced.
 
 **Counts.** A datum has one claim: a test refuses two claims that are judged from the same measures,
-whatever their unit or direction, and a ratio of two values that have claims of their own. A second
+whatever their unit or direction, and a ratio of two values that each have a claim. A second
 reading of a statement is a variation and does not count. The share is that of all claims of a row,
 `open` and `undecided` ones included. Claims that a parameter was fitted to are not counted.
 
@@ -69,7 +69,6 @@ pub fn scorecard() -> Result<String, ClaimError> {
     }
     let mut papers = String::new();
     let mut kinds = String::new();
-    let mut rows = String::new();
     let mut all: Vec<&Claim> = Vec::new();
     let mut today: BTreeMap<String, &Claim> = BTreeMap::new();
     for (page, experiments) in &pages {
@@ -80,8 +79,6 @@ pub fn scorecard() -> Result<String, ClaimError> {
         all.extend(claims);
         for row in experiments {
             let id = row.id();
-            let link = format!("[`{id}`](papers/{}#{})", page.file, anchor(&id));
-            let _ = writeln!(rows, "| {link} | {} | {} |", row.title(), counts(&row.counted()));
             today.extend(
                 row.claims().into_iter().map(|claim| (format!("{id}/{}", claim.id), claim)),
             );
@@ -91,11 +88,9 @@ pub fn scorecard() -> Result<String, ClaimError> {
     kinds.push_str(&by_kind("all", &all));
     let mut out = HEAD.to_owned();
     out.push_str(&cost()?);
-    for (title, first, rows) in [
-        ("By paper", "paper |", papers),
-        ("By kind of claim", "paper | kind |", kinds),
-        ("By experiment", "experiment | content |", rows),
-    ] {
+    for (title, first, rows) in
+        [("By paper", "paper |", papers), ("By kind of claim", "paper | kind |", kinds)]
+    {
         let line = "---|".repeat(first.matches('|').count() + 7);
         let _ = write!(out, "\n## {title}\n| {first} {VERDICTS}|{line}\n{rows}");
     }
