@@ -87,7 +87,7 @@ impl Connection {
             remote_port,
             ip: IpVersion::V4,
             snd: Sender::new(isn, &config),
-            rcv: Receiver::new(config.receive_buffer.as_u64(), config.dsack),
+            rcv: Receiver::new(&config),
             ecn: EcnState::new(&config),
             rtt: RttEstimator::new(&config),
             timers: Timers::OFF,
@@ -154,6 +154,8 @@ impl Connection {
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
         self.snd.reset_quota();
+        let tuned = self.rcv.is_tuned() && seg.payload_len > 0;
+        let arrival = tuned.then(|| self.arrival(now, seg));
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -161,6 +163,9 @@ impl Connection {
         };
         if result.is_err() {
             self.counters.rejected += 1;
+        }
+        if arrival.is_some() {
+            self.rcv.tune(arrival.as_ref().filter(|_| result.is_ok()));
         }
         self.track_unacked(now);
         result
@@ -434,6 +439,7 @@ impl Connection {
             received_ce_bytes: self.rcv.received_ce_bytes(),
             received_bytes: self.rcv.received_bytes(),
             snd_wnd: self.snd.window(),
+            rcv_buffer: self.rcv.buffer(),
             mss: self.snd.mss(),
             limited_by: self.snd.limited_by(),
             pacing_rate: self.pacing_rate(),

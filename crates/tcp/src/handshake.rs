@@ -314,11 +314,13 @@ impl Connection {
             ecn: self.ecn.must_echo(),
         };
         self.receive_only = !uses_delay
+            && !self.rcv.is_tuned()
             && !self.ecn.is_accecn()
             && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         let values = config.params.values(policy.name, policy.params);
         let policy = (policy.build)(values, &setup);
         self.rcv.establish(
+            now,
             mss,
             if quick_acks > 0 { InitialQuickAcks::wrap(policy, quick_acks) } else { policy },
         );

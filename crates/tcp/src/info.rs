@@ -77,6 +77,8 @@ pub struct Info {
     pub min_rtt: Option<Duration>,
     /// Retransmission timeout, including backoff.
     pub rto: Duration,
+    /// Size of the receive buffer, bytes; it grows if it is tuned.
+    pub rcv_buffer: u64,
     /// Bytes in the network (RFC 6675 pipe).
     pub in_flight: u64,
     /// Payload bytes acknowledged.

@@ -44,6 +44,8 @@ const SETTINGS: &[Assignment] = &[
     set("delack-segments", "2", "tcp_do_segment: DELAY_ACK"),
     set("delack-timer", "40 ms", "TCPTV_DELACK; 100 ms until FreeBSD 12"),
     set("receive-buffer", "2 MiB", "net.inet.tcp.recvbuf_max"),
+    set("buffer-tuning", "fixed", "as with SO_RCVBUF; net.inet.tcp.recvbuf_auto = 1 by default"),
+    set("buffer-tuning-rule", "freebsd-14", "tcp_autorcvbuf @2bae602e (14-CURRENT)"),
     set("dsack", "true", "tcp_update_dsack_list"),
     set("min-mss", "216", "net.inet.tcp.minmss = 216"),
     set("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),

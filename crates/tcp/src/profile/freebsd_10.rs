@@ -58,6 +58,8 @@ const SETTINGS: &[Assignment] = &[
     set("delack-segments", "2", "DELAY_ACK, tcp_input.c @3d3f8b11"),
     set("delack-timer", "100 ms", "TCPTV_DELACK, tcp_timer.h @3d3f8b11"),
     set("receive-buffer", "2 MiB", "tcp_autorcvbuf_max, tcp_input.c @3d3f8b11; starts at 64 KiB"),
+    set("buffer-tuning", "fixed", "as with SO_RCVBUF; net.inet.tcp.recvbuf_auto = 1 by default"),
+    set("buffer-tuning-rule", "freebsd-10", "tcp_do_segment of 11-CURRENT, jcharbon @2d1a5402"),
     set("dsack", "false", "tcp_var.h @3d3f8b11 has no such function"),
     set("min-mss", "216", "net.inet.tcp.minmss = 216"),
     set("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),

@@ -60,6 +60,8 @@ pub static ENTRY: Profile = Profile {
         set("delack-segments", "2", "__tcp_ack_snd_check: more than one full segment"),
         set("delack-timer", "40 ms", "TCP_DELACK_MIN; the maximum is 200 ms"),
         set("receive-buffer", "16 MiB", "net.ipv4.tcp_rmem, third value, half of it as window"),
+        set("buffer-tuning", "fixed", "net.ipv4.tcp_moderate_rcvbuf = 1; off with SO_RCVBUF"),
+        set("buffer-tuning-rule", "linux", "tcp_rcv_space_adjust, tcp_rcvbuf_grow"),
         set("dsack", "true", "net.ipv4.tcp_dsack = 1"),
         set("mtu", "1500", "Ethernet"),
         set("min-mss", "48", "net.ipv4.tcp_min_snd_mss = 48"),

@@ -66,6 +66,8 @@ pub static ENTRY: Profile = Profile {
         ),
         set("initial-quick-acks", "0 B", "RFC 9293 §3.8.6.3 is silent"),
         set("receive-buffer", "4 MB", "lowtide: as the send buffer"),
+        set("buffer-tuning", "fixed", "no RFC has a rule"),
+        set("buffer-tuning-rule", "none", "no RFC has a rule"),
         set("dsack", "true", "RFC 2883"),
         set("mtu", "1500", "Ethernet"),
         set("min-mss", "48", "no RFC; as Linux: room for 40 B of options and 8 B of payload"),

@@ -11,7 +11,7 @@
 
 use super::{Assignment, set};
 
-const COMMON: [Assignment; 35] = [
+const COMMON: [Assignment; 36] = [
     set("cc", "dctcp", "ODCTCP §4.1"),
     set("ecn", "rfc3168", "ODCTCP §2.1"),
     set("feedback", "freebsd", "cc_dctcp.c of 2014: one MSS less at a flip"),
@@ -33,6 +33,7 @@ const COMMON: [Assignment; 35] = [
     set("ack", "dctcp", "ODCTCP §3.3, §4.1: ecnpkt_handler"),
     set("delack-segments", "2", "ODCTCP §3.3"),
     set("delack-timer", "100 ms", "net.inet.tcp.delacktime = 100"),
+    set("buffer-tuning-rule", "freebsd-10", "ODCTCP §4.2.3; tcp_do_segment of 11-CURRENT"),
     set("min-mss", "216", "net.inet.tcp.minmss = 216"),
     set("newreno.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
     set("dctcp.shift-g", "4", "ODCTCP §3.2: g = 1/16"),

@@ -4,6 +4,7 @@ use lowtide_units::Instant;
 use lowtide_wire::{Ecn, Flags, Segment};
 
 use super::receiver::Accepted;
+use super::tuning::Arrival;
 use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::event::{CloseReason, EventKind, SegmentError};
@@ -77,6 +78,28 @@ impl Connection {
         self.on_alive(now);
         self.track_unacked(now);
         true
+    }
+
+    /// What the tuning of the receive buffer needs of a segment with data, before it is processed.
+    pub(crate) fn arrival(&self, now: Instant, seg: &Segment) -> Arrival {
+        let window = u64::from(seg.window) << self.snd.window_shift();
+        let predicted = self.state == State::Established
+            && seg.flags.without(IGNORED_FLAGS) == Flags::ACK
+            && !seg.flags.contains(Flags::URG)
+            && self.rcv.is_next_in_order(seg)
+            && self.snd.offset(seg.ack) == self.snd.una() as i64
+            && window > 0
+            && window == self.snd.window();
+        Arrival {
+            now,
+            payload: seg.payload_len,
+            predicted,
+            echo: self.ts.zip(seg.options.timestamps).map(|(ts, option)| (ts, option.echo)),
+            tick: self.config.timestamp_granularity,
+            srtt: self.rtt.srtt(),
+            nxt: self.rcv.nxt,
+            consumed: self.rcv.consumed(),
+        }
     }
 
     #[expect(clippy::inline_always, reason = "every segment takes this path")]

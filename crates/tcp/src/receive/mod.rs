@@ -5,3 +5,4 @@ pub(crate) mod memory;
 pub(crate) mod quick_acks;
 mod reassembly;
 pub(crate) mod receiver;
+mod tuning;

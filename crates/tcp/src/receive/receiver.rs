@@ -11,7 +11,9 @@ use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use super::reassembly::Reassembly;
+use super::tuning::{AfterArrival, Arrival, BufferTuner};
 use crate::ack::{AckAction, AckPolicy, CeSample, RxSample};
+use crate::settings::config::Config;
 
 mod blocks;
 
@@ -85,11 +87,16 @@ pub(crate) struct Receiver {
     delack_timeouts: u32,
     /// Sum of the delays of these ACKs.
     delack_time: Duration,
+    /// Tunes the size of the buffer, if it is not fixed.
+    tuner: Option<Box<BufferTuner>>,
 }
 
 impl Receiver {
-    pub(crate) fn new(buffer: u64, dsack_on: bool) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
+        let tuner = BufferTuner::new(config).map(Box::new);
+        let buffer = tuner.as_ref().map_or(config.receive_buffer.as_u64(), |t| t.size());
         Self {
+            tuner,
             irs: SeqNum::new(0),
             nxt: 0,
             consumed: 0,
@@ -99,7 +106,7 @@ impl Receiver {
             rcv_wscale: 0,
             mss: 536,
             reassembly: Reassembly::default(),
-            dsack_on,
+            dsack_on: config.dsack,
             dsack: None,
             fin_at: None,
             policy: None,
@@ -135,9 +142,44 @@ impl Receiver {
     }
 
     /// Sets the MSS and the ACK policy at the end of the handshake.
-    pub(crate) fn establish(&mut self, mss: u32, policy: Box<dyn AckPolicy>) {
+    pub(crate) fn establish(&mut self, now: Instant, mss: u32, policy: Box<dyn AckPolicy>) {
         self.mss = mss;
         self.policy = Some(policy);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.on_established(now, mss);
+            self.buffer = tuner.size();
+        }
+    }
+
+    /// Returns whether the size of the buffer is tuned.
+    pub(crate) const fn is_tuned(&self) -> bool {
+        self.tuner.is_some()
+    }
+
+    /// The size of the buffer, bytes.
+    pub(crate) const fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
+    /// Bytes that the application has read.
+    pub(crate) const fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Tunes the buffer after a segment with data was processed; `None`: it was refused.
+    pub(crate) fn tune(&mut self, arrival: Option<&Arrival>) {
+        let after = AfterArrival {
+            nxt: self.nxt,
+            top: self.reassembly.top(),
+            window: self.right_edge.saturating_sub(self.last_ack_sent),
+        };
+        if let Some(tuner) = &mut self.tuner {
+            match arrival {
+                Some(arrival) => tuner.on_data(arrival, &after),
+                None => tuner.on_other(),
+            }
+            self.buffer = tuner.size();
+        }
     }
 
     /// Sequence number of a payload offset.
@@ -545,16 +587,23 @@ impl Receiver {
         self.clear_pending_ack();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
+            if let Some(tuner) = &mut self.tuner {
+                tuner.on_ack_sent(now);
+            }
             let silent = self.nxt == 0 && self.received_bytes == 0 && self.fin_at.is_none();
             self.window_unchanged = (silent && !echo).then_some(window);
         }
         (window, echo)
     }
 
-    /// Sets the size of the receive buffer.
+    /// Sets the size of the receive buffer, or the limit of a tuned one.
     #[cold]
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
         self.buffer = bytes.max(1);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.set_limit(self.buffer);
+            self.buffer = tuner.size();
+        }
         self.window_unchanged = None;
     }
 
@@ -566,6 +615,8 @@ impl Receiver {
 
     /// Heap memory, bytes.
     pub(crate) fn heap(&self) -> usize {
-        self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
+        self.policy.as_deref().map_or(0, size_of_val)
+            + self.tuner.as_deref().map_or(0, size_of_val)
+            + self.reassembly.heap()
     }
 }

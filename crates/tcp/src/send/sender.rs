@@ -366,7 +366,6 @@ impl Sender {
     }
 
     /// The peer's window shift.
-    #[cfg(test)]
     pub(crate) const fn window_shift(&self) -> u8 {
         self.snd_wscale
     }

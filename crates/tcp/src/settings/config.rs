@@ -240,6 +240,28 @@ pub enum TimestampOffset {
     Zero,
 }
 
+/// Sizing of the receive buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferTuning {
+    /// As configured.
+    Fixed,
+    /// Grows by [`Config::buffer_tuning_rule`] up to the configured size.
+    Auto,
+}
+
+/// The rule by which a receive buffer grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferTuningRule {
+    /// None is known: [`BufferTuning::Auto`] is refused.
+    None,
+    /// FreeBSD 7 to 10.3: 64 KiB, and 16 KiB more per round trip.
+    FreeBsd10,
+    /// FreeBSD 14: 64 KiB, and half as much again per half a round trip.
+    FreeBsd14,
+    /// Linux 6.18: 64 KiB, and twice what was read in a round trip or more.
+    Linux,
+}
+
 /// The initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialWindow {
@@ -367,8 +389,12 @@ pub struct Config {
     pub delack_timer: Duration,
     /// Each segment of the first bytes of the stream is acknowledged at once.
     pub initial_quick_acks: Bytes,
-    /// Receive buffer, which bounds the advertised window.
+    /// Receive buffer, which bounds the advertised window; its maximum if it is tuned.
     pub receive_buffer: Bytes,
+    /// Sizing of the receive buffer.
+    pub buffer_tuning: BufferTuning,
+    /// The rule of [`BufferTuning::Auto`].
+    pub buffer_tuning_rule: BufferTuningRule,
     /// Report duplicates (RFC 2883).
     pub dsack: bool,
 
@@ -516,6 +542,8 @@ impl Default for Config {
             delack_timer: Duration::from_ms(200),
             initial_quick_acks: Bytes::new(0),
             receive_buffer: Bytes::new(4_000_000),
+            buffer_tuning: BufferTuning::Fixed,
+            buffer_tuning_rule: BufferTuningRule::None,
             dsack: true,
             mtu: 1500,
             min_mss: 48,

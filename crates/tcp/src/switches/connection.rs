@@ -54,11 +54,4 @@ pub(super) const CONNECTION: &[Switch] = switches! {
         )),
         "AccECN also counts bytes, in an option.",
         "RFC 9768 §3.2.3";
-    "buffer-tuning", Connection,
-        (only "fixed", not (
-            "auto",
-            "automatic tuning of send and receive buffers is not implemented; set their sizes"
-        )),
-        "Keep the configured buffer sizes.",
-        "RFC 9293 §3.8.6";
 };

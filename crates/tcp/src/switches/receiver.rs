@@ -1,10 +1,19 @@
 //! Switches of the end that receives the data.
 
+use lowtide_schema::{Value, ValueKind};
 use lowtide_units::Duration;
 
-use super::field::{FLAG, Field, names, number, size, span, switches};
+use super::field::{FLAG, Field, choice, names, number, size, span, switches, variants};
 use super::{Side, Switch};
 use crate::ack;
+use crate::settings::config::{BufferTuning, BufferTuningRule};
+
+variants! {
+    BufferTuning { "fixed" Fixed, "auto" Auto }
+    BufferTuningRule {
+        "none" None, "freebsd-10" FreeBsd10, "freebsd-14" FreeBsd14, "linux" Linux
+    }
+}
 
 pub(super) const RECEIVER: &[Switch] = switches! {
     "ack", Receiver, (ack: names(|| ack::REGISTRY.names())),
@@ -21,8 +30,17 @@ pub(super) const RECEIVER: &[Switch] = switches! {
          from the start.",
         "RFC 9293 §3.8.6.3 is silent; ns-2 spa_thresh_ (3000 B), Linux quick ACKs";
     "receive-buffer", Receiver, (receive_buffer: size(1, 1 << 30)),
-        "Receive buffer in bytes; it limits the advertised window.",
+        "Receive buffer in bytes; it limits the advertised window. With `buffer-tuning` it is the \
+         maximum.",
         "RFC 9293 §3.8.6; RFC 7323 §2.2 bounds it at 1 GiB";
+    "buffer-tuning", Receiver, (buffer_tuning: choice::<BufferTuning>()),
+        "The receive buffer is fixed, or grows by `buffer-tuning-rule` from 64 KiB up to \
+         `receive-buffer`.",
+        "RFC 9293 §3.8.6 is silent; SO_RCVBUF fixes it in FreeBSD and Linux";
+    "buffer-tuning-rule", Receiver, (buffer_tuning_rule: choice::<BufferTuningRule>()),
+        "The rule of a tuned receive buffer: 16 KiB per round trip (FreeBSD 7 to 10.3), half as \
+         much again per half a round trip (FreeBSD 14), or by what was read (Linux).",
+        "FreeBSD tcp_do_segment, tcp_autorcvbuf; Linux 6.18 tcp_rcv_space_adjust";
     "dsack", Receiver, (dsack: FLAG),
         "Report duplicate segments in the first SACK block.",
         "RFC 2883";

@@ -82,6 +82,18 @@ impl TimestampState {
         self.age(now, echo).map(|ticks| self.granularity * ticks.max(1))
     }
 
+    /// True if an echo is not from the future.
+    pub(crate) fn is_past(&self, now: Instant, echo: u32) -> bool {
+        self.age(now, echo).is_some()
+    }
+
+    /// Time from `earlier` to the stamp that is echoed, in whole ticks; `None` if the stamp is
+    /// older.
+    pub(crate) fn since(&self, earlier: Instant, echo: u32) -> Option<Duration> {
+        let ticks = echo.wrapping_sub(tick(earlier, self.granularity, self.base));
+        (ticks < 1 << 31).then(|| self.granularity * u64::from(ticks))
+    }
+
     /// Ticks since the time of an echo; `None` if it is in the future.
     fn age(&self, now: Instant, echo: u32) -> Option<u64> {
         let ticks = tick(now, self.granularity, self.base).wrapping_sub(echo);
