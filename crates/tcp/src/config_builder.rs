@@ -109,6 +109,7 @@ impl ConfigBuilder {
         for (name, value) in &self.settings {
             switches::set_text(&mut config, name, value)?;
         }
+        switches::check(&config)?;
         Ok(Arc::new(config))
     }
 }

@@ -84,6 +84,7 @@ pub fn config(
             ));
         }
     }
+    switches::check(&config).map_err(|e| e.to_string())?;
     config.ack_throttle = AckThrottle::Empty;
     Ok(config)
 }

@@ -8,6 +8,7 @@ mod queues;
 
 use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
+use lowtide_tcp::switches::{self, SwitchError};
 use lowtide_traffic::workload::{Traffic, WorkloadContext};
 use lowtide_units::Instant;
 
@@ -29,6 +30,8 @@ pub(crate) fn check(
 ) {
     let configs = &host_configs.groups[..];
     sides(model, diagnostics);
+    switches(model, configs, diagnostics);
+    switches(model, &host_configs.moved, diagnostics);
     packets(model, configs, diagnostics);
     packets(model, &host_configs.moved, diagnostics);
     let plan = match network::blueprint(model) {
@@ -179,6 +182,20 @@ fn sides(model: &ScenarioModel, diagnostics: &mut Diagnostics<'_>) {
             let message = format!("no hosts on the {} of the {}", side.name, entry.name);
             let help = format!("put a group there: `side = \"{}\"`", side.name);
             diagnostics.add(model.topology.at, message, Some(help));
+        }
+    }
+}
+
+/// Checks the switches of each group in combination.
+fn switches(model: &ScenarioModel, configs: &[Config], diagnostics: &mut Diagnostics<'_>) {
+    let mut places: Vec<SourceSpan> = Vec::new();
+    for (group, config) in model.hosts.iter().zip(configs) {
+        let Err(error) = switches::check(config) else { continue };
+        let name = if let SwitchError::Value { name, .. } = &error { name } else { "" };
+        let at = setting_span(model, group, name);
+        if !places.contains(&at) {
+            places.push(at);
+            diagnostics.add(at, format!("[hosts.{}]: {error}", group.name), None);
         }
     }
 }

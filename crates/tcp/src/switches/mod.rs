@@ -22,7 +22,7 @@ use core::fmt;
 
 use lowtide_schema::{Param, UnknownName, Value, ValueError, ValueKind};
 
-use crate::settings::config::Config;
+use crate::settings::config::{BufferTuning, BufferTuningRule, Config};
 use crate::{ack, cc, feedback};
 
 /// The end of a connection that a switch belongs to.
@@ -205,6 +205,25 @@ pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), Switc
     setting.kind().parse(text).and_then(|value| setting.set(config, &value)).map_err(|error| {
         SwitchError::Value { name: name.to_string(), error, accepts: setting.kind().describe() }
     })
+}
+
+/// Checks the switches of a complete configuration in combination.
+///
+/// # Errors
+/// The buffer is to be tuned, and no rule is known for the profile.
+pub fn check(config: &Config) -> Result<(), SwitchError> {
+    let (tuning, rule) = (config.buffer_tuning, config.buffer_tuning_rule);
+    if tuning == BufferTuning::Auto && rule == BufferTuningRule::None {
+        let rules = "`freebsd-10`, `freebsd-14` or `linux`";
+        return Err(SwitchError::Value {
+            name: "buffer-tuning".to_string(),
+            error: ValueError::new(format!(
+                "`auto` needs a rule, and the profile has none; set `buffer-tuning-rule` to {rules}"
+            )),
+            accepts: rules.to_string(),
+        });
+    }
+    Ok(())
 }
 
 /// Returns the value of `name` in `config` as [`Setting::text`].

@@ -9,7 +9,9 @@ use std::fs;
 
 use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns;
-use lowtide_tcp::{Config, EcnNegotiation, FreezeGrowth, RecoveryRule, profile, switches};
+use lowtide_tcp::{
+    BufferTuning, Config, EcnNegotiation, FreezeGrowth, RecoveryRule, profile, switches,
+};
 
 /// Congestion controls of this kernel, shared by all namespaces.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -223,6 +225,9 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     // The kernel counts memory: a received packet of 1500 B takes up to twice that.
     let (send, receive) = (config.send_buffer.as_u64(), config.receive_buffer.as_u64() * 2);
     let of_buffer = |bytes: u64| format!("4096 {bytes} {bytes}");
+    let tunes = config.buffer_tuning == BufferTuning::Auto;
+    // The second value is the kernel's, where tuning starts.
+    let tuned = format!("4096 {} {}", receive.clamp(4096, 131_072), receive.max(4096));
     let mut set = vec![
         ("tcp_ecn", ecn.to_owned()),
         ("tcp_ecn_fallback", flag(config.ecn_fallback).to_owned()),
@@ -235,8 +240,8 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         ("tcp_syn_retries", config.syn_retries.min(127).to_string()),
         ("tcp_retries2", config.retries.min(255).to_string()),
         ("tcp_wmem", of_buffer(send.max(4096))),
-        ("tcp_rmem", of_buffer(receive.max(4096))),
-        ("tcp_moderate_rcvbuf", "0".to_owned()),
+        ("tcp_rmem", if tunes { tuned } else { of_buffer(receive.max(4096)) }),
+        ("tcp_moderate_rcvbuf", flag(tunes).to_owned()),
         // A flow must not inherit metrics of an earlier flow.
         ("tcp_no_metrics_save", "1".to_owned()),
         // Applications of the simulator fill segments as Nagle's algorithm requires.
@@ -271,6 +276,10 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     then.syn_retries = config.syn_retries;
     then.retries = config.retries;
     then.mtu = config.mtu;
+    then.buffer_tuning = config.buffer_tuning;
+    if !tunes {
+        then.buffer_tuning_rule = config.buffer_tuning_rule;
+    }
     then.cc = config.cc;
     then.params.clone_from(&config.params);
     (set, then)
