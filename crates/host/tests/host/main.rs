@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
 mod accecn;
+mod buffer_tuning;
 mod common;
 mod dctcp_queue;
 mod dx_control;

@@ -30,6 +30,14 @@ const INITIAL_SEGMENTS: u64 = 10;
 /// Payload from which a segment opens the window, bytes (`tcp_event_data_recv`).
 const LEAST_PAYLOAD: u32 = 128;
 
+/// The window for `copied` bytes per round trip after `before`, which is not more, and `beyond`
+/// bytes that wait for a gap.
+pub(super) fn wanted(copied: u64, before: u64, beyond: u64) -> u64 {
+    let window = 2 * copied;
+    let rise = window.saturating_mul(copied.saturating_sub(before)) / before.max(1);
+    window.saturating_add(rise.saturating_mul(2)).saturating_add(beyond)
+}
+
 #[derive(Debug)]
 pub(super) struct Linux {
     /// `tcp_rmem[2]` as a window: `receive-buffer`, bytes.
@@ -112,10 +120,7 @@ impl Linux {
     /// `tcp_rcvbuf_grow`: `copied` bytes were read in a round trip, `beyond` bytes wait for a gap.
     fn grow(&mut self, copied: u64, beyond: u64) {
         let before = core::mem::replace(&mut self.space, copied);
-        let window = 2 * copied;
-        let rise = (window * (copied - before)).checked_div(before).unwrap_or(0);
-        let wanted = window + 2 * rise + beyond;
-        self.clamp = self.clamp.max(wanted.min(self.most));
+        self.clamp = self.clamp.max(wanted(copied, before, beyond).min(self.most));
     }
 
     /// `tcp_rcv_rtt_measure_ts`.

@@ -9,6 +9,8 @@
 
 mod freebsd;
 mod linux;
+#[cfg(test)]
+mod tests;
 
 use lowtide_units::{Duration, Instant};
 
