@@ -22,6 +22,26 @@ fn an_error_shows_file_line_column_caret_and_the_nearest_name() {
 }
 
 #[test]
+fn a_tuned_buffer_needs_a_rule() {
+    let table = "[transport.receiver]\nbuffer-tuning = ";
+    let auto = |profile: &str| {
+        let text = BASE.replace("profile = \"linux\"", &format!("profile = \"{profile}\""));
+        text.replace("[hosts.senders]", &format!("{table}\"auto\"\n[hosts.senders]"))
+    };
+    let error = errors(&auto("windows-2008r2"));
+    assert_eq!(error.iter().count(), 1, "{error}");
+    for part in ["t.toml:19:17", "the profile has none", "`freebsd-10`, `freebsd-14` or `linux`"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    for profile in ["linux", "freebsd", "freebsd-10", "thesis-modified"] {
+        assert!(Scenario::parse(&auto(profile), "t.toml").unwrap().expand().is_ok(), "{profile}");
+    }
+    let old = "[hosts.senders]";
+    let new = format!("{table}\"freebsd\"\n{old}");
+    assert_one_error(old, &new, "\"freebsd\"", &["one of fixed, auto"]);
+}
+
+#[test]
 fn unknown_keys() {
     assert_one_error(
         "k = \"20 pkt\"",

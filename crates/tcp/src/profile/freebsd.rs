@@ -4,7 +4,8 @@
 //! A scheme on top of it replaces the switches that the scheme sets: `dctcp` replaces the ECT of
 //! every packet, `ecn` or `sack` the congestion control. The switches cannot express: fast recovery
 //! by PRR with ECN cuts in one step (here both in one step); undo of a spurious timeout by
-//! timestamps; buffer tuning (here the final values).
+//! timestamps. The receive buffer is fixed at its maximum, as recorded results were run;
+//! `buffer-tuning = "auto"` grows it as the kernel does.
 //!
 //! Deviation: the timeout is max(SRTT + 4 RTTVAR, 30 ms) + 200 ms in FreeBSD: `rto-min = "30 ms"`
 //! and `rto-slop = "200 ms"`. Here 200 ms are the minimum of the variance term, 30 ms less in a

@@ -6,10 +6,11 @@
 //! one follows the sources where they differ: timeout, first RTT sample, growth, restart window,
 //! DSACK.
 //!
-//! With dummynet the thesis turns initcwnd10 off: `initial-window = "rfc3390"`. The switches cannot
-//! express: socket buffers that grow (here their maximum); undo of a timeout by an early ACK; the
-//! older estimate of the pipe; delayed ACKs that count segments of any size; a timeout that starts
-//! from min(cwnd, rwnd) beside a loss that starts from cwnd (`dctcp.loss-from` sets both).
+//! With dummynet the thesis turns initcwnd10 off: `initial-window = "rfc3390"`. The receive buffer
+//! is fixed at its maximum; `buffer-tuning = "auto"` grows it as the kernel does. The switches
+//! cannot express: undo of a timeout by an early ACK; the older estimate of the pipe; delayed ACKs
+//! that count segments of any size; a timeout that starts from min(cwnd, rwnd) beside a loss that
+//! starts from cwnd (`dctcp.loss-from` sets both).
 
 use super::{Assignment, Profile, set};
 

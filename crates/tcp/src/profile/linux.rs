@@ -9,11 +9,13 @@
 //! retransmissions without doubling (`syn-linear-timeouts`). Profile `linux-3.13` sets the first
 //! two.
 //!
+//! The receive buffer is fixed at its maximum, as recorded results were run; `buffer-tuning =
+//! "auto"` grows it as the kernel does.
+//!
 //! The switches cannot express: fast recovery after the loss of a retransmission in timeout
-//! recovery; buffer tuning (here the final values); slow start after a timeout that counts every
-//! acknowledged byte (here one segment per ACK); RACK.rtt of the segment delivered last in queue
-//! order (here of the segment sent last, RFC 8985 §6.2); a tail loss probe 1 s after the first
-//! flight without an RTT sample.
+//! recovery; slow start after a timeout that counts every acknowledged byte (here one segment per
+//! ACK); RACK.rtt of the segment delivered last in queue order (here of the segment sent last, RFC
+//! 8985 §6.2); a tail loss probe 1 s after the first flight without an RTT sample.
 
 use super::{Profile, set};
 

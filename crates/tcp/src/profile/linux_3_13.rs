@@ -5,7 +5,8 @@
 //! the other values were read in other versions. 3.13 has no DCTCP. The paper compares with a patch
 //! that it does not name, so the parameters of `dctcp` are those of the version merged for 3.18.
 //!
-//! The switches cannot express: buffer tuning (here the final values); congestion avoidance that
+//! The switches cannot express: buffer tuning, whose rule then was another (here the final values);
+//! congestion avoidance that
 //! counts ACKs beside a slow start that counts segments; undo by DSACK. Segmentation offload,
 //! pacing and TCP small queues are settings of the host.
 

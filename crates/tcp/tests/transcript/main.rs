@@ -8,6 +8,7 @@ mod accecn;
 mod accecn_handshake;
 mod blind;
 mod both_ends;
+mod buffer_tuning;
 mod closing;
 mod dctcp_sender;
 mod delack_timeout;

@@ -335,6 +335,22 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_tunes_its_buffer_by_its_own_rule_only() {
+        let rmem = |set: &[(&str, &str)]| {
+            let end = KernelTcpConfig::of(&of("sack", set), &[]).unwrap();
+            let value = |name| end.sysctls.iter().find(|(n, _)| *n == name).unwrap().1.clone();
+            let rule = end.differences.iter().any(|d| d.contains("buffer-tuning"));
+            (value("tcp_moderate_rcvbuf"), value("tcp_rmem"), rule)
+        };
+        let size = ("receive-buffer", "2 MiB");
+        assert_eq!(rmem(&[size]), ("0".into(), "4096 4194304 4194304".into(), false));
+        let auto = ("buffer-tuning", "auto");
+        assert_eq!(rmem(&[size, auto]), ("1".into(), "4096 131072 4194304".into(), false));
+        let other = ("buffer-tuning-rule", "freebsd-10");
+        assert!(rmem(&[size, auto, other]).2);
+    }
+
+    #[test]
     fn a_twin_has_its_own_growth_rule() {
         for (scheme, twin, rule) in [
             ("odctcp-sender", "lt_odctcp_snd", "off"),
