@@ -19,7 +19,7 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::profile;
 use crate::scheme;
-use crate::settings::config::Config;
+use crate::settings::config::{BufferTuning, Config};
 use crate::transmit::Transmit;
 
 /// An input to both pairs.
@@ -204,13 +204,17 @@ fn config() -> impl Strategy<Value = Config> {
     let profiles: Vec<_> = profile::REGISTRY.all().collect();
     let schemes: Vec<_> = scheme::REGISTRY.all().collect();
     let scheme = prop::option::of(prop::sample::select(schemes));
-    let all = (prop::sample::select(profiles), scheme, 1..4_u32);
-    all.prop_map(|(profile, scheme, segments)| {
+    let tuned = prop::bool::weighted(0.3);
+    let all = (prop::sample::select(profiles), scheme, 1..4_u32, tuned);
+    all.prop_map(|(profile, scheme, segments, tuned)| {
         let mut config = profile.config().unwrap();
         if let Some(scheme) = scheme {
             scheme.apply(&mut config).unwrap();
         }
         config.delack_segments = segments;
+        if tuned {
+            config.buffer_tuning = BufferTuning::Auto;
+        }
         config
     })
 }

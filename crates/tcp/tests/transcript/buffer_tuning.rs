@@ -85,7 +85,7 @@ fn lost_acks_do_not_stop_growth() {
     at_every_origin(|o| {
         for rule in RULES {
             let lost = |s: &SentSegment| {
-                let drops = s.from == Side::B && s.index > 3 && s.index % 3 == 0;
+                let drops = s.from == Side::B && s.index > 3 && s.index.is_multiple_of(3);
                 if drops { LinkAction::Drop } else { LinkAction::Pass }
             };
             let mut pair = run(o, &tuned(rule), true, 1_200, lost);
@@ -99,7 +99,7 @@ fn lost_acks_do_not_stop_growth() {
 fn a_gap_in_each_round_trip_stops_freebsd_10_only() {
     at_every_origin(|o| {
         let late = |s: &SentSegment| {
-            let late = s.from == Side::A && s.has_data() && s.index % 16 == 0;
+            let late = s.from == Side::A && s.has_data() && s.index.is_multiple_of(16);
             if late { LinkAction::Delay(ms(1)) } else { LinkAction::Pass }
         };
         let config = |rule| Config { dup_thresh: 100, ..tuned(rule) };

@@ -233,7 +233,7 @@ fn linux_tunes_for_a_reader_that_keeps_up_and_for_no_other() {
 
 #[test]
 fn linux_makes_room_for_data_beyond_a_gap() {
-    let mut rule = linux::Linux::new(16 << 20);
+    let mut rule = Linux::new(16 << 20);
     rule.on_established(Instant::ZERO, 65_535, 1448);
     let arrival = Arrival {
         now: Instant::ZERO + MS,
