@@ -4,8 +4,8 @@
 //! window grows by a step `s` per round trip, so W^2 = W0^2 + 2 s C t / N. An interval of FreeBSD
 //! 10 also has the wait for the next ACK (two segments of each flow), for the next tick of 1 ms,
 //! and the propagation delay. Growth starts after slow start, which sends one initial window in
-//! all its rounds but the last, and one round trip: 2 N W0 / C. The same growth with all of these
-//! bounds W from below. A sample of W is off by one step at most.
+//! all its rounds but the last, and one round trip: 2 N W0 / C. Growth with all of these bounds W
+//! from below. A sample of W is off by one step at most.
 
 use crate::common::{config, flow, outcome, port, star_setup};
 use lowtide_host::ProbePlan;

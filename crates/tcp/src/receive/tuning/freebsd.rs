@@ -4,8 +4,8 @@
 //! an interval begins with an ACK sent and ends with the first segment that echoes a later
 //! timestamp, a round trip and up to one tick. If more than 7/8 of the buffer arrived, it grows by
 //! 16 KiB. Any segment that misses header prediction starts over: a gap, a changed window, data
-//! beside an ACK of data, a FIN. Without timestamps nothing grows. An interval of 1 s or more never
-//! ends by itself.
+//! beside an ACK of data, a FIN. Without timestamps nothing grows. An interval of 1 s or more does
+//! not end.
 //!
 //! *Release 14* (`freebsd/freebsd-src` @2bae602e): an interval lasts more than half the SRTT of the
 //! receiver, in ticks. If more than 3/8 of the buffer arrived, it grows by half its size. Segments
