@@ -206,11 +206,15 @@ fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
         ClaimMeasure::Ratio(_) if counted => Ok(()),
         ClaimMeasure::Ratio(_) => Err(format!("a ratio is not in `{unit}`")),
         ClaimMeasure::Difference(pair) => pair.iter().try_for_each(|m| check_unit(m, unit)),
-        ClaimMeasure::Sum(parts) => parts.iter().try_for_each(|m| check_unit(m, unit)),
+        ClaimMeasure::Sum(parts) | ClaimMeasure::Extreme(_, parts) => {
+            parts.iter().try_for_each(|m| check_unit(m, unit))
+        }
+        // The value of a key has the unit that `per` gives it.
+        ClaimMeasure::Least(least) => least.results().try_for_each(|m| check_unit(m, unit)),
         ClaimMeasure::Metric(metric) => only(metric.unit()),
         ClaimMeasure::Rates(rates) => only(match rates.rates {
             RatesStatistic::Converged | RatesStatistic::Reached => "ms",
-            RatesStatistic::Variation | RatesStatistic::Mean => "Mbit/s",
+            RatesStatistic::Variation | RatesStatistic::Mean | RatesStatistic::Slowest => "Mbit/s",
             RatesStatistic::Variance => "(Mbit/s)^2",
             RatesStatistic::Jain => "",
         }),

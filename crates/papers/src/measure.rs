@@ -5,7 +5,9 @@
 //! select one scheme and one sweep point. A seed without rows has no value.
 
 mod censored;
+mod extreme;
 mod filter;
+mod least;
 mod metric;
 mod range;
 mod reduce;
@@ -21,7 +23,9 @@ use super::rates::RatesMeasure;
 use super::source::RunData;
 use super::windows::WindowsMeasure;
 
+pub(super) use extreme::Extreme;
 pub(super) use filter::Filter;
+pub(super) use least::LeastMeasure;
 pub(super) use metric::MetricMeasure;
 pub(crate) use reduce::Reduce;
 pub(super) use rows::RowsMeasure;
@@ -44,6 +48,10 @@ pub enum ClaimMeasure {
     Difference(Box<[ClaimMeasure; 2]>),
     /// The sum.
     Sum(Vec<ClaimMeasure>),
+    /// The extreme one.
+    Extreme(Extreme, Vec<ClaimMeasure>),
+    /// The least value of a swept key at which a measure reaches a bound.
+    Least(LeastMeasure),
 }
 
 impl<'de> Deserialize<'de> for ClaimMeasure {
@@ -78,6 +86,17 @@ fn from_table(mut table: Table) -> Result<ClaimMeasure, String> {
     if let Some(value) = table.remove("sum") {
         return reject_other_keys("sum", &table).and_then(|()| parts(value)).map(ClaimMeasure::Sum);
     }
+    for (name, extreme) in Extreme::ALL {
+        if let Some(value) = table.remove(name) {
+            let all = reject_other_keys(name, &table).and_then(|()| parts(value))?;
+            let empty = || format!("`{name}` needs measures");
+            let all = Some(all).filter(|all| !all.is_empty()).ok_or_else(empty)?;
+            return Ok(ClaimMeasure::Extreme(extreme, all));
+        }
+    }
+    if table.contains_key("least") {
+        return LeastMeasure::parse(table, from_table).map(ClaimMeasure::Least);
+    }
     if table.contains_key("rates") {
         let rates: RatesMeasure =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
@@ -103,13 +122,16 @@ fn reject_other_keys(name: &str, rest: &Table) -> Result<(), String> {
 }
 
 impl ClaimMeasure {
-    /// Its leaves: measures that are not a sum, ratio or difference.
+    /// Its leaves: measures that have no measures in them.
     pub(super) fn leaves(&self) -> Vec<&Self> {
         match self {
             Self::Ratio(pair) | Self::Difference(pair) => {
                 pair.iter().flat_map(Self::leaves).collect()
             }
-            Self::Sum(parts) => parts.iter().flat_map(Self::leaves).collect(),
+            Self::Sum(parts) | Self::Extreme(_, parts) => {
+                parts.iter().flat_map(Self::leaves).collect()
+            }
+            Self::Least(least) => least.parts().flat_map(Self::leaves).collect(),
             leaf => vec![leaf],
         }
     }
@@ -182,6 +204,11 @@ impl ClaimMeasure {
             Self::Sum(parts) => {
                 return Self::Sum(parts.iter().map(|p| p.with(key, value)).collect());
             }
+            Self::Extreme(extreme, parts) => {
+                let parts = parts.iter().map(|p| p.with(key, value)).collect();
+                return Self::Extreme(*extreme, parts);
+            }
+            Self::Least(least) => return Self::Least(least.with(key, value)),
         }
         one
     }
@@ -208,6 +235,20 @@ impl ClaimMeasure {
                 }
                 Ok(sum)
             }
+            Self::Extreme(extreme, parts) => {
+                let mut values: Option<Vec<Option<f64>>> = None;
+                for part in parts {
+                    let part = part.values(of)?;
+                    let both = |(a, b): (Option<f64>, Option<f64>)| {
+                        a.zip(b).map(|(a, b)| extreme.of(a, b))
+                    };
+                    // A single value is compared with itself, for its magnitude.
+                    let before = values.unwrap_or_else(|| part.clone());
+                    values = Some(before.into_iter().zip(part).map(both).collect());
+                }
+                Ok(values.unwrap_or_default())
+            }
+            Self::Least(least) => least.values(of),
         }
     }
 }

@@ -56,6 +56,8 @@ pub enum RatesStatistic {
     Jain,
     /// Mean rate of a flow in Mbit/s.
     Mean,
+    /// Mean rate of the slowest flow in Mbit/s.
+    Slowest,
 }
 
 impl RatesMeasure {
@@ -127,6 +129,7 @@ impl RatesMeasure {
             RatesStatistic::Variance => rates.rate_variance(),
             RatesStatistic::Jain => rates.jain(),
             RatesStatistic::Mean => rates.mean(),
+            RatesStatistic::Slowest => rates.slowest(),
         })
     }
 }
@@ -167,6 +170,7 @@ mod tests {
             at: BTreeMap::new(),
         };
         assert_eq!(of(RatesStatistic::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
+        assert_eq!(of(RatesStatistic::Slowest, None).of_frame(&frame, 3), Ok(Some(8.0)));
         let each = RatesMeasure { every: None, ..of(RatesStatistic::Mean, None) };
         assert_eq!(each.of_frame(&frame, 3), Ok(Some(8.4)), "from sample to sample");
         assert_eq!(of(RatesStatistic::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));

@@ -81,9 +81,13 @@ impl Rates {
 
     /// Mean rate of a flow, Mbit/s.
     pub(crate) fn mean(&self) -> Option<f64> {
-        self.mean_over_flows(|rates| {
-            (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
-        })
+        self.mean_over_flows(mean)
+    }
+
+    /// Mean rate of the slowest flow, Mbit/s.
+    pub(crate) fn slowest(&self) -> Option<f64> {
+        let of_flows: Option<Vec<f64>> = self.flows.iter().map(|rates| mean(rates)).collect();
+        of_flows?.into_iter().reduce(f64::min)
     }
 
     /// Jain's index per interval, as a mean over the intervals; `None` for a single flow.
@@ -104,6 +108,11 @@ impl Rates {
         let found = found.filter(|all| !all.is_empty())?;
         Some(found.iter().sum::<f64>() / found.len() as f64)
     }
+}
+
+/// `None` without values.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Variance (n - 1); `None` for a single value.

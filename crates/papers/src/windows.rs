@@ -6,6 +6,7 @@
 //! mean of the queue samples while the packets of the window arrived at the queue. Both are in per
 //! cent of a full queue.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use lowtide_record::DataFrame;
@@ -48,6 +49,12 @@ pub enum WindowsStatistic {
     Correlation,
     /// Root mean square of feedback minus queue length, in per cent of a full queue.
     Rmse,
+    /// Share of the windows whose feedback is zero.
+    ShareAtZero,
+    /// Share of the windows whose feedback is 100 %.
+    ShareAtFull,
+    /// The most frequent feedback, rounded to a whole number; the least of several.
+    Mode,
 }
 
 /// Congestion signal of a sender.
@@ -60,6 +67,8 @@ pub enum Feedback {
     Alpha,
     /// The mean queueing delay of its packets.
     Latency,
+    /// The number of its packets, not in per cent.
+    Packets,
 }
 
 /// One window: the observed and the true value, in per cent.
@@ -91,6 +100,9 @@ impl WindowsMeasure {
         let value = |pairs: Vec<FeedbackSample>| match self.windows {
             WindowsStatistic::Correlation => correlation(&pairs),
             WindowsStatistic::Rmse => rmse(&pairs),
+            WindowsStatistic::ShareAtZero => share(&pairs, |observed| observed <= 0.0),
+            WindowsStatistic::ShareAtFull => share(&pairs, |observed| observed >= 100.0),
+            WindowsStatistic::Mode => mode(&pairs),
         };
         Ok(self.all(of)?.into_iter().map(value).collect())
     }
@@ -159,6 +171,7 @@ impl WindowsMeasure {
                         let waited = own.iter().map(|p| p.queueing_delay).sum::<f64>() / n;
                         Some(waited / packet / self.full * 100.0)
                     }
+                    Feedback::Packets => Some(n),
                 };
                 let actual = mean_between(lengths, first.arrived, last.arrived);
                 out.extend(observed.zip(actual.map(|packets| packets / self.full * 100.0)));
@@ -276,6 +289,22 @@ fn rmse(pairs: &[FeedbackSample]) -> Option<f64> {
     (!pairs.is_empty()).then(|| (squares / pairs.len() as f64).sqrt())
 }
 
+/// Share of the windows whose observed value is one of those.
+fn share(pairs: &[FeedbackSample], is: impl Fn(f64) -> bool) -> Option<f64> {
+    let found = pairs.iter().filter(|(observed, _)| is(*observed)).count();
+    (!pairs.is_empty()).then(|| found as f64 / pairs.len() as f64)
+}
+
+/// The most frequent observed value, rounded.
+fn mode(pairs: &[FeedbackSample]) -> Option<f64> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for (observed, _) in pairs {
+        *counts.entry(observed.round() as u64).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(value, count)| (*count, Reverse(*value)))?;
+    Some(most.0 as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,6 +349,7 @@ mod tests {
         let pairs = |feedback| of(feedback).feedback_samples(&states, &passages, &lengths).unwrap();
         assert_eq!(pairs(Feedback::Marked), [(50.0, 40.0), (100.0, 10.0)]);
         assert_eq!(pairs(Feedback::Alpha), [(75.0, 40.0), (25.0, 10.0)]);
+        assert_eq!(pairs(Feedback::Packets), [(2.0, 40.0), (2.0, 10.0)]);
         assert_eq!(pairs(Feedback::Latency), [(30.0, 40.0), (10.0, 10.0)]);
     }
 
@@ -330,6 +360,16 @@ mod tests {
         assert_eq!(correlation(&[(1.0, 2.0), (1.0, 3.0)]), None, "nothing varies");
         assert_eq!(rmse(&[(3.0, 0.0), (0.0, 4.0)]), Some(12.5_f64.sqrt()));
         assert_eq!(rmse(&[]), None);
+    }
+
+    #[test]
+    fn windows_at_the_ends_are_counted_and_the_most_frequent_size_is_found() {
+        let of = [(0.0, 1.0), (100.0, 1.0), (40.0, 1.0), (0.0, 2.0)];
+        assert_eq!(share(&of, |observed| observed <= 0.0), Some(0.5));
+        assert_eq!(share(&of, |observed| observed >= 100.0), Some(0.25));
+        assert_eq!(share(&[], |_| true), None);
+        assert_eq!(mode(&[(5.0, 0.0), (6.0, 0.0), (5.0, 1.0), (4.0, 1.0), (4.0, 2.0)]), Some(4.0));
+        assert_eq!(mode(&[]), None);
     }
 
     #[test]

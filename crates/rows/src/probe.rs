@@ -23,4 +23,5 @@ table! {
     ..flow;
     computed_ns: u64, "ns", "Delay that the sender computed from host stamps.";
     actual_ns: u64, "ns", "Mean time in switch queues of the full segments that the ACK covers.";
+    rtt_ns: u64, "ns", "Round trip that the sender computed from host stamps, without the receiver's own delay (DX fig. 10).";
 }

@@ -418,6 +418,7 @@ impl Connection {
     /// A snapshot of the connection.
     pub fn info(&self) -> Info {
         let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);
+        let measured = self.delay.as_ref().and_then(|d| d.last());
         Info {
             state: self.state,
             ecn: self.ecn.mode(),
@@ -425,7 +426,8 @@ impl Connection {
             received_ce_pkts: self.ecn.received_ce(),
             cc: self.effective_cc(),
             delay: self.delay_mode(),
-            queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
+            queueing_delay: measured.map(|m| m.queueing),
+            stamped_rtt: measured.map(|m| m.rtt),
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),

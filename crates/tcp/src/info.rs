@@ -62,6 +62,9 @@ pub struct Info {
     pub delay: DelayMode,
     /// One-way queueing delay in the last echo, if the delay option is negotiated.
     pub queueing_delay: Option<Duration>,
+    /// Round trip of the last echo between host timestamps, without the receiver's own delay
+    /// (DX §V-A: `(t4 - t1) - (t3 - t2)`); noise may make it zero.
+    pub stamped_rtt: Option<Duration>,
     /// Congestion window, bytes; zero before ESTABLISHED. During PRR: bytes in flight plus bytes
     /// that may be sent.
     pub snd_cwnd: u64,

@@ -108,13 +108,16 @@ impl DelayComparison {
             watched.waits.pop_front();
         }
         let echoed = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
-        if let Some(computed) = conn.info().queueing_delay.filter(|_| echoed && n > 0) {
+        let info = conn.info();
+        let measured = info.queueing_delay.zip(info.stamped_rtt).filter(|_| echoed && n > 0);
+        if let Some((computed, rtt)) = measured {
             self.rows.push(DelayRow {
                 time_ps: now.as_ps(),
                 flow: side.flow() as u32,
                 group: Arc::default(),
                 computed_ns: computed.as_ns(),
                 actual_ns: (sum / n).as_ns(),
+                rtt_ns: rtt.as_ns(),
             });
         }
     }

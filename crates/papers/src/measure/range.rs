@@ -2,9 +2,9 @@
 
 use lowtide_stats::ValueRange;
 
-use super::ClaimMeasure;
 use super::reduce::Reduce;
 use super::rows::RowsMeasure;
+use super::{ClaimMeasure, Extreme};
 use crate::rates::RatesStatistic;
 use crate::windows::WindowsStatistic;
 
@@ -18,6 +18,14 @@ impl ClaimMeasure {
             Self::Windows(windows) if windows.windows == WindowsStatistic::Correlation => {
                 ValueRange { least: -1.0, most: 1.0 }
             }
+            Self::Windows(windows)
+                if matches!(
+                    windows.windows,
+                    WindowsStatistic::ShareAtZero | WindowsStatistic::ShareAtFull
+                ) =>
+            {
+                ValueRange::SHARE
+            }
             Self::Ratio(pair) if is_share(pair) => ValueRange::SHARE,
             Self::Ratio(pair) if pair.iter().any(|part| part.range().least < 0.0) => {
                 ValueRange::ANY
@@ -30,6 +38,19 @@ impl ClaimMeasure {
             Self::Sum(parts) => {
                 let all = || parts.iter().map(Self::range);
                 range(all().map(|r| r.least).sum(), all().map(|r| r.most).sum())
+            }
+            Self::Extreme(Extreme::LargestMagnitude, _) => ValueRange::NOT_NEGATIVE,
+            Self::Extreme(extreme, parts) => {
+                let of = |end: fn(ValueRange) -> f64| {
+                    parts.iter().map(|p| end(p.range())).reduce(|a, b| extreme.of(a, b))
+                };
+                let ends = of(|r| r.least).zip(of(|r| r.most));
+                ends.map_or(ValueRange::ANY, |(least, most)| range(least, most))
+            }
+            Self::Least(least) => {
+                let mut results = least.results().map(Self::range);
+                // All results have one kind of measure, and so one range.
+                results.next().unwrap_or(ValueRange::NOT_NEGATIVE)
             }
         }
     }

@@ -107,6 +107,23 @@ fn measures_are_combined() {
 }
 
 #[test]
+fn an_extreme_is_that_of_its_measures() {
+    let part = "{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }";
+    let of = |name: &str| measure(&format!("{{ {name} = [{part}, {part}] }}"));
+    for (name, extreme, wanted) in [
+        ("smallest", Extreme::Smallest, -3.0),
+        ("largest", Extreme::Largest, 2.0),
+        ("largest-magnitude", Extreme::LargestMagnitude, 3.0),
+    ] {
+        let Ok(ClaimMeasure::Extreme(found, parts)) = of(name) else { panic!("{name}") };
+        assert_eq!((found, parts.len()), (extreme, 2));
+        assert!((extreme.of(-3.0, 2.0) - wanted).abs() < 1e-12);
+    }
+    assert!(measure("{ smallest = [] }").unwrap_err().contains("needs measures"));
+    assert!(measure("{ largest = [], per = 2 }").unwrap_err().contains("does not go with"));
+}
+
+#[test]
 fn a_metric_is_one_of_the_summary() {
     assert!(matches!(
         measure("{ metric = \"fct_ms.mean\", group = \"short\", scheme = \"dctcp\" }"),

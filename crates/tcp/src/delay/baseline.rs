@@ -48,7 +48,11 @@ impl Baseline {
         };
         self.minimum = Some(least);
         let above = there.wrapping_sub(least.one_way).cast_signed().max(0);
-        DelaySample { queueing: non_negative(above), base_rtt: non_negative(least.rtt.max(0)) }
+        DelaySample {
+            queueing: non_negative(above),
+            rtt: non_negative(rtt.max(0)),
+            base_rtt: non_negative(least.rtt.max(0)),
+        }
     }
 }
 

@@ -52,6 +52,8 @@ pub enum DelayMode {
 pub(crate) struct DelaySample {
     /// Queueing delay in the data direction.
     pub(crate) queueing: Duration,
+    /// This round trip between host timestamps, without the receiver's own delay.
+    pub(crate) rtt: Duration,
     /// The minimum round trip so far, without host delays.
     pub(crate) base_rtt: Duration,
 }

@@ -147,6 +147,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             group: "short".into(),
             computed_ns: 1_231,
             actual_ns: 1_230,
+            rtt_ns: 54_321,
         }],
         queue_samples: vec![QueueSampleRow {
             time_ps: 7,
