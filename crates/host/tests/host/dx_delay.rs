@@ -231,6 +231,33 @@ fn each_step_removes_its_error() {
     assert!(dma_spaced < 530.0, "{all:?}");
 }
 
+/// DX §V-A, `(t4 - t1) - (t3 - t2)`: on lines without a queue it is the time of the lines, whatever
+/// the clocks say, and however long the receiver keeps an ACK back.
+#[test]
+fn the_round_trip_between_stamps_is_that_of_the_lines() {
+    let mut config = config("sack");
+    config.delay_option = true;
+    config.delack_segments = 4;
+    config.delack_timer = Duration::from_ms(1);
+    let mut setup = setup(3, 10, &config);
+    let source = WritePattern::Rate {
+        rate: Rate::from_gbps(1),
+        write: Bytes::new(1_432),
+        poisson: false,
+    };
+    setup.flows = vec![flow(0, 0, 2, source)];
+    setup.end.at = Duration::from_ms(10);
+    let rows = outcome(&setup).delays;
+    assert!(rows.len() > 50, "{} rows", rows.len());
+    // Two lines of 25 us each way, a full packet over both, and an ACK of 84 to 130 B back.
+    let line = |bytes| 2 * Rate::from_gbps(10).serialization(Bytes::new(bytes)).as_ps() / 1_000;
+    let least = 100_000 + line(1_538) + line(84) - 10;
+    let most = 100_000 + line(1_538) + line(130) + 10;
+    for row in &rows {
+        assert!((least..=most).contains(&row.rtt_ns), "{least} to {most}: {row:?}");
+    }
+}
+
 /// The reverse queue is as long as the forward queue, and does not affect the delay.
 #[test]
 fn a_reverse_queue_is_not_measured() {
