@@ -19,16 +19,16 @@
 //! - `Q` up to `headroom` counts as no queue, so the window grows: §V-B says only that it is not
 //!   reduced. `below-headroom = "hold"` leaves it. With noise no mean is zero, and the window then
 //!   never grows: no headroom of fig. 15 fills the line.
-//! - A cut takes away the delay above the headroom (`cut-by = "excess"`), with the `V` of eq. 8. Eq.
-//!   1, which knows no headroom, takes all of it (`whole`). With `whole` no headroom fills the line
-//!   under the noise of fig. 15, and more of it empties the queue; there "the same amount of
-//!   increase in queue length" follows more headroom. `excess-shifted` has eq. 6 at a queue of the
+//! - A cut takes away the delay above the headroom (`cut-by = "excess"`), with the `V` of eq. 8.
+//!   Eq. 1, which knows no headroom, takes all of it (`whole`). By §VI-C 1 more headroom sustains
+//!   noise, "followed by the same amount of increase in queue length". With `whole` no headroom
+//!   fills the line under the noise of fig. 15. `excess-shifted` has eq. 6 at a queue of the
 //!   headroom: `V = (R + headroom) W / (W - 1)`. Fig. 15 cannot tell it from `excess`; eq. 8 can,
 //!   whose `R` is the base round trip.
 //! - A round trip without a measurement changes nothing beyond slow start.
 //! - A round ends at the first ACK of data sent after the last decision. Such an ACK and all
-//!   earlier ones measure the time before that decision. §V-B averages "the last round trip", eq. 1
-//!   decides "once in a round-trip", and by eq. 4 to 6 one cut drains a queue. Default (`decide =
+//!   earlier ones measure the time before that decision. §V-B averages "the last round trip", eq.
+//!   1 decides "once in a round-trip", and by eq. 4 to 6 one cut drains a queue. Default (`decide =
 //!   "after-cut"`): a decision in each round trip, but after a cut only data sent since counts.
 //!   `each-round` always counts all, so a queue has two cuts. `fresh-round` always counts only data
 //!   sent since, and thus decides in every second round trip.

@@ -249,8 +249,8 @@ fn the_round_trip_between_stamps_is_that_of_the_lines() {
     setup.end.at = Duration::from_ms(10);
     let rows = outcome(&setup).delays;
     assert!(rows.len() > 50, "{} rows", rows.len());
-    // Two lines of 25 us each way, a full packet, and an ACK of 84 to 130 B back. A packet is stamped
-    // when it has left its host, so only the line behind the switch adds a transmission.
+    // Two lines of 25 us each way, a full packet, and an ACK of 84 to 130 B back. Stamps are taken
+    // when the last bit leaves and arrives, so only the line behind the switch adds a transmission.
     let line = |bytes| Rate::from_gbps(10).serialization(Bytes::new(bytes)).as_ps() / 1_000;
     let least = 100_000 + line(1_538) + line(84) - 10;
     let most = 100_000 + line(1_538) + line(130) + 10;

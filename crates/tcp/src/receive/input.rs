@@ -80,7 +80,7 @@ impl Connection {
         true
     }
 
-    /// What the tuning of the receive buffer needs of a segment with data, before it is processed.
+    /// Facts about a segment with data for the tuning of the receive buffer, before its processing.
     pub(crate) fn arrival(&self, now: Instant, seg: &Segment) -> Arrival {
         let window = u64::from(seg.window) << self.snd.window_shift();
         let predicted = self.state == State::Established

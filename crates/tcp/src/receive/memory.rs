@@ -21,8 +21,8 @@ pub enum DataKind {
 
 impl Connection {
     /// Limits unread data to `bytes`, at least one, in place of the configured receive buffer; a
-    /// tuned buffer stays within it. A lower limit stops the window from growing but never moves its right edge left. After a
-    /// higher limit, the next ACK advertises a larger window.
+    /// tuned buffer stays within it. A lower limit stops the window from growing but never moves
+    /// its right edge left. After a higher limit, the next ACK advertises a larger window.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
         self.rcv.set_buffer(bytes);
     }
