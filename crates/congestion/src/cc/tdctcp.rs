@@ -23,7 +23,8 @@
 //! scratch"), and it is no reason to cut. A cut by an alpha of zero would be none and is not
 //! reported, so no CWR follows. m is this end's own `delack-segments`, as the peer's is unknown.
 //! Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not cut. The switch `cut`
-//! selects whether each marked ACK cuts (algorithm 1), or one per window of data (§III on ECN). The
+//! selects whether each marked ACK cuts (algorithm 1, the scheme `tdctcp`), or one per window of data
+//! (§III on ECN). `increase` and `reset` turn the first two changes off, one at a time. The
 //! one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at one as in `dctcp`; the
 //! paper is silent.
 //!
@@ -43,6 +44,8 @@ use super::{
 };
 
 const ORACLE: &str = "oracle";
+const BY_ALPHA: &str = "by-alpha";
+const AT_TIMEOUT: &str = "at-timeout";
 
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
@@ -58,6 +61,20 @@ pub static ENTRY: CcEntry = CcEntry {
             default: DefaultValue::Is("inferred"),
             doc: "Detection of a delayed-ACK timeout by the sender: our rule, or the simulator.",
             source: "TDCTCP §IV-B does not say",
+        },
+        Param {
+            name: "increase",
+            kind: ValueKind::Choice(&[BY_ALPHA, "one-segment"]),
+            default: DefaultValue::Is(BY_ALPHA),
+            doc: "Growth per round trip: algorithm 1, or DCTCP's segment, without the first change.",
+            source: "TDCTCP §IV-A, algorithm 1",
+        },
+        Param {
+            name: "reset",
+            kind: ValueKind::Choice(&[AT_TIMEOUT, "never"]),
+            default: DefaultValue::Is(AT_TIMEOUT),
+            doc: "Reset of alpha: at a delayed-ACK timeout, or never, without the second change.",
+            source: "TDCTCP §IV-B",
         },
     ],
     declared: DeclaredProperties {
@@ -77,6 +94,8 @@ fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
     Box::new(Tdctcp {
         dctcp: Dctcp::rfc8257(values, setup),
         oracle: values.name("delack-timeout") == ORACLE,
+        by_alpha: values.name("increase") == BY_ALPHA,
+        resets: values.name("reset") == AT_TIMEOUT,
         detection: DelackDetection::default(),
     })
 }
@@ -85,6 +104,10 @@ fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
 struct Tdctcp {
     dctcp: Dctcp,
     oracle: bool,
+    /// The increase follows alpha.
+    by_alpha: bool,
+    /// A delayed-ACK timeout resets alpha.
+    resets: bool,
     detection: DelackDetection,
 }
 
@@ -112,7 +135,8 @@ impl Tdctcp {
     /// Grows by algorithm 1, line 3; slow start is unchanged.
     fn grow(&mut self, ack: &AckSample) {
         if ack.may_grow && !ack.ece {
-            let increase = increase(self.dctcp.window.mss(), self.dctcp.alpha_q20());
+            let mss = self.dctcp.window.mss();
+            let increase = if self.by_alpha { increase(mss, self.dctcp.alpha_q20()) } else { mss };
             let rest = self.dctcp.window.slow_start(ack);
             self.dctcp.window.additive_increase(rest, increase);
         }
@@ -126,7 +150,7 @@ impl CongestionControl for Tdctcp {
         }
         let timeout = self.delack_timeout(ack);
         self.dctcp.observe(ack);
-        if timeout {
+        if timeout && self.resets {
             self.dctcp.reset_alpha();
         } else if ack.ece && ack.may_reduce {
             return self.dctcp.cut(ack);

@@ -82,6 +82,25 @@ fn a_window_of_acks_adds_that_much_and_a_marked_ack_nothing() {
     }
 }
 
+/// With one change off, the other remains: DCTCP's growth of a segment, or its alpha.
+#[test]
+fn each_change_can_be_off() {
+    for (given, per_window, after_timeout) in [
+        ([("increase", "one-segment"), ("reset", "at-timeout")], 1000, 0),
+        ([("increase", "by-alpha"), ("reset", "never")], 1666, u64::from(ONE)),
+    ] {
+        let mut cc = build(&Values::parse(ENTRY.params, &given).unwrap(), &setup(true));
+        let now = Instant::ZERO;
+        cc.on_event(&CongestionEvent::Loss { now, in_flight: 20 * MSS, already_reduced: false });
+        for _ in 0..10 {
+            let _ = cc.on_ack(&ack());
+        }
+        assert_eq!(cc.cwnd(), 10 * MSS + per_window, "{given:?}");
+        let _ = cc.on_ack(&AckSample { delack_suspected: true, ..ack() });
+        assert_eq!(alpha(cc.as_ref()), after_timeout, "{given:?}");
+    }
+}
+
 #[test]
 fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
     for (source, suspected, timeout, cleared) in [
