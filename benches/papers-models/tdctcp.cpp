@@ -1,10 +1,11 @@
 // TDCTCP and DCTCP at one bottleneck, written from the paper only (Das and Sivalingam).
 // N senders with links of their own, one queue that marks above K packets, N receivers with delayed
 // ACKs. It shares no code with lowtide. `README.md` has the assumptions and the results.
-//   g++ -O2 -o tdctcp tdctcp.cpp && ./tdctcp        (two minutes on one core)
+//   g++ -O2 -o tdctcp tdctcp.cpp && ./tdctcp 5 steps
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <queue>
 #include <random>
@@ -20,9 +21,10 @@ enum { ARRIVE, DEPART, RECEIVE, ACK, TIMER, START };
 struct Setup {
     bool tdctcp; int flows; double k; long segments; double gbps; Time link; unsigned seed;
     double least_timer;                       // TCP_CLOCK_GRANULARITY, seconds
+    bool steps;                               // the increase comes once a window, not with each ACK
 };
 struct Flow {
-    double cwnd = 1, ssthresh = 44, alpha = 1;  // INET: 65,535 B of threshold
+    double credit = 0, cwnd = 1, ssthresh = 44, alpha = 1;  // INET: 65,535 B of threshold
     long sent = 0, acked = 0, window_end = 0, seen = 0, marked = 0, rwnd = 44;
     Time line_free = 0, done = 0;
     // Receiver.
@@ -109,7 +111,8 @@ Result run(const Setup& s) {
                 f.cwnd += e.count;
             } else if (!e.mark) {             // algorithm 1
                 double step = s.tdctcp ? 1 + 1 / (1 + f.alpha / 2) : 1;
-                f.cwnd += step * e.count / f.cwnd;
+                if (!s.steps) f.cwnd += step * e.count / f.cwnd;
+                else if ((f.credit += e.count) >= f.cwnd) { f.credit -= f.cwnd; f.cwnd += step; }
             }
             f.cwnd = std::min(f.cwnd, double(f.rwnd));
             if (f.acked >= s.segments && !f.done) { f.done = now; left--; }
@@ -131,13 +134,15 @@ Result run(const Setup& s) {
 }
 
 int main(int argc, char** argv) {
-    const int seeds = argc > 1 ? atoi(argv[1]) : 5;
+    const int seeds = argc > 1 ? std::atoi(argv[1]) : 5;
+    const bool steps = argc > 2 && argv[2][0] == 's';
     std::printf("K   scheme  Gbit/s  Jain    queue   least and most wait (s)\n");
     for (double k : {6.0, 10.0, 16.0, 24.0, 32.0}) {
         for (bool tdctcp : {false, true}) {
             Result m{};
             for (int i = 1; i <= seeds; i++) {
-                Result r = run({tdctcp, 10, k, 775000000 / 1460, 10, 2000, unsigned(i), 0.01});
+                Setup s{tdctcp, 10, k, 775000000 / 1460, 10, 2000, unsigned(i), 0.01, steps};
+                Result r = run(s);
                 m.gbps += r.gbps / seeds; m.jain += r.jain / seeds; m.queue += r.queue / seeds;
                 m.wait_least += r.wait_least / seeds; m.wait_most += r.wait_most / seeds;
             }
