@@ -37,7 +37,9 @@ pub use results::trace::{
     SegmentEvent, SegmentRow, SenderEvents, SenderPhase, SenderRow, Trace, TracedFlow, Trigger,
 };
 pub use run::run;
-pub use setup::{Counting, Disturbance, EndCondition, HostSetup, OpenLoop, ProbePlan, Setup};
+pub use setup::{
+    Counting, Disturbance, EARLY_SPACING, EndCondition, HostSetup, OpenLoop, ProbePlan, Setup,
+};
 pub use sharding::{ThreadLimit, ThreadUsage, Threads, run_on};
 pub use stepped_run::{EntityName, SteppedRun};
 pub use streamed_run::{TracePart, run_streamed};

@@ -83,6 +83,20 @@ impl Setup {
         Seed::derive(self.seed, name, ordinal.into(), purpose).value()
     }
 
+    /// Returns true if a traffic group opens its connections early.
+    pub fn opens_early(&self, group: u16) -> bool {
+        self.early_groups.get(usize::from(group)) == Some(&true)
+    }
+
+    /// Returns the time at which connection `ordinal` of a group opens, if its transfer or first
+    /// query begins at `start`.
+    pub fn opening(&self, group: u16, ordinal: u32, start: Instant) -> Instant {
+        if !self.opens_early(group) {
+            return start;
+        }
+        start.min(Instant::ZERO + EARLY_SPACING * u64::from(ordinal))
+    }
+
     /// Returns true if flow `number` only keeps the load up.
     pub fn is_load(&self, number: u32) -> bool {
         self.counting.open_loop.is_some_and(|open| number >= open.load_from)
@@ -110,6 +124,10 @@ impl Setup {
         Some(flow.start + rng.duration_below(self.disturbance.start_jitter))
     }
 }
+
+/// Time between the openings of two connections of a group that opens them early: one after
+/// another, as the controller of flowgrind does. Chosen: longer than a round trip in a data centre.
+pub const EARLY_SPACING: Duration = Duration::from_ms(1);
 
 /// The sampling plan. It never changes the run or its digest.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -173,6 +191,9 @@ pub struct Setup {
     /// By traffic group: the class of all packets of its connections, in both directions, instead
     /// of that of the sending host. Groups beyond the end of the list have none.
     pub traffic_classes: Vec<Option<u8>>,
+    /// By traffic group: its connections are open before its transfers and queries begin
+    /// ([`Setup::opening`]). Groups beyond the end of the list open them as they begin.
+    pub early_groups: Vec<bool>,
     /// Names of the classes at switches, in the order of their lists; empty without classes.
     pub packet_classes: Vec<String>,
     /// Random variation by the seed.

@@ -125,8 +125,9 @@ impl<'a> World<'a> {
         };
         let mut flows: Vec<ConnProgress> = setup.flows.iter().zip(0..).map(flow).collect();
         let writers = flows.iter().zip(&setup.flows).zip(0..);
-        let writer =
-            |((p, flow), id): ((&ConnProgress, _), _)| Writer::new(flow, p.start, setup.seed, id);
+        let writer = |((p, flow), id): ((&ConnProgress, _), _)| {
+            Writer::new(flow, p.start, setup.opens_early(p.group), setup.seed, id)
+        };
         let mut writers: Vec<_> = writers.map(writer).collect();
         if writers.iter().all(Option::is_none) {
             writers = Vec::new();
@@ -200,14 +201,19 @@ impl<'a> World<'a> {
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
         self.net.prime(sched);
         for (flow, i) in self.flows.iter().zip(0..).filter(|(f, _)| !f.server_sends) {
-            sched.at(flow.start, Entity::new(FLOW_START, i));
+            sched.at(self.opening(flow), Entity::new(FLOW_START, i));
         }
-        for (start, i) in self.query_clients.starts().zip(0..) {
-            sched.at(start, Entity::new(QUERY_CLIENT, i));
+        for (at, i) in self.query_clients.first_actions(self.setup, &self.flows).zip(0..) {
+            sched.at(at, Entity::new(QUERY_CLIENT, i));
         }
         if self.setup.probes.interval.is_some() {
             sched.at(Instant::ZERO, Entity::new(PROBE, 0));
         }
+    }
+
+    /// Returns the time at which the connection of a flow opens.
+    pub(crate) fn opening(&self, flow: &ConnProgress) -> Instant {
+        self.setup.opening(flow.group, flow.ordinal, flow.start)
     }
 
     /// Opens the client side of a connection; `None` without a free port.

@@ -1,7 +1,7 @@
 //! The ideal time of a flow: a lower bound on the time from its open to its last byte delivered.
 //!
 //! Contract: a lower bound for any flow that is written at once. The handshake takes a SYN and a
-//! SYN-ACK, with their hosts' options. The data are back-to-back packets of the agreed MSS with the
+//! SYN-ACK, with their hosts' options, unless the connection opens early. The data are back-to-back packets of the agreed MSS with the
 //! agreed options, never limited by a window. Serialisation is exact to the picosecond of each
 //! line.
 //!
@@ -279,8 +279,13 @@ impl<'a> IdealPaths<'a> {
         Some(hops)
     }
 
-    /// Returns the ideal time of a flow with these packets, or `None` if its hosts are unconnected.
-    fn ideal(&mut self, src: u32, dst: u32, packets: &Packets) -> Option<Duration> {
+    /// Returns the ideal time of a flow with these packets, without its handshake if its connection
+    /// opens `early`. `None` if its hosts are unconnected.
+    fn ideal(&mut self, src: u32, dst: u32, packets: &Packets, early: bool) -> Option<Duration> {
+        if early {
+            let forth = self.between(src, dst)?;
+            return forth.iter().map(|path| transfer(path, packets, self.sprays)).min();
+        }
         let back = self.between(dst, src)?;
         let back = back.iter().map(|path| path_time(path, packets.syn_ack)).min()?;
         let forth = self.between(src, dst)?;
@@ -370,7 +375,8 @@ pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
     for row in &mut tables.flows {
         let Some(flow) = setup.flows.get(row.flow as usize) else { continue };
         let packets = packets(setup, (flow.src, flow.dst), row);
-        let ideal = packets.and_then(|packets| network.ideal(flow.src, flow.dst, &packets));
+        let early = setup.opens_early(flow.group);
+        let ideal = packets.and_then(|packets| network.ideal(flow.src, flow.dst, &packets, early));
         row.ideal_ps = ideal.map(Duration::as_ps);
     }
     tables

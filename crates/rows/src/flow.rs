@@ -119,12 +119,12 @@ table! {
     sport: u16, "", "Port of the sender.";
     dport: u16, "", "Port of the receiver.";
     size_bytes: Option<u64>, "bytes", "Requested bytes; null for an unlimited flow and for a connection that stays open between queries.";
-    start_ps: u64, "ps", "Time of the application's open.";
+    start_ps: u64, "ps", "Time of the application's open; with `connect = \"early\"` of its first write.";
     counted: Option<bool>, "", "Whether statistics count it: docs/reference/measures.md has the rule; null in a table of an earlier version.";
     established_ps: Option<u64>, "ps", "End of the handshake at the client.";
     delivered_ps: Option<u64>, "ps", "Delivery of the last byte to the receiving application.";
-    fct_ps: Option<u64>, "ps", "From the application's open to its last byte delivered.";
-    transfer_ps: Option<u64>, "ps", "fct_ps without the handshake.";
+    fct_ps: Option<u64>, "ps", "From `start_ps` to the last byte delivered.";
+    transfer_ps: Option<u64>, "ps", "fct_ps without the part of the handshake after `start_ps`.";
     ideal_ps: Option<u64>, "ps", "fct_ps of the flow alone on its path, without queues and window limits; null for an unlimited flow.";
     delivered_bytes: u64, "bytes", "Bytes that reached the receiving application.";
     delivered_after_warmup_bytes: u64, "bytes", "Of these, bytes delivered after the warm-up.";

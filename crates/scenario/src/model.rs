@@ -291,6 +291,8 @@ pub(crate) struct TrafficGroup {
     pub(crate) args: WorkloadArgs,
     /// Index of its packets' class; `None` takes the class of the sending host.
     pub(crate) class: Option<u8>,
+    /// Its connections open before its transfers and queries begin.
+    pub(crate) early: bool,
     /// Files that it is generated from.
     pub(crate) files: Vec<Arc<UserFile>>,
 }

@@ -73,6 +73,7 @@ impl RunConfig {
             query_clients,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             traffic_classes: model.traffic.iter().map(|g| g.class).collect(),
+            early_groups: model.traffic.iter().map(|g| g.early).collect(),
             packet_classes: model.switch.classes.iter().map(|c| c.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

@@ -1,9 +1,9 @@
 //! Applications of one host: clients that write their flows, and the server that reads all data.
 //!
-//! Contract: as in the simulator. A client opens its connection when its flow starts, writes, and
-//! closes its send direction; the server reads at once. No socket is closed before the run ends, so
-//! that both ends can be queried. A flow is delivered when the server's application has read its
-//! last byte.
+//! Contract: as in the simulator. A client opens its connection when its flow starts, or early,
+//! writes, and closes its send direction; the server reads at once. No socket is closed before the
+//! run ends, so that both ends can be queried. A flow is delivered when the server's application
+//! has read its last byte.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -32,7 +32,8 @@ pub(crate) struct ClientFlow {
     writer: FlowWriter,
     /// Its sender is sampled at intervals.
     sampled: bool,
-    start: Instant,
+    /// Planned open time.
+    opens: Instant,
     conn: Option<Conn>,
     pub(crate) port: u16,
     /// Actual open time.
@@ -50,7 +51,7 @@ impl ClientFlow {
     pub(crate) fn new(
         (flow, sized): (u32, bool),
         to: Ipv4Addr,
-        start: Instant,
+        opens: Instant,
         writer: FlowWriter,
         sampled: bool,
     ) -> Self {
@@ -60,7 +61,7 @@ impl ClientFlow {
             sized,
             writer,
             sampled,
-            start,
+            opens,
             conn: None,
             port: 0,
             opened: None,
@@ -179,8 +180,8 @@ impl Apps {
                 continue;
             }
             if flow.conn.is_none() {
-                if flow.start > now {
-                    next = next.min(flow.start);
+                if flow.opens > now {
+                    next = next.min(flow.opens);
                     continue;
                 }
                 self.open(i, now, sockets, run_state);

@@ -154,7 +154,8 @@ pub(crate) fn apps(setup: &Setup, plans: &[HostPlan], plan: &HostPlan) -> Apps {
         let start = setup.flow_start(number).unwrap_or(flow.start);
         let to = plans.get(flow.dst as usize).map_or(Ipv4Addr::UNSPECIFIED, |p| p.address);
         let writer = FlowWriter::new(flow, number, start, setup.seed);
-        outgoing.push(ClientFlow::new((number, flow.size.is_some()), to, start, writer, sampled));
+        let opens = setup.opening(flow.group, nth, start);
+        outgoing.push(ClientFlow::new((number, flow.size.is_some()), to, opens, writer, sampled));
     }
     let interval = setup.probes.interval.map(|interval| interval.max(MIN_SAMPLE_INTERVAL));
     Apps::new(plan.address, outgoing, setup.warmup, interval)

@@ -120,7 +120,9 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
-    let start = client.opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
+    // The first write on an open connection has no time of its own.
+    let opened = client.opened.filter(|_| !setup.opens_early(flow.group));
+    let start = opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
     let since = |from: Instant| delivered_at.map(|at| at.saturating_since(from).as_ps());
     let cc = sending.map_or("", |c| c.cc);
     let ecn = sender.ecn == Some(true);
@@ -157,7 +159,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         established_ps: client.established.map(Instant::as_ps),
         delivered_ps: delivered_at.map(Instant::as_ps),
         fct_ps: since(start),
-        transfer_ps: client.established.and_then(since),
+        transfer_ps: client.established.and_then(|at| since(at.max(start))),
         // It follows from the network and is added by the analysis.
         ideal_ps: None,
         delivered_bytes: server.map_or(0, |s| s.bytes),

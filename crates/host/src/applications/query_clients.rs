@@ -124,9 +124,19 @@ impl QueryClients {
         self.list.iter().filter(|a| !a.settled).count()
     }
 
-    /// Returns the start time of each client.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> {
-        self.list.iter().map(|a| a.start)
+    /// Returns the time of each client's first action: its first query, or the opening of its
+    /// persistent connections before it. `flows` are all connections of the run.
+    pub(crate) fn first_actions(
+        &self,
+        setup: &Setup,
+        flows: &[ConnProgress],
+    ) -> impl Iterator<Item = Instant> {
+        self.list.iter().map(|client| match flows.get(client.first as usize) {
+            Some(flow) if client.persistent => {
+                setup.opening(flow.group, flow.ordinal, client.start)
+            }
+            _ => client.start,
+        })
     }
 
     /// Returns the exchange of a connection, which must be a query connection.

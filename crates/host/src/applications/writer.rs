@@ -23,14 +23,24 @@ impl Row for Option<Box<Writer>> {
 }
 
 impl Writer {
-    /// Returns the writer of flow number `id`, if it needs one.
-    pub(crate) fn new(flow: &Flow, start: Instant, run_seed: u64, id: u64) -> Option<Box<Self>> {
+    /// Returns the writer of flow number `id`, if it needs one: it writes over time, or its
+    /// connection opens early, before the first write at `start`.
+    pub(crate) fn new(
+        flow: &Flow,
+        start: Instant,
+        early: bool,
+        run_seed: u64,
+        id: u64,
+    ) -> Option<Box<Self>> {
         let writer = || Box::new(Self(WriteSchedule::new(flow, id, start, run_seed)));
-        (flow.write_pattern != WritePattern::Bulk).then(writer)
+        (early || flow.write_pattern != WritePattern::Bulk).then(writer)
     }
 
     /// Writes the bytes due at `now`. Returns the time of the next write, if known.
     pub(crate) fn write(&mut self, now: Instant, conn: &mut Connection) -> Option<Instant> {
+        if let Some(first) = self.0.next().filter(|at| *at > now) {
+            return Some(first);
+        }
         match self.0.write(now) {
             Write::Bytes(n) => conn.send(n),
             Write::Stop => {

@@ -162,7 +162,7 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         established_ps: progress.established.map(Instant::as_ps),
         delivered_ps: progress.delivered_at.map(Instant::as_ps),
         fct_ps: since(progress.start),
-        transfer_ps: progress.established.and_then(since),
+        transfer_ps: progress.established.and_then(|at| since(at.max(progress.start))),
         // It follows from the network and is added by the analysis.
         ideal_ps: None,
         delivered_bytes: progress.delivered,

@@ -46,10 +46,11 @@ pub(super) fn split<'a>(mut whole: World<'a>, partition: &Partition) -> ShardedR
     let common = Arc::new(shard_map(partition, whole.flows.len()));
     let shard = |host: u32| usize::from(common.shard_of(host));
     for (flow, i) in whole.flows.iter().zip(0..).filter(|(f, _)| !f.server_sends) {
-        scheds[shard(flow.client)].at(flow.start, Entity::new(FLOW_START, i));
+        scheds[shard(flow.client)].at(whole.opening(flow), Entity::new(FLOW_START, i));
     }
-    for ((start, spec), i) in whole.query_clients.starts().zip(&setup.query_clients).zip(0..) {
-        scheds[shard(spec.client)].at(start, Entity::new(QUERY_CLIENT, i));
+    let actions = whole.query_clients.first_actions(setup, &whole.flows);
+    for ((at, spec), i) in actions.zip(&setup.query_clients).zip(0..) {
+        scheds[shard(spec.client)].at(at, Entity::new(QUERY_CLIENT, i));
     }
 
     let nets = whole.net.split(&setup.network, partition);

@@ -101,3 +101,27 @@ fn a_stopped_flow_sends_its_buffered_data_and_closes() {
     // In the 80 ms after it only TIME-WAIT remains.
     assert!(outcome.counts.segments < 2 * most / 1_448, "{}", outcome.counts.segments);
 }
+
+/// The judge is a formula: 1000 B of payload with timestamps are 1090 B on each of two lines of
+/// 1 Gbit/s and 20 us, 8.72 us each.
+#[test]
+fn a_connection_that_opens_early_is_timed_from_its_first_write() {
+    let mut setup = setup(1_000, WritePattern::Bulk);
+    setup.flows = (0..3).map(|_| flow(&setup, 0, 1_000, Duration::from_ms(500))).collect();
+    setup.flows[1].start += Duration::from_ms(100);
+    setup.flows[2].start += Duration::from_ms(200);
+    let fct = |setup: &Setup| outcome(setup).flows.iter().map(|f| f.fct_ps).collect::<Vec<_>>();
+    let at_start = fct(&setup);
+    setup.early_groups = vec![true];
+    let early = outcome(&setup);
+    for (flow, n) in early.flows.iter().zip(0..) {
+        // Opened 1 ms after another; the handshake takes two packets of 40 us and more.
+        let opened = Duration::from_ps(flow.established_ps.expect("open"));
+        let after = opened.saturating_sub(Duration::from_ms(n));
+        assert!((80..90).contains(&after.as_us()), "flow {n} is open at {opened}");
+        assert_eq!(flow.start_ps, Duration::from_ms(500 + 100 * n).as_ps());
+        assert_eq!(flow.fct_ps, Some(57_440_000), "flow {n}");
+        assert_eq!(flow.transfer_ps, flow.fct_ps);
+    }
+    assert!(at_start.iter().all(|fct| *fct > Some(57_440_000 + 80_000_000)), "{at_start:?}");
+}

@@ -38,7 +38,7 @@ fn plan(switches: u32, links: Vec<LinkSpec>, routing: Routing) -> Blueprint {
 
 /// The ideal time from the first host to the second, in picoseconds.
 fn ideal(plan: &Blueprint, packets: &Packets) -> u64 {
-    IdealPaths::new(plan).unwrap().ideal(0, 1, packets).unwrap().as_ps()
+    IdealPaths::new(plan).unwrap().ideal(0, 1, packets, false).unwrap().as_ps()
 }
 
 /// Two hosts at a switch, each with its own rate.
@@ -79,9 +79,9 @@ fn the_ideal_time_is_a_handshake_and_every_packet_once() {
 #[test]
 fn unconnected_hosts_have_no_ideal_time() {
     let mut star = star([10, 10], Framing::Ip);
-    assert!(IdealPaths::new(&star).unwrap().ideal(0, 0, &flow(1, 1)).is_none());
+    assert!(IdealPaths::new(&star).unwrap().ideal(0, 0, &flow(1, 1), false).is_none());
     star.links.pop();
-    assert!(IdealPaths::new(&star).is_none_or(|mut n| n.ideal(0, 1, &flow(1, 1)).is_none()));
+    assert!(IdealPaths::new(&star).is_none_or(|mut n| n.ideal(0, 1, &flow(1, 1), false).is_none()));
 }
 
 #[test]

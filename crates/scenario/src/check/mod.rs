@@ -6,6 +6,7 @@ mod marking;
 mod peers;
 mod queues;
 
+use lowtide_host::EARLY_SPACING;
 use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
 use lowtide_tcp::switches::{self, SwitchError};
@@ -51,6 +52,7 @@ pub(crate) fn check(
     let made = generate_traffic(model, &ctx, diagnostics);
     end(model, diagnostics);
     times(model, &made, diagnostics);
+    early(model, &made, diagnostics);
     delays(model, &plan, diagnostics);
     traced(model, &made, diagnostics);
     // Pairs with moved hosts are the subject of a deployment, so they are not checked.
@@ -91,6 +93,38 @@ fn times(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<
             message,
             Some("start earlier, or run longer".to_owned()),
         );
+    }
+}
+
+/// Checks that connections which open early do so before their transfers begin.
+fn early(model: &ScenarioModel, made: &[Traffic], diagnostics: &mut Diagnostics<'_>) {
+    for (group, made) in model.traffic.iter().zip(made).filter(|(group, _)| group.early) {
+        let at = group.span_of("connect");
+        if made.query_clients.iter().any(|client| !client.persistent) {
+            let message = format!("[traffic.{}] opens a connection for each query", group.name);
+            let help = "leave out `connect`, or write `connections = \"persistent\"`".to_owned();
+            diagnostics.add(at, message, Some(help));
+            continue;
+        }
+        // The connections of a query client are numbered after those of the clients before it.
+        let servers = made.query_clients.iter().scan(0, |sum, client| {
+            let first = *sum;
+            *sum += client.servers.len() as u64;
+            Some((first, client.start))
+        });
+        let opened = (0..).zip(made.flows.iter().map(|flow| flow.start)).chain(servers);
+        let late = opened.filter(|(n, start)| start.since_start() < EARLY_SPACING * (n + 1));
+        let Some((number, start)) = late.last() else { continue };
+        let needed = EARLY_SPACING * (number + 1);
+        let message = format!(
+            "[traffic.{}] opens connections 1 ms apart: number {number} opens at {}, and is to \
+             transfer from {} on",
+            group.name,
+            EARLY_SPACING * number,
+            start.since_start(),
+        );
+        let help = format!("start {} later or more", needed.saturating_sub(start.since_start()));
+        diagnostics.add(at, message, Some(help));
     }
 }
 

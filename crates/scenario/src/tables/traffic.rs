@@ -13,6 +13,9 @@ use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 use lowtide_schema::DefaultValue::{Is, Unset};
 
+/// Value of `connect` for connections that open before their transfers begin.
+const EARLY: &str = "early";
+
 /// Workload of a group without `kind`.
 static DEFAULT: &WorkloadEntry = &workload::transfers::ENTRY;
 
@@ -40,6 +43,14 @@ pub(crate) static TRAFFIC: TableSpec = TableSpec {
             Unset("that of the sending host"),
             "Queue of these connections' packets at the switches, in both directions.",
         ),
+        key(
+            "connect",
+            KeyType::Name(NameSet::Fixed(&["at-start", EARLY])),
+            Is("at-start"),
+            "Time at which a connection opens: as its transfer begins, or `early`, one after another \
+             1 ms apart from the start of the run. Times then count from the first write, without \
+             the handshake, as flowgrind measures.",
+        ),
     ],
     tables: &[],
     contents: TableContents::Workloads,
@@ -64,8 +75,9 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         }
         let (from, to) = (r.names("from"), r.names("to"));
         let class = r.text("class");
+        let early = r.text("connect").is_some_and(|at| at == EARLY);
         let read = param::read(&mut r, workload.params, file_cache);
-        let keys = workload.params.iter().map(|p| p.name).chain(["from", "to"]);
+        let keys = workload.params.iter().map(|p| p.name).chain(["from", "to", "connect"]);
         let places = keys.filter(|key| r.has(key)).map(|key| (key, r.at(key))).collect();
         let mut list = |names: Option<Vec<(String, SourceSpan)>>| {
             let hosts = resolve(&names.unwrap_or_default(), &groups, file.diagnostics);
@@ -86,7 +98,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
             files: read.files,
         };
         let files = read.sources;
-        out.push(TrafficGroup { name, at: named.at, places, workload, args, class, files });
+        out.push(TrafficGroup { name, at: named.at, places, workload, args, class, early, files });
     }
     out
 }
@@ -109,5 +121,6 @@ pub(super) fn write(out: &mut TomlWriter, group: &TrafficGroup, model: &Scenario
     }
     let class = group.class.and_then(|class| model.switch.classes.get(usize::from(class)));
     out.optional("class", class.map(|class| &class.name));
+    out.optional("connect", group.early.then_some(EARLY));
     param::write(out, &group.args.values);
 }

@@ -153,3 +153,19 @@ fn a_class_of_traffic_must_be_one_of_the_switches() {
     let lines = format!("{lines}\n[switch.class.quick]\n[switch.class.rest]");
     assert_error(&errors(&lines, ""), "t.toml", "\"fast\"", &["fast", "quick", "rest"]);
 }
+
+#[test]
+fn connections_cannot_open_early_without_time_before_the_transfers() {
+    let transfers = "from = \"senders\"\nto = \"receivers\"\ncount = 3\nsize = \"10 kB\"\n";
+    let late = errors(&format!("{transfers}start = \"2 ms\"\nconnect = \"early\""), "");
+    assert_error(
+        &late,
+        "t.toml",
+        "\"early\"",
+        &["opens connections 1 ms apart", "number 2", "start 1 ms later or more"],
+    );
+    let queries = "kind = \"requests\"\nfrom = \"senders\"\nto = \"receivers\"\nanswer = \"2 kB\"\n\
+                   start = \"1 s\"\nconnections = \"per-request\"\nconnect = \"early\"";
+    let each = errors(queries, "");
+    assert_error(&each, "t.toml", "\"early\"", &["opens a connection for each query"]);
+}

@@ -14,6 +14,7 @@ pub mod partition_aggregate;
 pub mod permutation;
 pub mod poisson;
 pub mod rate_limited;
+pub mod renewal;
 pub mod requests;
 pub mod transfers;
 // lowtide:registry end
@@ -45,6 +46,7 @@ static BUILT_IN: &[&WorkloadEntry] = &[
     &permutation::ENTRY,
     &poisson::ENTRY,
     &rate_limited::ENTRY,
+    &renewal::ENTRY,
     &requests::ENTRY,
     &transfers::ENTRY,
 ];

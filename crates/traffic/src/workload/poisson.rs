@@ -28,6 +28,24 @@ use crate::{Cdf, Flow, WritePattern};
 /// Parts per billion, the unit of fractions here.
 const BILLION: u128 = 1_000_000_000;
 
+/// `sizes`.
+pub(crate) const SIZES: Param = Param {
+    name: "sizes",
+    kind: ValueKind::Distribution(DistributionOf::Size),
+    default: Required,
+    doc: "Payload bytes of the flows: one size, a built-in distribution or a file.",
+    source: "lowtide",
+};
+
+/// `flows`.
+pub(crate) const FLOWS: Param = Param {
+    name: "flows",
+    kind: ValueKind::Or { kind: &ValueKind::Count { min: 1, max: MAX_CONNECTIONS }, word: "off" },
+    default: Is("off"),
+    doc: "Most counted flows; `off` counts all until `[run] duration`. With `[run] end = \"counted-done\"` further flows keep the load up.",
+    source: "lowtide",
+};
+
 /// `intra-rack`.
 const INTRA_RACK: Param = Param {
     name: "intra-rack",
@@ -45,13 +63,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     host_selection: HostSelection::FromTo,
     arrivals: Arrivals::OpenLoop,
     params: &[
-        Param {
-            name: "sizes",
-            kind: ValueKind::Distribution(DistributionOf::Size),
-            default: Required,
-            doc: "Payload bytes of the flows: one size, a built-in distribution or a file.",
-            source: "lowtide",
-        },
+        SIZES,
         Param {
             name: "load",
             kind: ValueKind::Or {
@@ -75,16 +87,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             doc: "Flows per second of the whole group.",
             source: "lowtide",
         },
-        Param {
-            name: "flows",
-            kind: ValueKind::Or {
-                kind: &ValueKind::Count { min: 1, max: MAX_CONNECTIONS },
-                word: "off",
-            },
-            default: Is("off"),
-            doc: "Most counted flows; `off` counts all until `[run] duration`. With `[run] end = \"counted-done\"` further flows keep the load up.",
-            source: "lowtide",
-        },
+        FLOWS,
         START,
         INTRA_RACK,
     ],

@@ -68,6 +68,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
         query_clients: Vec::new(),
         traffic_groups: vec!["flows".into()],
         traffic_classes: Vec::new(),
+        early_groups: Vec::new(),
         packet_classes: Vec::new(),
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
@@ -120,6 +121,7 @@ pub(crate) fn long_flows(
         query_clients: Vec::new(),
         traffic_groups: vec!["long".into()],
         traffic_classes: Vec::new(),
+        early_groups: Vec::new(),
         packet_classes: Vec::new(),
         disturbance: Disturbance {
             start_jitter: jitter,

@@ -25,6 +25,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         query_clients: Vec::new(),
         traffic_groups: vec!["short".into()],
         traffic_classes: Vec::new(),
+        early_groups: Vec::new(),
         packet_classes: Vec::new(),
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
