@@ -153,6 +153,9 @@ pub enum RttGains {
     Rfc6298,
     /// Gains of 1/8 and 1/8, from an SRTT of zero and an RTTVAR of 0.75 s (INET).
     Inet,
+    /// Those of RFC 6298 in fixed point: SRTT in 1/32 of a tick, RTTVAR in 1/16 (FreeBSD
+    /// `tcp_xmit_timer`). Without a tick as in RFC 6298.
+    Freebsd,
 }
 
 impl RttTicks {

@@ -35,7 +35,7 @@ variants! {
     UndoRule { "off" Off, "eifel" Eifel, "f-rto" FRto }
     RtoMinApplies { "timeout" Timeout, "variance" Variance }
     RttTicks { "at-least-one" AtLeastOne, "from-zero" FromZero, "first-plus-one" FirstPlusOne }
-    RttGains { "rfc6298" Rfc6298, "inet" Inet }
+    RttGains { "rfc6298" Rfc6298, "inet" Inet, "freebsd" Freebsd }
 }
 
 /// Initial windows by RFC; others are numbers of segments.
@@ -232,9 +232,11 @@ pub(super) const SENDER: &[Switch] = switches! {
         "ns-2 TcpAgent::rtt_update (at-least-one); FreeBSD tcp_xmit_timer @3d3f8b11 \
          (first-plus-one)";
     "rtt-gains", Sender, (rtt_gains: choice::<RttGains>()),
-        "Estimator of round trips: gains of 1/8 and 1/4 from the first sample on, or both 1/8 \
-         from an SRTT of zero and an RTTVAR of 0.75 s.",
-        "RFC 6298 §2.2, §2.3; INET TCPBaseAlg.cc @24582891, rttMeasurementComplete";
+        "Estimator of round trips: gains of 1/8 and 1/4 from the first sample on (rfc6298); both \
+         1/8 from an SRTT of zero and an RTTVAR of 0.75 s (inet); those of RFC 6298 in 1/32 and \
+         1/16 of a tick, rounded down (freebsd).",
+        "RFC 6298 §2.2, §2.3; INET TCPBaseAlg.cc @24582891, rttMeasurementComplete; FreeBSD \
+         tcp_xmit_timer @3d3f8b11";
     "syn-retries", Sender, (syn_retries: number(0, 127)),
         "SYN retransmissions before giving up.",
         "RFC 9293 §3.8.3";

@@ -49,6 +49,9 @@ impl RttEstimator {
                 self.rttvar = r / 2;
                 r
             }
+            Some(srtt) if config.rtt_gains == RttGains::Freebsd => {
+                self.freebsd_srtt(srtt, r, config.rtt_granularity)
+            }
             Some(srtt) => {
                 // RTTVAR first, with the old SRTT: alpha = 1/8, beta = 1/4.
                 self.rttvar = Duration::from_ps(
@@ -84,6 +87,24 @@ impl RttEstimator {
         };
         self.rttvar = rttvar - rttvar / 8 + srtt.abs_diff(r) / 8;
         srtt - srtt / 8 + r / 8
+    }
+
+    /// FreeBSD: the gains of RFC 6298 in fixed point, each division rounded down. Returns SRTT.
+    #[cold]
+    #[inline(never)]
+    fn freebsd_srtt(&mut self, srtt: Duration, r: Duration, tick: Duration) -> Duration {
+        let (srtt_unit, rttvar_unit) = (tick / 32, tick / 16);
+        if srtt_unit == Duration::ZERO {
+            let change = srtt.abs_diff(r) / 4;
+            self.rttvar = self.rttvar - self.rttvar / 4 + change;
+            return srtt - srtt / 8 + r / 8;
+        }
+        let units = |time: Duration, unit: Duration| time.as_ps() / unit.as_ps();
+        let (smoothed, variance) = (units(srtt, srtt_unit), units(self.rttvar, rttvar_unit));
+        // In quarters of a tick: what the sample adds, what the estimate loses.
+        let (gain, loss) = (4 * units(r, tick), smoothed / 8);
+        self.rttvar = rttvar_unit * (variance - variance / 4 + gain.abs_diff(loss)).max(1);
+        srtt_unit * (smoothed + gain - loss).max(1)
     }
 
     /// Doubles the timeout after an expiry (RFC 6298 §5.5).
@@ -305,6 +326,31 @@ mod tests {
             rtt.sample(Duration::from_us(100));
             assert_eq!(rtt.rto() > Duration::from_secs(1), n + 3 <= 8, "after {} samples", n + 3);
         }
+    }
+
+    /// The values were computed by hand from `tcp_xmit_timer`: `delta = (d << 2) - (srtt >> 3)`,
+    /// then `srtt += delta`, `rttvar += abs(delta) - (rttvar >> 2)`.
+    #[test]
+    fn freebsd_keeps_32nds_of_a_tick_and_rounds_down() {
+        let mut rtt = estimator(|c| {
+            c.rtt_gains = RttGains::Freebsd;
+            c.rtt_ticks = RttTicks::FirstPlusOne;
+            c.rtt_granularity = Duration::from_ms(1);
+        });
+        let state = |rtt: &Estimator| {
+            let of = |time: Duration, per_tick: u64| time.as_ps() * per_tick / 1_000_000_000;
+            (of(rtt.srtt().unwrap(), 32), of(rtt.rttvar(), 16))
+        };
+        for (ticks, expected) in
+            [(0, (32, 8)), (0, (28, 10)), (1, (29, 9)), (0, (26, 10)), (0, (23, 11)), (3, (33, 19))]
+        {
+            rtt.sample(Duration::from_ms(ticks));
+            assert_eq!(state(&rtt), expected);
+        }
+        for _ in 0..100 {
+            rtt.sample(Duration::ZERO);
+        }
+        assert_eq!(state(&rtt), (7, 3), "seven eighths round down to nothing, and stay");
     }
 
     /// FreeBSD: max(SRTT + 4 RTTVAR, 30 ms) doubles, then 200 ms are added.

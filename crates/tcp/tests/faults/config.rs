@@ -178,7 +178,8 @@ fn vary(config: &mut Config, patient: bool) {
     config.growth_counts = [GrowthCounts::Bytes, GrowthCounts::LimitedBytes, GrowthCounts::Acks]
         [choose(3, 3) as usize];
     // Its first timeouts are longer.
-    config.rtt_gains = [RttGains::Rfc6298, RttGains::Inet][choose(29, 2) as usize];
+    config.rtt_gains =
+        [RttGains::Rfc6298, RttGains::Inet, RttGains::Freebsd][choose(29, 3) as usize];
     config.cut_from = [CutFrom::Cwnd, CutFrom::Window][choose(6, 2) as usize];
     config.loss_from = [LossFrom::Flight, LossFrom::Window][choose(12, 2) as usize];
     config.initial_ssthresh = [u32::MAX, 1, 20_000][choose(24, 3) as usize];
