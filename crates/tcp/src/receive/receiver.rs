@@ -187,6 +187,12 @@ impl Receiver {
         self.irs.add(1).add(offset)
     }
 
+    /// Returns true if payload has arrived.
+    #[inline]
+    pub(crate) const fn has_data(&self) -> bool {
+        self.received_bytes > 0
+    }
+
     /// RCV.NXT.
     #[inline]
     pub(crate) const fn nxt(&self) -> u64 {

@@ -3,7 +3,7 @@
 
 use core::hint::cold_path;
 
-use lowtide_units::{Duration, Instant};
+use lowtide_units::Instant;
 use lowtide_wire::Flags;
 
 use super::quota::{QuotaCheck, SendQuota};
@@ -372,11 +372,20 @@ impl Connection {
 
     /// RFC 5681 §4.1: after an RTO without sending, the congestion window may no longer fit the
     /// path. True if the congestion control was notified.
+    ///
+    /// A connection that has sent nothing has its initial window, so only a smaller restart window
+    /// changes it: FreeBSD counts the silence from the last segment that arrived (`t_rcvtime`).
+    /// Here it is counted from the handshake, and a connection that received data is not idle.
     fn restart_after_idle(&mut self, now: Instant) -> bool {
         if !self.snd.board.is_empty() {
             return false;
         }
-        let idle = self.snd.last_sent_at.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        let since = match self.snd.last_sent_at {
+            None if self.config.restart_window.is_none() || self.rcv.has_data() => return false,
+            None => self.snd.established_at(),
+            Some(last) => last,
+        };
+        let idle = now.saturating_since(since);
         let restart = self.config.idle_restart && idle > self.rtt.rto();
         if restart {
             self.notify_cc(&CongestionEvent::IdleRestart { now, idle });

@@ -404,6 +404,11 @@ impl Sender {
         self.delivered_at = now;
     }
 
+    /// Time of [`Self::establish`], before any data is sent.
+    pub(super) const fn established_at(&self) -> Instant {
+        self.delivered_at
+    }
+
     /// A segment without ECE arrived.
     #[inline]
     pub(crate) const fn on_no_ece(&mut self) {

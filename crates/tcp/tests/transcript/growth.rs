@@ -138,6 +138,21 @@ fn rfc5681_4_1_after_an_idle_timeout_the_window_starts_again() {
     });
 }
 
+/// FreeBSD (`cc_after_idle`, `newreno_after_idle`): 4380 bytes, even with `initcwnd10`, if nothing
+/// arrived for a timeout. The window is that of a connection that has never sent.
+#[test]
+fn freebsd_restarts_a_connection_that_was_idle_since_its_handshake() {
+    let restart = Some(InitialWindow::Rfc3390);
+    for (idle, restart_window, segments) in
+        [("+1001ms", restart, 4), ("+999ms", restart, 10), ("+1001ms", None, 10)]
+    {
+        at_every_origin(|o| {
+            let mut t = Script::established(o, &Config { restart_window, ..plain() });
+            t.run(&format!("{idle} send 100000\n> . 1:1001(1000) ack 1 * {segments}"));
+        });
+    }
+}
+
 #[test]
 fn rfc5681_4_1_the_restart_never_raises_the_window() {
     at_every_origin(|o| {
