@@ -1,9 +1,9 @@
 //! The ideal time of a flow: a lower bound on the time from its open to its last byte delivered.
 //!
 //! Contract: a lower bound for any flow that is written at once. The handshake takes a SYN and a
-//! SYN-ACK, with their hosts' options, unless the connection opens early. The data are back-to-back packets of the agreed MSS with the
-//! agreed options, never limited by a window. Serialisation is exact to the picosecond of each
-//! line.
+//! SYN-ACK, with their hosts' options, unless the connection opens early. The data are back-to-back
+//! packets of the agreed MSS with the agreed options, never limited by a window. Serialisation is
+//! exact to the picosecond of each line.
 //!
 //! `single` has one path. With `ecmp` it is the minimum over all equal-cost paths, separately for
 //! each direction, as the hash may choose any. With `spray` packets of one flow overtake each other

@@ -5,7 +5,6 @@
 //! kind of a claim do not distinguish data.
 
 use super::measure::{ClaimMeasure, RowsMeasure};
-use super::rates::{RatesMeasure, RatesStatistic};
 use super::{Claim, ClaimError, ClaimKind, ExperimentClaims};
 
 /// Longest reason, in words.
@@ -77,13 +76,6 @@ fn key(measure: &ClaimMeasure) -> String {
         ClaimMeasure::Rows(rows) => {
             format!("{:?}", RowsMeasure { per: 1.0, plus: 0.0, ..rows.clone() })
         }
-        ClaimMeasure::Rates(rates) if rates.rates == RatesStatistic::Variance => {
-            // The variance is the square of the variation.
-            format!(
-                "Rates({:?})",
-                RatesMeasure { rates: RatesStatistic::Variation, ..rates.clone() }
-            )
-        }
         leaf => format!("{leaf:?}"),
     }
 }
@@ -123,7 +115,7 @@ mod tests {
             (&forward, &forward),
             (&forward, &inverse),
             (&forward, &less),
-            (&rates("variance"), &rates("variation")),
+            (&rates("variation"), &rates("variation")),
             (&order(A), &format!("kind = \"simulation\"\nreported = 3\nmeasure = {A}")),
         ] {
             let start = "papers/p/x: claim `1`: it is judged from the measures of `0`";

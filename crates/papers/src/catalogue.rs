@@ -254,10 +254,13 @@ mod tests {
         let error =
             super::super::plan(&load_experiment(&file).unwrap(), mode).unwrap_err().to_string();
         assert!(error.contains("k.expected.toml"), "{error}");
-        let twice = row.expected.replace("scheme = \"kept\", time", "scheme = \"reset\", time");
+        let (_, first) = row.expected.split_once("[[claim]]").unwrap();
+        let (first, _) = first.split_once("[[claim]]").unwrap();
+        let again = first.replace("id = \"alpha-reset\"", "id = \"again\"");
+        let twice = format!("{}\n[[claim]]{again}", row.expected);
         std::fs::write(dir.join("k.expected.toml"), twice).unwrap();
         let error =
             super::super::plan(&load_experiment(&file).unwrap(), mode).unwrap_err().to_string();
-        assert!(error.contains("claim `alpha-kept`: it is judged from the measures"), "{error}");
+        assert!(error.contains("claim `again`: it is judged from the measures"), "{error}");
     }
 }

@@ -215,7 +215,6 @@ fn check_unit(measure: &ClaimMeasure, unit: &str) -> Result<(), String> {
         ClaimMeasure::Rates(rates) => only(match rates.rates {
             RatesStatistic::Converged | RatesStatistic::Reached => "ms",
             RatesStatistic::Variation | RatesStatistic::Mean | RatesStatistic::Slowest => "Mbit/s",
-            RatesStatistic::Variance => "(Mbit/s)^2",
             RatesStatistic::Jain => "",
         }),
         // Per cent of a full queue, and a coefficient.

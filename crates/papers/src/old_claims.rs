@@ -105,7 +105,6 @@ mod tests {
     use crate::{Experiment, ExperimentClaims, experiments};
 
     #[test]
-    #[ignore = "until the claim files comply"]
     fn each_claim_of_the_old_list_is_judged_or_was_removed_for_a_reason() {
         let of_row = |row: Experiment| {
             let file = ExperimentClaims::parse(row.expected, "").unwrap();

@@ -50,8 +50,6 @@ pub enum RatesStatistic {
     Reached,
     /// Standard deviation over the intervals in Mbit/s, averaged over the flows.
     Variation,
-    /// Variance over the intervals in (Mbit/s)^2, averaged over the flows; only in a ratio.
-    Variance,
     /// Jain's index of each interval, averaged over the intervals.
     Jain,
     /// Mean rate of a flow in Mbit/s.
@@ -126,7 +124,6 @@ impl RatesMeasure {
                 rates.first_fair_time(span.0, share).map(|ps| ps as f64 / 1e9)
             }
             RatesStatistic::Variation => rates.rate_stddev(),
-            RatesStatistic::Variance => rates.rate_variance(),
             RatesStatistic::Jain => rates.jain(),
             RatesStatistic::Mean => rates.mean(),
             RatesStatistic::Slowest => rates.slowest(),

@@ -73,12 +73,6 @@ impl Rates {
         self.mean_over_flows(|rates| variance(rates).map(f64::sqrt))
     }
 
-    /// Variance (n - 1) of each flow's rate over the intervals, as a mean over the flows,
-    /// (Mbit/s)^2.
-    pub(crate) fn rate_variance(&self) -> Option<f64> {
-        self.mean_over_flows(variance)
-    }
-
     /// Mean rate of a flow, Mbit/s.
     pub(crate) fn mean(&self) -> Option<f64> {
         self.mean_over_flows(mean)
@@ -167,7 +161,6 @@ mod tests {
         // 8 and 24 Mbit/s: s.d. 8 x sqrt(2); the other flow does not vary.
         let expected = 8.0 * 2.0_f64.sqrt() / 2.0;
         assert!((found.rate_stddev().unwrap() - expected).abs() < 1e-9);
-        assert!((found.rate_variance().unwrap() - 64.0).abs() < 1e-9, "128 and 0");
         assert_eq!(found.mean(), Some(16.0));
         let jain = f64::midpoint(9.0 / (2.0 * 5.0), 25.0 / (2.0 * 13.0));
         assert!((found.jain().unwrap() - jain).abs() < 1e-12);

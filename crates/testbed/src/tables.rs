@@ -120,7 +120,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
-    // The first write on an open connection has no time of its own.
+    // The first write on an open connection has no separate time.
     let opened = client.opened.filter(|_| !setup.opens_early(flow.group));
     let start = opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
     let since = |from: Instant| delivered_at.map(|at| at.saturating_since(from).as_ps());

@@ -23,8 +23,8 @@
 //! scratch"), and it is no reason to cut. A cut by an alpha of zero would be none and is not
 //! reported, so no CWR follows. m is this end's own `delack-segments`, as the peer's is unknown.
 //! Algorithm 1 grows only on ACKs without ECE, even if a marked ACK must not cut. The switch `cut`
-//! selects whether each marked ACK cuts (algorithm 1, the scheme `tdctcp`), or one per window of data
-//! (§III on ECN). `increase` and `reset` turn the first two changes off, one at a time. The
+//! selects whether each marked ACK cuts (algorithm 1, the scheme `tdctcp`), or one per window of
+//! data (§III on ECN). `increase` and `reset` turn the first two changes off, one at a time. The
 //! one-segment windows of §IV-C need `window-floor = 1`. Alpha starts at one as in `dctcp`; the
 //! paper is silent.
 //!

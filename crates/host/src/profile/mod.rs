@@ -3,8 +3,8 @@
 //!
 //! Contract: a profile replaces a host's NIC and clock, and sets the TCP switches that depend on
 //! its hardware (segmentation offload, timer tick); nothing else of TCP. A profile of one kernel
-//! (`freebsd-2013`) also sets what that kernel's timers, windows and buffers fix for each congestion
-//! control; `transport.sender` and `transport.receiver` replace it. `ideal` is the default.
+//! (`freebsd-2013`) also sets its timers, windows and buffers, for each congestion control;
+//! `transport.sender` and `transport.receiver` replace it. `ideal` is the default.
 //! [`HostProfile::omits`] says what a profile leaves out, and why.
 
 mod api;

@@ -240,11 +240,8 @@ fn the_round_trip_between_stamps_is_that_of_the_lines() {
     config.delack_segments = 4;
     config.delack_timer = Duration::from_ms(1);
     let mut setup = setup(3, 10, &config);
-    let source = WritePattern::Rate {
-        rate: Rate::from_gbps(1),
-        write: Bytes::new(1_432),
-        poisson: false,
-    };
+    let source =
+        WritePattern::Rate { rate: Rate::from_gbps(1), write: Bytes::new(1_432), poisson: false };
     setup.flows = vec![flow(0, 0, 2, source)];
     setup.end.at = Duration::from_ms(10);
     let rows = outcome(&setup).delays;

@@ -27,7 +27,6 @@ fn files() -> Vec<(String, ExperimentClaims)> {
 }
 
 #[test]
-#[ignore = "until the claim files comply"]
 fn every_datum_has_one_claim_with_a_short_reason_and_a_source_of_its_band() {
     let faults = files().into_iter().flat_map(|(path, file)| file.audit(&path));
     let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
