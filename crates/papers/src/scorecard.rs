@@ -21,7 +21,7 @@ Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p l
 --test papers scorecard`. A page for each paper has every claim, our result, and the reason of each
 claim that is not reproduced.
 
-**Counts.** A datum has one claim: a test refuses two claims that are judged from the same measures,
+**Counts.** A datum has one claim: a test refuses two claims of an experiment from the same measures,
 whatever their unit or direction, and a ratio of two values that each have a claim. A second
 reading of a statement is a variation and does not count. The share is that of all claims of a row,
 `open` and `undecided` ones included. Claims that a parameter was fitted to are not counted.

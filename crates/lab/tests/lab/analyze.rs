@@ -126,6 +126,11 @@ fn mode_feedback_and_counts_are_those_of_the_run() {
             let cwr = of("cwr_alone") + of("cwr_and_later") + of("cwr_and_earlier");
             let spoken = match expected_feedback(&traced) {
                 "dctcp" | "odctcp" if cwr < 3 => "dctcp-or-odctcp",
+                // With `new-echo` the ACK of a segment with CWR may cover one that waits, as
+                // ODCTCP's does.
+                "dctcp" if &*traced.flow.ack_used == "tdctcp" && of("cwr_and_earlier") > 0 => {
+                    "dctcp-or-odctcp"
+                }
                 other => other,
             };
             assert_eq!(d["feedback"]["kind"], spoken, "{place}");

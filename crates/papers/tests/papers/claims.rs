@@ -89,7 +89,7 @@ source = "fig. 1"
 unit = "pkt"
 reported = 20
 reason = "K is another"
-evidence = "p.md#k"
+evidence = "dx.md#k"
 measure = { metric = "p50_packets", queue = "switch0->receivers.0", scheme = "dctcp" }
 [[vary]]
 id = "k"
@@ -137,7 +137,7 @@ fn open_parameters_of_a_paper_are_varied() {
         .expect("it is written");
     let page = std::fs::read_to_string(page).expect("it is there");
     assert!(page.contains("own-k-vary-k") && page.contains("The queue follows K"));
-    assert!(page.contains("Why: K is another; evidence: docs/evidence/papers/p.md#k"));
+    assert!(page.contains("Why: K is another; evidence: docs/evidence/papers/dx.md#k"));
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn any_table_reads_as_text_with_units() {
     let at = |name: &str| names.iter().position(|n| *n == name).unwrap();
     let (fct, status, error) = (at("fct_ps"), at("status"), at("error"));
     assert_eq!(table.columns()[fct].unit, "ps");
-    assert!(table.columns()[fct].description.starts_with("From the application's open"));
+    assert!(table.columns()[fct].description.starts_with("From `start_ps` to the last byte"));
     assert!(table.columns()[fct].numeric && !table.columns()[status].numeric);
     let rows: Vec<_> = table.map(Result::unwrap).collect();
     assert_eq!(rows.len(), 18);

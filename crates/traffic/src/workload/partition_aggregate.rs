@@ -63,7 +63,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "mean-gap",
             kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
             default: Is("off"),
-            doc: "Mean time between the queries of one client: required for `poisson`, scales `gaps` for `measured`.",
+            doc: "Mean time to the next flow or query: `gaps` are stretched to it, and `poisson` needs it.",
             source: "lowtide",
         },
         Param {

@@ -38,7 +38,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             name: "mean-gap",
             kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
             default: Is("off"),
-            doc: "Stretches `gaps` to this mean.",
+            doc: "Mean time to the next flow or query: `gaps` are stretched to it, and `poisson` needs it.",
             source: "lowtide",
         },
         SIZES,

@@ -29,6 +29,8 @@ pub(super) struct Peer {
     pub(super) id: Option<ConnId>,
     pub(super) state: PeerState,
     pub(super) invariants: Invariants,
+    /// SYN-ACKs with a cookie; a connection that completes one never sends it itself.
+    cookies: Vec<Segment>,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl Harness {
             id: None,
             state: PeerState::new(SeqNum::new(draw.u32())),
             invariants: Invariants::default(),
+            cookies: Vec::new(),
         });
         let trace = std::env::var_os("LOWTIDE_TRACE").is_some();
         if trace {
@@ -196,7 +199,10 @@ impl Harness {
             Arrival::Completed(id, accepted) => {
                 let old = self.peers[peer].id.replace(id);
                 assert!(old.is_none(), "the peer has a connection");
-                self.peers[peer].invariants = Invariants::default();
+                let Peer { invariants, cookies, .. } = &mut self.peers[peer];
+                *invariants = Invariants::default();
+                let own = cookies.iter().find(|c| c.seq.add(1) == segment.ack);
+                invariants.on_cookie(own.expect("the ACK of a cookie"), segment.seq);
                 self.on_arrival(peer, segment, Some(&accepted));
             }
             // A SYN may match a connection in TIME-WAIT that it would supersede while the backlog
@@ -231,6 +237,9 @@ impl Harness {
         assert_eq!((tuple.local_port, tuple.remote_port), p.ports);
         assert_eq!((reply.src_port, reply.dst_port), p.ports);
         assert_eq!(reply.payload_len, 0);
+        if reply.flags.contains(Flags::SYN) {
+            p.cookies.push(reply.clone());
+        }
         p.state.on_segment(reply);
     }
 

@@ -127,11 +127,7 @@ impl Invariants {
         self.scoreboard.on_timeouts(info.counters.rto_count);
         self.check_segmentation(t, conn.config(), info.mss);
         if h.flags.contains(Flags::SYN) {
-            let isn = *self.isn.get_or_insert(h.seq);
-            assert_eq!(isn, h.seq, "another initial sequence number");
-            self.own_scale = h.options.window_scale;
-            self.sack_offered[0] = h.options.sack_permitted;
-            self.max_right_edge = i64::from(h.window);
+            self.on_syn(h);
             return;
         }
         if h.flags.contains(Flags::RST) {
@@ -140,6 +136,24 @@ impl Invariants {
         Self::check_ecn_flags(h, &info);
         self.check_sequence_space(t, conn, &info);
         self.check_ack_and_window(h, conn.config());
+    }
+
+    /// A connection completes `cookie`; `next` is the first sequence number after the peer's SYN.
+    /// A SYN-ACK has the options of scale and SACK only if the SYN had them.
+    pub(super) fn on_cookie(&mut self, cookie: &Segment, next: SeqNum) {
+        self.on_syn(cookie);
+        self.irs = Some(SeqNum::new(next.raw().wrapping_sub(1)));
+        self.peer_scale = cookie.options.window_scale;
+        self.sack_offered[1] = cookie.options.sack_permitted;
+    }
+
+    /// The connection's SYN or SYN-ACK.
+    fn on_syn(&mut self, h: &Segment) {
+        let isn = *self.isn.get_or_insert(h.seq);
+        assert_eq!(isn, h.seq, "another initial sequence number");
+        self.own_scale = h.options.window_scale;
+        self.sack_offered[0] = h.options.sack_permitted;
+        self.max_right_edge = i64::from(h.window);
     }
 
     /// ECT requires negotiation. With Accurate ECN the flags are the count of CE packets starting

@@ -4,8 +4,8 @@
 //! `receive-buffer`. It never shrinks, and data without a reader does not make it grow for long.
 //! The window scale follows from `receive-buffer`, since it is fixed by the SYN.
 //!
-//! Send buffers are not tuned: FreeBSD and Linux grow theirs ahead of the congestion window
-//! (`tcp_sndbuf_autoscale`, `tcp_sndbuf_expand`), so it does not limit what is sent.
+//! Send buffers are not tuned. FreeBSD and Linux grow theirs with the congestion window; we assume
+//! that they do not limit a sender of bulk data.
 
 mod freebsd;
 mod linux;
