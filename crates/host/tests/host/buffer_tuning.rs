@@ -43,8 +43,8 @@ fn offered(n: u32, settings: &[(&str, &str)], times_ms: &[u64]) -> Vec<Vec<f64>>
     let trace = outcome(&setup).trace.expect("a trace");
     let at = |ms: u64, id: u32| {
         let until = Instant::ZERO + Duration::from_ms(ms);
-        let rows = trace.senders.iter().filter(|row| row.flow == id && row.at <= until);
-        rows.last().map_or(0.0, |row| row.snd_wnd as f64)
+        let mut rows = trace.senders.iter().filter(|row| row.flow == id && row.at <= until);
+        rows.next_back().map_or(0.0, |row| row.snd_wnd as f64)
     };
     times_ms.iter().map(|ms| (0..n).map(|id| at(*ms, id)).collect()).collect()
 }

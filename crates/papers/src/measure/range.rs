@@ -30,7 +30,10 @@ impl ClaimMeasure {
             Self::Ratio(pair) if pair.iter().any(|part| part.range().least < 0.0) => {
                 ValueRange::ANY
             }
-            Self::Rates(_) | Self::Windows(_) | Self::Ratio(_) => ValueRange::NOT_NEGATIVE,
+            Self::Rates(_)
+            | Self::Windows(_)
+            | Self::Ratio(_)
+            | Self::Extreme(Extreme::LargestMagnitude, _) => ValueRange::NOT_NEGATIVE,
             Self::Difference(pair) => {
                 let [a, b] = [pair[0].range(), pair[1].range()];
                 range(a.least - b.most, a.most - b.least)
@@ -39,7 +42,6 @@ impl ClaimMeasure {
                 let all = || parts.iter().map(Self::range);
                 range(all().map(|r| r.least).sum(), all().map(|r| r.most).sum())
             }
-            Self::Extreme(Extreme::LargestMagnitude, _) => ValueRange::NOT_NEGATIVE,
             Self::Extreme(extreme, parts) => {
                 let of = |end: fn(ValueRange) -> f64| {
                     parts.iter().map(|p| end(p.range())).reduce(|a, b| extreme.of(a, b))

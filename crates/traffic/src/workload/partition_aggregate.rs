@@ -20,6 +20,24 @@ use crate::queries::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THIN
 use crate::round_robin::START;
 use crate::{QueryClientSpec, QuerySchedule};
 
+/// Shape of the times between arrivals.
+pub(crate) const GAPS: Param = Param {
+    name: "gaps",
+    kind: ValueKind::Distribution(DistributionOf::Time),
+    default: Is("dctcp-query-gaps"),
+    doc: "Times from one query or flow of a host to its next: one time, a built-in distribution or a file.",
+    source: "DCTCP §2.2, fig. 3; ODCTCP fig. 6.1",
+};
+
+/// Mean time between arrivals.
+pub(crate) const MEAN_GAP: Param = Param {
+    name: "mean-gap",
+    kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
+    default: Is("off"),
+    doc: "Mean time to the next query or flow: `gaps` are stretched to it, and `poisson` needs it.",
+    source: "lowtide",
+};
+
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "partition-aggregate",
@@ -59,20 +77,8 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             doc: "The next query comes after the last one, as a Poisson process, or with gaps from `gaps`.",
             source: "DCTCP §2.2",
         },
-        Param {
-            name: "mean-gap",
-            kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
-            default: Is("off"),
-            doc: "Mean time to the next flow or query: `gaps` are stretched to it, and `poisson` needs it.",
-            source: "lowtide",
-        },
-        Param {
-            name: "gaps",
-            kind: ValueKind::Distribution(DistributionOf::Time),
-            default: Is("dctcp-query-gaps"),
-            doc: "Times between the queries of one client for `measured`.",
-            source: "DCTCP §2.2, fig. 3",
-        },
+        MEAN_GAP,
+        GAPS,
         REQUEST,
         QUERIES,
         THINK,

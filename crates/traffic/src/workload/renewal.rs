@@ -6,9 +6,7 @@
 //! random generators for each source: another distribution of sizes changes neither times nor
 //! destinations. With `flows` the first ones of all sources together are kept.
 
-use lowtide_schema::DefaultValue::{Is, Required};
-use lowtide_schema::{DistributionOf, Param, ValueKind};
-
+use super::partition_aggregate::{GAPS, MEAN_GAP};
 use super::poisson::{FLOWS, SIZES};
 use super::{
     Arrivals, HostSelection, MAX_CONNECTIONS, Traffic, WorkloadArgs, WorkloadContext,
@@ -26,25 +24,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
     spec: "ODCTCP §6.1.2",
     host_selection: HostSelection::FromTo,
     arrivals: Arrivals::OpenLoop,
-    params: &[
-        Param {
-            name: "gaps",
-            kind: ValueKind::Distribution(DistributionOf::Time),
-            default: Required,
-            doc: "Time from one flow of a source to its next: one time, a built-in distribution or a file.",
-            source: "ODCTCP fig. 6.1, after DCTCP fig. 3",
-        },
-        Param {
-            name: "mean-gap",
-            kind: ValueKind::Or { kind: &ValueKind::TIME, word: "off" },
-            default: Is("off"),
-            doc: "Mean time to the next flow or query: `gaps` are stretched to it, and `poisson` needs it.",
-            source: "lowtide",
-        },
-        SIZES,
-        FLOWS,
-        START,
-    ],
+    params: &[GAPS, MEAN_GAP, SIZES, FLOWS, START],
     traffic,
 };
 

@@ -238,7 +238,7 @@ impl Harness {
         assert_eq!((reply.src_port, reply.dst_port), p.ports);
         assert_eq!(reply.payload_len, 0);
         if reply.flags.contains(Flags::SYN) {
-            p.cookies.push(reply.clone());
+            p.cookies.push(*reply);
         }
         p.state.on_segment(reply);
     }
