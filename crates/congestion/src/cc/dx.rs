@@ -3,8 +3,8 @@
 //! ## Algorithm
 //! Takes the mean `Q` of the one-way queueing delays of a round trip (`delay` in `tcp`). Without a
 //! queue the window grows by one segment. With a queue it is reduced by the share `Q / V`, which
-//! drains the queue if all flows do so. `V` depends on the minimum round trip `R` and the window alone: a flow
-//! with a small share of the link infers that there are many.
+//! drains the queue if all flows do so. `V` depends on the minimum round trip `R` and the window
+//! alone: a flow with a small share of the link infers that there are many.
 //!
 //! ## Spec
 //! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8,

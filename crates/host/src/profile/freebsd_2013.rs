@@ -2,8 +2,9 @@
 //!
 //! The thesis and its slides name hosts, NIC and TSO. Their kernel was not found; the other values
 //! are those of release 10.4 (`coder03/freebsd10.4` @3d3f8b11; docs/evidence/tools), the defaults
-//! of its driver included, but for the rule of receive buffers, which is that of earlier releases. The values were chosen from these texts as one setting, before the
-//! experiments of the thesis ran with it.
+//! of its driver included, but for the rule of receive buffers, which is that of earlier releases.
+//! The values were chosen from these texts as one setting, before the experiments of the thesis ran
+//! with it.
 
 use lowtide_tcp::profile::set;
 use lowtide_units::Duration;
