@@ -1,5 +1,5 @@
-// DX on one bottleneck, written from the paper alone (§III, §IV eq. 1 and 8, §V-B): no part of
-// lowtide. N window-limited senders, one FIFO queue, an ACK for each packet, no losses.
+// DX on one bottleneck, from the paper (§III, §IV eq. 1 and 8, §V-B) and our reading of it (after a
+// cut only data sent since counts): no part of lowtide. N window-limited senders, one FIFO queue, an ACK for each packet, no losses.
 //
 //   c++ -O2 -std=c++17 -o dx dx.cpp && ./dx
 //

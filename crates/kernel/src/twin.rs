@@ -101,7 +101,7 @@ pub static TWINS: &[Twin] = &[
     Twin {
         name: "lt_tdctcp",
         scheme: "tdctcp",
-        summary: "TDCTCP without its adaptive delayed-ACK timer",
+        summary: "TDCTCP without its adaptive delayed-ACK timer, with one cut per window",
         ends: Ends::Both,
         params: &[SHIFT_G, INITIAL_ALPHA, AFTER_IDLE, window_floor("1")],
     },

@@ -24,12 +24,12 @@ impl ExperimentClaims {
                 format!("it is judged from the measures of `{first}`: keep the harder of the two")
             });
             // A comparison follows from its values if each has a claim.
-            let both = claim.measure.sides().and_then(|[a, b]| {
+            let derived = claim.measure.sides().and_then(|[a, b]| {
                 let (a, b) = (claim_on(&key(a))?, claim_on(&key(b))?);
                 let fault = "remove the claim on the baseline alone";
                 Some(format!("it follows from `{a}` and `{b}`: {fault}"))
             });
-            let faults = [twin, both, claim.reason_fault(), claim.band_fault()];
+            let faults = [twin, derived, claim.reason_fault(), claim.band_fault()];
             found.extend(faults.into_iter().flatten().map(|fault| ClaimError {
                 file: file.to_owned(),
                 message: format!("claim `{}`: {fault}", claim.id),

@@ -42,9 +42,11 @@ seeds, from two seeds on. If it leaves the possible range, as that of a share, i
 logarithm of the value or of its odds. A verdict with more seeds than the
 experiment has (`--decide N`) has an interval at a higher level, which its page states. `--vary`
 varies parameters that a paper leaves open; the pages of the papers have the results. A search over
-all of them found no better values ([inferred settings](../evidence/inferred-settings.md)).
+all of them, before the settings of 2026-11-28, found no better values
+([inferred settings](../evidence/inferred-settings.md)).
 
-The bands were fixed before the first run, by the kind of claim: an order as stated, a ratio 25 %,
+The bands of kinds were fixed before the first run, and bounds of orders were revised on 2026-11-28
+after a reading of the papers without our values: an order as stated, a ratio 25 %,
 an absolute value of a simulation 15 %, of a testbed 30 %, a rate a third to three times the paper's
 value. A difference has the stated band. A bound of an order other than zero and one, and the band
 of each difference, has its source beside it. The interval of a rate is binomial.

@@ -176,7 +176,7 @@ impl Receiver {
         if let Some(tuner) = &mut self.tuner {
             match arrival {
                 Some(arrival) => tuner.on_data(arrival, &after),
-                None => tuner.on_other(),
+                None => tuner.on_refused(),
             }
             self.buffer = tuner.size();
         }

@@ -20,7 +20,7 @@ use crate::{Flow, WritePattern};
 /// Registration.
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "renewal",
-    summary: "flows of each source with drawn gaps and sizes, as in a measured trace",
+    summary: "flows of each source with gaps and sizes drawn from distributions",
     spec: "ODCTCP §6.1.2",
     host_selection: HostSelection::FromTo,
     arrivals: Arrivals::OpenLoop,

@@ -119,7 +119,7 @@ impl BufferTuner {
     }
 
     /// A segment with data was refused.
-    pub(crate) fn on_other(&mut self) {
+    pub(crate) fn on_refused(&mut self) {
         if let Rule::FreeBsd(rule) = &mut self.rule {
             rule.on_not_predicted();
         }
