@@ -32,8 +32,8 @@ fn run() -> (u64, u64) {
     let stacks = [HostStack::Lowtide, HostStack::Lowtide];
     let world =
         World::new(stacks, &network("10 Mbit/s", 200, 500, 500), &BottleneckSettings::default());
-    // The first segment meets no queue, which is the base that all others are measured against: with
-    // two flows, or a larger first window, a flow may never see the path without a queue.
+    // The first segment meets no queue, which is the base of all measurements. With two flows, or a
+    // larger first window, a flow may never see the path without a queue.
     let keys = [("send-buffer", "60 kB"), ("initial-window", "1"), ("dx.headroom", "5 ms")];
     let dx = config("linux", Some("dx"), &keys).unwrap();
     let mut load =

@@ -105,6 +105,12 @@ pub(crate) enum KernelEcnArg {
     /// 2, the default of Linux: accepted.
     #[default]
     Passive,
+    /// 3: Accurate ECN requested and accepted; 3 to 5 exist since Linux 7.0.
+    Accecn,
+    /// 4: Accurate ECN accepted, classic ECN requested.
+    AccecnIn,
+    /// 5: Accurate ECN accepted, nothing requested.
+    AccecnPassive,
 }
 
 /// Host of lowtide's TCP, and its peer.

@@ -87,6 +87,10 @@ pub(crate) fn transfers_are_reported() {
             let sends = (role == "client") == (way == "up");
             assert_eq!(transport["data_segs_out"].as_u64().unwrap() > 1400, sends, "{transport}");
         }
+        // Each connection has our transport, at whichever end it is.
+        for stream in result["streams"].as_array().unwrap() {
+            assert_eq!(stream["transport"]["cc"], cc, "{role} {way}");
+        }
         let samples = || {
             let intervals = result["intervals"].as_array().unwrap().iter();
             intervals.flat_map(|i| i["streams"].as_array().unwrap())
@@ -101,6 +105,33 @@ pub(crate) fn transfers_are_reported() {
             .sum();
         assert_eq!(moved, 2 * (2 << 20), "the intervals add up");
     }
+}
+
+pub(crate) fn what_was_requested_and_did_not_run_is_named() {
+    let text = |args: &[&str]| {
+        let all = [&["live", "client", "--peer", "kernel", "-n", "100K"], args].concat();
+        let output = lowtide(&all);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let refused = "! 2 connections: ECN was not negotiated, and `newreno` ran in place of `dctcp`";
+    assert!(text(&["--scheme", "dctcp", "-P", "2"]).contains(refused));
+    assert!(text(&["--scheme", "dx"]).contains("! 1 connection: `newreno` ran in place of `dx`"));
+    assert!(!text(&["--scheme", "dctcp", "-s", "ect=data", "--kernel-ecn", "on"]).contains('!'));
+    assert!(!text(&[]).contains('!'));
+}
+
+/// The kernel decides which values of `tcp_ecn` it has.
+pub(crate) fn a_value_of_ecn_that_the_kernel_lacks_is_refused() {
+    let output =
+        lowtide(&["live", "client", "--peer", "kernel", "--kernel-ecn", "accecn", "-n", "100K"]);
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    if output.status.success() {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2));
+    let said = format!("Linux {} refuses net.ipv4.tcp_ecn = 3", release.trim());
+    assert!(stderr(&output).contains(&said), "{}", stderr(&output));
 }
 
 /// A command that is killed during a transfer leaves nothing: its namespace ends with it.

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
             bottleneck::the_network_of_a_scenario_drops_the_requested_share,
             bottleneck::it_ends_after_the_given_time,
             live::transfers_are_reported,
+            live::what_was_requested_and_did_not_run_is_named,
+            live::a_value_of_ecn_that_the_kernel_lacks_is_refused,
             live::a_process_that_is_killed_leaves_nothing_behind,
             live::a_host_that_was_killed_can_come_back_at_once,
             live::a_relay_resets_unreachable_targets_and_ends_on_sigterm,

@@ -141,13 +141,20 @@ pub(crate) fn without_root_the_kernel_backend_names_its_needs() {
     fs::set_permissions(at, fs::Permissions::from_mode(0o755)).expect("the folder is ours");
     let program = at.join("lowtide");
     fs::copy(env!("CARGO_BIN_EXE_lowtide"), &program).expect("room for a copy");
-    let mut run = Command::new(program);
-    run.args(["run", "queue-buildup-100m", "--backend", "kernel"]).current_dir("/");
-    run.args(["-s", "compare.schemes=[\"ecn\"]", "-o", "/nonexistent/r"]);
-    let output = run.uid(nobody).gid(nobody).output().expect("the command starts");
-    let why = stderr(&output);
-    assert!(!output.status.success(), "{why}");
-    assert!(why.contains("that takes root") && why.contains("--backend live"), "{why}");
+    let error = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(args).current_dir("/").uid(nobody).gid(nobody);
+        let output = command.output().expect("the command starts");
+        let why = stderr(&output);
+        assert!(!output.status.success() && why.contains("that takes root"), "{args:?}: {why}");
+        why
+    };
+    let args = ["run", "queue-buildup-100m", "--backend", "kernel", "-o", "/nonexistent/r"];
+    let why = error(&[&args[..], &["-s", "compare.schemes=[\"ecn\"]"]].concat());
+    assert!(why.contains("--backend live"), "{why}");
+    for args in [&["testbed", "up", "queue-buildup-100m"][..], &["testbed", "down"]] {
+        assert!(error(args).contains("CAP_SYS_ADMIN and CAP_NET_ADMIN"));
+    }
 }
 
 /// A testbed that runs in the background.

@@ -41,6 +41,8 @@ pub struct LoadPlan {
 pub struct StreamReport {
     /// Its number, from 1.
     pub number: usize,
+    /// The address of this end.
+    pub local: Option<SocketAddr>,
     /// The peer's address.
     pub peer: Option<SocketAddr>,
     /// Direction of the data; `None` if no request arrived.
@@ -193,6 +195,7 @@ impl FlowHandle {
 fn failed_report(index: usize, start: Instant, why: String) -> StreamReport {
     StreamReport {
         number: index + 1,
+        local: None,
         peer: None,
         direction: None,
         start: start.since_start(),
@@ -226,7 +229,7 @@ fn run_flow(
     };
     let LoadFlow { direction, amount, write_size, .. } = *flow;
     let request = TransferRequest { direction, amount, seed, write_size };
-    let peer = stream.peer().ok();
+    let (local, peer) = (stream.local().ok(), stream.peer().ok());
     let result = run_client(&**stream, &request, &handle.progress);
     let took = clock.now().saturating_since(start);
     let (outcome, error) = match result {
@@ -235,6 +238,7 @@ fn run_flow(
     };
     StreamReport {
         number: index + 1,
+        local,
         peer,
         direction: Some(direction),
         start: start.since_start(),

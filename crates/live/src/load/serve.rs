@@ -346,6 +346,7 @@ fn serve_and_report(
     let result = serve_connection(&**stream, &client.progress, request_timeout);
     let mut report = StreamReport {
         number,
+        local: stream.local().ok(),
         peer,
         direction: None,
         start: start.since_start(),

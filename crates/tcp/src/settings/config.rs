@@ -28,6 +28,11 @@ impl EcnNegotiation {
         matches!(self, Self::Rfc3168 | Self::AccEcn)
     }
 
+    /// True if our SYN requests Accurate ECN.
+    pub const fn requests_accecn(self) -> bool {
+        matches!(self, Self::AccEcn)
+    }
+
     /// True if Accurate ECN is accepted.
     pub const fn accepts_accecn(self) -> bool {
         matches!(self, Self::AccEcn | Self::AccEcnPassive)

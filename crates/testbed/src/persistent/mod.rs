@@ -81,6 +81,9 @@ pub enum PersistentError {
     /// The process of the testbed does not end.
     #[error("process {0}, which owns the testbed, does not end")]
     DoesNotEnd(u32),
+    /// A privilege is missing.
+    #[error("cannot {0}: that takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN)")]
+    PermissionDenied(String),
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     System {
@@ -98,6 +101,9 @@ impl PersistentError {
     /// Conversion for `map_err`.
     fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
-        move |error| Self::System { what, error }
+        move |error| match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Self::PermissionDenied(what),
+            _ => Self::System { what, error },
+        }
     }
 }

@@ -107,7 +107,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), CommandError> {
     let plan = ServePlan { connections, stop: &STOP, on_accept: &|_| {}, limits };
     let write_error = Mutex::new(None);
     let shed = serve(&listener, plan, &|report| {
-        if let Err(failure) = stream_report::served(&report, out) {
+        if let Err(failure) = stream_report::served(&report, &host.config, out) {
             *write_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             STOP.store(true, Ordering::Relaxed);
         }

@@ -204,8 +204,11 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
         KernelEcnArg::Off => "0",
         KernelEcnArg::On => "1",
         KernelEcnArg::Passive => "2",
+        KernelEcnArg::Accecn => "3",
+        KernelEcnArg::AccecnIn => "4",
+        KernelEcnArg::AccecnPassive => "5",
     };
-    netns::set_sysctl("ipv4.tcp_ecn", ecn).map_err(|e| live_error(&e))?;
+    netns::set_sysctl("ipv4.tcp_ecn", ecn).map_err(|e| refused_ecn(ecn, &e))?;
     netns::set_sysctl("ipv4.tcp_congestion_control", &args.kernel_cc).map_err(|e| {
         let available = netns::sysctl("ipv4.tcp_available_congestion_control").unwrap_or_default();
         let help = format!(
@@ -218,6 +221,21 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
         )
     })?;
     Ok(Some([args.kernel_cc.clone(), ecn.to_owned()]))
+}
+
+/// A value of `net.ipv4.tcp_ecn` that this kernel does not have, or another error.
+fn refused_ecn(value: &str, error: &LiveError) -> CommandError {
+    let unknown = matches!(error, LiveError::System { error, .. }
+        if error.kind() == std::io::ErrorKind::InvalidInput);
+    if !unknown {
+        return live_error(error);
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let message = format!(
+        "Linux {} refuses net.ipv4.tcp_ecn = {value}: Accurate ECN needs 7.0 or later",
+        release.trim()
+    );
+    CommandError::Usage(message, Some("use `--kernel-ecn` off, on or passive".to_owned()))
 }
 
 /// Load of a client.

@@ -5,6 +5,7 @@ use lowtide_live::load::{
     FlowSample, LoadInterval, LoadPlan, LoadReport, StreamReport, TransferDirection,
 };
 use lowtide_sockets::ConnInfo;
+use lowtide_tcp::{Config, EcnMode};
 use lowtide_units::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ struct Report {
     seconds: f64,
     bits_per_second: f64,
     checksums_agree: bool,
-    /// Connections as seen by the client.
+    /// Connections as seen by the client; the transport is ours, at whichever end it is.
     streams: Vec<Value>,
     /// Connections as seen by the server, if it is lowtide in this process.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,7 +100,13 @@ fn direction(load: &LoadPlan) -> &'static str {
     }
 }
 
-fn stream_row(s: &StreamReport) -> Value {
+/// Our end of a connection: that of the client, or of the server among `served`.
+fn our_info<'a>(s: &'a StreamReport, served: &'a [StreamReport]) -> Option<&'a ConnInfo> {
+    let same = |other: &&StreamReport| s.local.is_some() && other.peer == s.local;
+    s.info.as_ref().or_else(|| served.iter().find(same)?.info.as_ref())
+}
+
+fn stream_row(s: &StreamReport, info: Option<&ConnInfo>) -> Value {
     json!({
         "stream": s.number,
         "peer": s.peer.map(|p| p.to_string()),
@@ -113,7 +120,38 @@ fn stream_row(s: &StreamReport) -> Value {
         // Both ends have equal checksums; `null` if the other end reports none.
         "checksums_agree": s.outcome.and_then(|o| o.remote.map(|_| o.checksums_match())),
         "error": s.error.clone(),
-        "transport": s.info.as_ref().map(transport),
+        "transport": info.map(transport),
+    })
+}
+
+/// Names what a connection lacks of its configuration: ECN that the peer refused, a control that
+/// cannot work with this peer.
+fn not_as_requested(config: &Config, info: &ConnInfo) -> Option<String> {
+    let (t, mut lacks) = (&info.tcp, Vec::new());
+    if config.ecn.requests_ecn() && t.ecn == EcnMode::Off {
+        lacks.push("ECN was not negotiated".to_owned());
+    } else if config.ecn.requests_accecn() && t.ecn == EcnMode::Classic {
+        lacks.push("Accurate ECN was not negotiated, classic ECN was".to_owned());
+    }
+    if t.cc != config.cc {
+        lacks.push(format!("`{}` ran in place of `{}`", t.cc, config.cc));
+    }
+    (!lacks.is_empty()).then(|| lacks.join(", and "))
+}
+
+/// Prints each difference from what was requested once, with the number of its connections.
+fn show_not_as_requested<'a>(
+    config: &Config,
+    infos: impl Iterator<Item = &'a ConnInfo>,
+    out: Output,
+) -> Result<(), CommandError> {
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    for text in infos.filter_map(|info| not_as_requested(config, info)) {
+        *counts.entry(text).or_default() += 1;
+    }
+    counts.iter().try_for_each(|(text, count)| {
+        let noun = if *count == 1 { "connection" } else { "connections" };
+        out.text(&format!("! {count} {noun}: {text}"))
     })
 }
 
@@ -208,12 +246,13 @@ fn line(s: &StreamReport, sends: bool) -> String {
 }
 
 /// Prints the report of one served client.
-pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), CommandError> {
+pub(super) fn served(s: &StreamReport, config: &Config, out: Output) -> Result<(), CommandError> {
     if out.json {
-        return out.json(&stream_row(s));
+        return out.json(&stream_row(s, s.info.as_ref()));
     }
     let peer = s.peer.map_or_else(String::new, |p| format!("{p} "));
-    out.text(&format!("{peer}{}", line(s, s.direction == Some(TransferDirection::Down))))
+    out.text(&format!("{peer}{}", line(s, s.direction == Some(TransferDirection::Down))))?;
+    show_not_as_requested(config, s.info.iter(), out)
 }
 
 /// Prints the packets that a server dropped or answered without state, if any.
@@ -256,8 +295,8 @@ pub(super) fn report(
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),
             checksums_agree: report.all_verified(),
-            streams: report.streams.iter().map(stream_row).collect(),
-            served: served.iter().map(stream_row).collect(),
+            streams: report.streams.iter().map(|s| stream_row(s, our_info(s, served))).collect(),
+            served: served.iter().map(|s| stream_row(s, s.info.as_ref())).collect(),
             intervals: report.intervals.iter().map(interval_row).collect(),
             driver: json!({
                 "packets_received": packets.received,
@@ -295,6 +334,8 @@ pub(super) fn report(
         let took = report.took.as_secs_f64();
         out.text(&format!("[SUM] {took:>15.3} s {}", amounts(bytes, report.took)))?;
     }
+    let infos = report.streams.iter().filter_map(|s| our_info(s, served));
+    show_not_as_requested(&host.config, infos, out)?;
     if packets.checksum_partial > 0 {
         out.note(&format!(
             "{} packets arrived with offloaded checksum or segmentation: they hide marks and times of single \
