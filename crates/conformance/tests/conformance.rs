@@ -1,7 +1,7 @@
 //! The conformance kit, run on every registered control.
 
 use lowtide_conformance::{check, check_with};
-use lowtide_tcp::cc::{self, dctcp};
+use lowtide_tcp::cc::{self, cubic, dctcp};
 
 #[test]
 fn every_registered_control_does_what_it_declares() {
@@ -38,4 +38,10 @@ fn the_kit_sees_where_stacks_leave_the_standards() {
     assert_eq!(broken(&[("loss-from", "cwnd")]), ["loss-halves"]);
     let linux = [("loss-from", "cwnd"), ("loss-after-cut", "again")];
     assert_eq!(broken(&linux), ["loss-halves", "one-reduction"]);
+}
+
+/// Linux starts from cwnd, not from FlightSize, but with beta 0.7 as the RFC.
+#[test]
+fn cubic_conforms_with_the_rules_of_linux() {
+    assert_eq!(check_with(&cubic::ENTRY, &[("variant", "linux")]), []);
 }

@@ -19,8 +19,10 @@
 //! limit L of HyStart++ is the switch `abc-limit`, and an idle restart begins a new round of it.
 //!
 //! ## Kernel twin
-//! `tcp_cubic.c` in Linux counts time in 1/1024 s and windows in segments, and has HyStart, which
-//! ends slow start at once and also looks at the spacing of ACKs.
+//! `tcp_cubic.c` in Linux differs in the Reno-friendly region, the units and HyStart: `variant =
+//! "linux"` (`cubic/linux.rs`).
+
+mod linux;
 
 use alloc::boxed::Box;
 
@@ -56,6 +58,13 @@ pub static ENTRY: CcEntry = CcEntry {
     spec: "RFC 9438",
     params: &[
         Param {
+            name: "variant",
+            kind: ValueKind::Choice(&["rfc9438", "linux"]),
+            default: DefaultValue::Is("rfc9438"),
+            doc: "Rules of RFC 9438, or those in which Linux differs from it.",
+            source: "RFC 9438; tcp_cubic.c",
+        },
+        Param {
             name: "fast-convergence",
             kind: ValueKind::Bool,
             default: DefaultValue::Is("true"),
@@ -81,6 +90,9 @@ pub static ENTRY: CcEntry = CcEntry {
 };
 
 fn build(values: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
+    if values.name("variant") == "linux" {
+        return linux::build(values, setup);
+    }
     Box::new(Cubic {
         window: CongestionWindow::new(setup, BETA),
         fast_convergence: values.bool("fast-convergence"),

@@ -33,8 +33,8 @@ pub(super) const HYSTART: Param = Param {
     name: "hystart",
     kind: ValueKind::Bool,
     default: DefaultValue::Is("true"),
-    doc: "Leave the first slow start when the round-trip time rises (HyStart++).",
-    source: "RFC 9438 §4.10, RFC 9406",
+    doc: "Leave the first slow start when the round-trip time rises (HyStart++; HyStart as Linux has it with `variant = \"linux\"`).",
+    source: "RFC 9438 §4.10, RFC 9406; tcp_cubic.c",
 };
 
 /// Parameter: the least rise of the round trip that counts.

@@ -89,6 +89,7 @@ pub static ENTRY: Profile = Profile {
         set("keep-alive-interval", "75 s", "net.ipv4.tcp_keepalive_intvl = 75"),
         set("keep-alive-count", "9", "net.ipv4.tcp_keepalive_probes = 9"),
         set("user-timeout", "0 s", "TCP_USER_TIMEOUT is not set"),
+        set("cubic.variant", "linux", "tcp_cubic.c"),
         set("dctcp.shift-g", "4", "tcp_dctcp.c: dctcp_shift_g"),
         set("dctcp.initial-alpha", "1024", "tcp_dctcp.c: dctcp_alpha_on_init"),
         set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
