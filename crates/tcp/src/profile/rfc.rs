@@ -94,6 +94,7 @@ pub static ENTRY: Profile = Profile {
         set("keep-alive-count", "9", "no RFC; as Linux"),
         set("user-timeout", "0 s", "RFC 9293 §3.8.3: R2 decides"),
         set("newreno.slow-start-end", "exact", "RFC 5681 §3.1 leaves cwnd = ssthresh open"),
+        set("cubic.variant", "rfc9438", "RFC 9438"),
         set("dctcp.shift-g", "4", "RFC 8257 §4.2: g = 1/16"),
         set("dctcp.initial-alpha", "1024", "RFC 8257 §3.3"),
         set(
