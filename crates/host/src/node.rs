@@ -157,7 +157,7 @@ impl Node {
     #[inline]
     pub(crate) const fn stamps(&self, seg: &Segment) -> bool {
         let free = self.clock.is_exact() && self.calibration.is_off();
-        seg.options.experimental.is_some() || !free
+        seg.options.experimental().is_some() || !free
     }
 
     pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {

@@ -25,11 +25,11 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("ack dctcp", Some("with `tcp_dctcp`"), Some("with `cc_dctcp(4)`")),
     ("ack odctcp", None, None),
     ("ack tdctcp", None, None),
-    ("ack accecn", Some("`tcp_ecn = 3`, Linux 6.18"), None),
+    ("ack accecn", Some("`tcp_ecn = 3`, Linux 7.0"), None),
     ("feedback rfc3168", Some("built in"), Some("built in")),
     ("feedback dctcp", Some("with `tcp_dctcp`"), Some("with `cc_dctcp(4)`")),
     ("feedback one-sided", None, None),
-    ("feedback accecn", Some("`tcp_ecn = 3`, Linux 6.18"), None),
+    ("feedback accecn", Some("`tcp_ecn = 3`, Linux 7.0"), None),
 ];
 
 const HEAD: &str = "\

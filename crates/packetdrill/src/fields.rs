@@ -223,6 +223,36 @@ pub static FIELDS: &[Field] = &[
         "packets received with CE, with or without payload; 0 without AccECN",
         |v| n(v.info.received_ce_pkts),
     ),
+    field("tcpi_delivered_ce", FieldKind::Number, "packets that ACKs reported with CE", |v| {
+        n(v.info.counters.delivered_ce_segs + u64::from(v.info.syn_ack_marked))
+    }),
+    field(
+        "tcpi_delivered_e1_bytes",
+        FieldKind::Number,
+        "payload bytes reported with ECT(1)",
+        |v| n(u64::from(v.info.delivered_ecn_bytes[0])),
+    ),
+    field("tcpi_delivered_ce_bytes", FieldKind::Number, "payload bytes reported with CE", |v| {
+        n(u64::from(v.info.delivered_ecn_bytes[1]))
+    }),
+    field(
+        "tcpi_delivered_e0_bytes",
+        FieldKind::Number,
+        "payload bytes reported with ECT(0)",
+        |v| n(u64::from(v.info.delivered_ecn_bytes[2])),
+    ),
+    field("tcpi_received_e1_bytes", FieldKind::Number, "payload bytes received with ECT(1)", |v| {
+        n(u64::from(v.info.received_ecn_bytes[0]))
+    }),
+    field("tcpi_received_ce_bytes", FieldKind::Number, "payload bytes received with CE", |v| {
+        n(u64::from(v.info.received_ecn_bytes[1]))
+    }),
+    field("tcpi_received_e0_bytes", FieldKind::Number, "payload bytes received with ECT(0)", |v| {
+        n(u64::from(v.info.received_ecn_bytes[2]))
+    }),
+    field("tcpi_received_ce", FieldKind::Number, "packets received with CE", |v| {
+        n(v.info.received_ce_pkts)
+    }),
     field("delay_option", FieldKind::Name, "the delay option was negotiated: true or false", |v| {
         flag(v.info.delay == DelayMode::On)
     }),
@@ -282,7 +312,6 @@ const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_bytes_acked", "Linux counts the SYN too; assert `bytes_acked`, which does not"),
     ("tcpi_retransmits", "assert `timeouts`, which counts all of the connection"),
     ("tcpi_options", "assert `ecn`, or look at the options of the packets"),
-    ("tcpi_delivered_ce", "assert `delivered_ce_segs`, or `delivered_ce_bytes`"),
     ("tcpi_pacing_rate", "Linux counts bytes per second; assert `pacing_rate`, in bit/s"),
 ];
 

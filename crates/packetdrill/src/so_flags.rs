@@ -129,6 +129,7 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
         ("ecn", "1") => "rfc3168",
         ("ecn", "2") => "passive",
         ("ecn", "3") => "accecn",
+        ("ecn", "4") => "accecn-rfc3168",
         ("ecn", "5") => "accecn-passive",
         _ => value,
     };

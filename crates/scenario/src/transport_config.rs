@@ -97,7 +97,7 @@ fn deployed(
     if table.moves == MovedSides::Receivers && !old.ecn.requests_ecn() {
         moved.ecn = match moved.ecn {
             EcnNegotiation::Rfc3168 => EcnNegotiation::Passive,
-            EcnNegotiation::AccEcn => EcnNegotiation::AccEcnPassive,
+            EcnNegotiation::AccEcn | EcnNegotiation::AccEcnRfc3168 => EcnNegotiation::AccEcnPassive,
             accepts => accepts,
         };
     }

@@ -41,6 +41,8 @@ pub struct Connection {
     /// Until data is sent, arriving ACKs skip the send side: no delay option, no AccECN, no
     /// clock-driven control.
     pub(crate) receive_only: bool,
+    /// Segments carry the delay option, or maybe the AccECN option.
+    pub(crate) has_extra_option: bool,
     /// SACK was negotiated.
     pub(crate) sack_ok: bool,
     /// Keep-alive or the user timeout is on.
@@ -95,6 +97,7 @@ impl Connection {
             cc: None,
             cc_entry: None,
             decoder: None,
+            has_extra_option: false,
             sack_ok: false,
             ts: None,
             delay: None,
@@ -419,7 +422,11 @@ impl Connection {
     pub fn info(&self) -> Info {
         let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);
         let measured = self.delay.as_ref().and_then(|d| d.last());
+        let (received_ecn_bytes, delivered_ecn_bytes) = self.ecn.option_bytes();
         Info {
+            received_ecn_bytes,
+            delivered_ecn_bytes,
+            syn_ack_marked: self.ecn.handshake_was_marked() && !self.ecn.is_accecn_client(),
             state: self.state,
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),

@@ -10,6 +10,7 @@
 //! uses the configured ones, with the standard ones in place of those of AccECN.
 
 mod accecn;
+mod option;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +19,11 @@ use alloc::boxed::Box;
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
 use crate::settings::config::{
-    Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth,
+    AccEcnRules, Config, CutRoundEnd, CutRule, CwrRule, EcnNegotiation, EctClass, FreezeGrowth,
 };
 use crate::{ack, feedback};
 use accecn::{AccEcnState, SynAckEcnReply, SynEcnRequest};
+pub(crate) use option::OptionBytes;
 
 /// SYNs or SYN-ACKs that request AccECN, or accept it, before one is sent without (RFC 9768
 /// §3.1.4.1, §3.2.3.2.2).
@@ -115,7 +117,7 @@ impl EcnState {
                 EcnNegotiation::Off | EcnNegotiation::Passive | EcnNegotiation::AccEcnPassive => {
                     SynEcnRequest::Nothing
                 }
-                EcnNegotiation::Rfc3168 => SynEcnRequest::Classic,
+                EcnNegotiation::Rfc3168 | EcnNegotiation::AccEcnRfc3168 => SynEcnRequest::Classic,
                 EcnNegotiation::AccEcn => SynEcnRequest::Accurate,
             },
             fallback: config.ecn_fallback,
@@ -132,7 +134,7 @@ impl EcnState {
             cwr_pending: false,
             reduced_at: None,
             cut_at: None,
-            accecn: config.ecn.accepts_accecn().then(|| Box::new(AccEcnState::new())),
+            accecn: config.ecn.accepts_accecn().then(|| Box::new(AccEcnState::new(config))),
         }
     }
 
@@ -281,7 +283,7 @@ impl EcnState {
                 accecn.on_syn_ack(reported, field);
                 return;
             }
-            if unheard && self.sent_setup {
+            if unheard && self.sent_setup && self.configured == EcnNegotiation::AccEcn {
                 // The answer to a SYN that requested AccECN, though maybe not to the last one.
                 if let SynAckEcnReply::Accurate(reported) = answer {
                     self.mode = EcnMode::AccEcn;
@@ -316,6 +318,7 @@ impl EcnState {
             (_, PacketClass::NewData) | (EctClass::All | EctClass::AllButSyn, _) => {
                 self.may_set_ect()
             }
+            (EctClass::DataOrAccEcn, _) => self.is_accecn() && self.may_set_ect(),
             (EctClass::Data, _) => false,
         };
         if ect { Codepoint::Ect0 } else { Codepoint::NotEct }
@@ -338,6 +341,11 @@ impl EcnState {
     /// Our SYN or SYN-ACK was marked CE.
     pub(crate) fn handshake_was_marked(&self) -> bool {
         self.negotiated_accecn().is_some_and(|a| a.handshake_marked)
+    }
+
+    /// Rules of Linux where they differ from those of RFC 9768.
+    pub(crate) fn has_linux_rules(&self) -> bool {
+        self.negotiated_accecn().is_some_and(|a| a.rules == AccEcnRules::Linux)
     }
 
     /// The current ACE field of segments without SYN, if AccECN was negotiated.

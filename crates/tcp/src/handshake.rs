@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
+use lowtide_wire::{DelayStamps, ExtraOption, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
 use crate::cc::{self, CcSetup, WindowRules};
@@ -103,6 +103,13 @@ impl Connection {
         self.config.delay_option && room > TIMESTAMPS_LEN + DelayStamps::WIRE_LEN as u32
     }
 
+    /// Bytes of options on a full segment.
+    pub(crate) fn option_bytes(&self) -> u32 {
+        let timestamps = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let delay = if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
+        timestamps + delay + self.ecn.option_reserve()
+    }
+
     /// The window scale that we offer.
     fn own_window_scale(&self) -> u8 {
         Receiver::scale_for(self.config.receive_buffer.as_u64())
@@ -159,6 +166,10 @@ impl Connection {
         if answering {
             header.ack = self.rcv.seq(0);
             header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
+            // Not on a repeated one: a middlebox may have dropped it (RFC 9768 §3.2.3.2.2).
+            if self.handshake.sent_at.is_none() && header.options.extra.is_none() {
+                header.options.extra = self.ecn.syn_ack_option().map(ExtraOption::AccEcn);
+            }
         } else {
             header.flags |= self.ecn.syn_flags();
         }
@@ -261,8 +272,9 @@ impl Connection {
         self.sack_ok = config.sack && peer.sack_permitted;
         let uses_delay = self.wants_delay_option() && peer.delay;
         self.delay = uses_delay.then(|| Box::new(DelayState::new(&config)));
-        let option_bytes = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
-            + if uses_delay { DelayStamps::WIRE_LEN as u32 } else { 0 };
+        let uses_accecn = self.ecn.establish_option(seg.options.accecn(), !uses_delay);
+        self.has_extra_option = uses_delay || uses_accecn;
+        let option_bytes = self.option_bytes();
         // The peer must not control the number of segments in a window (CVE-2019-11479).
         let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
         let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers_len()));
@@ -305,6 +317,10 @@ impl Connection {
             let decoder = feedback::REGISTRY.find(name).unwrap_or(&feedback::rfc3168::ENTRY);
             (decoder.build)(config.params.values(decoder.name, decoder.params))
         });
+        if self.ecn.is_accecn_client() {
+            // The SYN-ACK acknowledged one packet, and counts in the mean of packets per ACK.
+            self.note_acked_syn();
+        }
         let quick_acks = config.initial_quick_acks.as_u64();
         let policy = ack::REGISTRY.find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
         let setup = ack::AckSetup {

@@ -16,11 +16,10 @@
 use alloc::sync::Arc;
 
 use lowtide_units::Instant;
-use lowtide_wire::{DelayStamps, SeqNum};
+use lowtide_wire::SeqNum;
 
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::handshake::TIMESTAMPS_LEN;
 use crate::send::sender::Sender;
 use crate::state::State;
 
@@ -79,8 +78,7 @@ impl Connection {
         if !self.snd.count_pmtu_reduction(MAX_PMTU_REDUCTIONS) {
             return false;
         }
-        let options = if self.ts.is_some() { TIMESTAMPS_LEN } else { 0 }
-            + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
+        let options = self.option_bytes();
         let floor = self.config.min_mss.saturating_sub(options).max(1);
         let mss = mtu.saturating_sub(self.ip.headers_len() + options).max(floor);
         let most = 2 * Sender::max_segments(&self.config);

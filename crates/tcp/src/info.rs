@@ -55,6 +55,12 @@ pub struct Info {
     pub ect: bool,
     /// With Accurate ECN: packets received with CE, with or without payload, except SYNs.
     pub received_ce_pkts: u64,
+    /// With Accurate ECN: payload bytes received with ECT(1), CE and ECT(0), modulo 2^32.
+    pub received_ecn_bytes: [u32; 3],
+    /// The same of our payload, by the options that the peer sent.
+    pub delivered_ecn_bytes: [u32; 3],
+    /// The client's ACK reported CE on our SYN-ACK.
+    pub syn_ack_marked: bool,
     /// Name of the active congestion control. It differs from the configured one if that one cannot
     /// work, as documented in its file.
     pub cc: &'static str,

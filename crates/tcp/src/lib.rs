@@ -181,10 +181,10 @@ pub use receive::memory::DataKind;
 pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
 pub use settings::config::{
-    BufferTuning, BufferTuningRule, Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule,
-    EcnNegotiation, EctClass, FreezeGrowth, GrowthWhen, HandshakeRtt, InitialWindow, IsnRule,
-    LossFrom, PacingRule, RecoveryRule, Reduction, RtoMinApplies, RttGains, RttTicks, SynCookies,
-    TimestampOffset, UndoRule,
+    AccEcnOptionRule, AccEcnRules, BufferTuning, BufferTuningRule, Config, CutFrom, CutRoundEnd,
+    CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth, GrowthWhen,
+    HandshakeRtt, InitialWindow, IsnRule, LossFrom, PacingRule, RecoveryRule, Reduction,
+    RtoMinApplies, RttGains, RttTicks, SynCookies, TimestampOffset, UndoRule,
 };
 pub use settings::params::Params;
 pub use state::State;

@@ -25,7 +25,7 @@ pub const IP: Need = Need { name: "the command `ip`", probe: ip, enforceable: tr
 /// User Mode Linux: `linux.uml` on the `PATH`.
 pub const UML: Need =
     Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, enforceable: true };
-/// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 6.17 and later).
+/// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 7.0 and later).
 pub const ACC_ECN: Need =
     Need { name: "a kernel with Accurate ECN", probe: acc_ecn, enforceable: false };
 

@@ -3,8 +3,8 @@
 use lowtide_units::Instant;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
-    Addresses, Ecn, Experimental, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum, Timestamps,
-    extension, ipv4, ipv6, options, packet, pcapng, tcp,
+    AccEcnOption, AccEcnOrder, Addresses, Ecn, Experimental, ExtraOption, Flags, Options, RxMeta,
+    SackBlocks, Segment, SeqNum, Timestamps, extension, ipv4, ipv6, options, packet, pcapng, tcp,
 };
 
 use crate::fuzz_input::FuzzInput;
@@ -143,18 +143,22 @@ fn segment(draw: &mut FuzzInput<'_>) {
     let mss = has(0).then(|| draw.u16());
     let window_scale = has(1).then(|| draw.byte());
     let timestamps = has(2).then(|| Timestamps { value: draw.u32(), echo: draw.u32() });
-    let experimental = if has(3) {
+    let extra = if has(3) {
         let exid = draw.u16();
         let most = draw.range(0, Experimental::MAX_DATA as u64 + 2) as usize;
         let data = draw.bytes(most);
         let made = Experimental::new(exid, data);
         assert_eq!(made.is_some(), data.len() <= Experimental::MAX_DATA);
-        made
+        made.map(ExtraOption::Experimental)
+    } else if has(5) {
+        let counters = [draw.u32(), draw.u32(), draw.u32()];
+        let order = if draw.flip() { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
+        let count = draw.range(0, 3) as usize;
+        Some(ExtraOption::AccEcn(AccEcnOption::new(order, &counters[..count])))
     } else {
         None
     };
-    let options =
-        Options { timestamps, sack, mss, window_scale, sack_permitted: has(4), experimental };
+    let options = Options { timestamps, sack, mss, window_scale, sack_permitted: has(4), extra };
     let mut segment = Segment {
         src_port: draw.u16(),
         dst_port: draw.u16(),

@@ -36,6 +36,9 @@ pub use ecn::Ecn;
 pub use error::{HeaderKind, WireError};
 pub use flags::Flags;
 pub use ip_version::IpVersion;
-pub use options::{DelayStamps, Experimental, Options, SackBlocks, Timestamps};
+pub use options::{
+    AccEcnOption, AccEcnOrder, DelayStamps, Experimental, ExtraOption, Options, SackBlocks,
+    Timestamps,
+};
 pub use segment::{RxMeta, Segment};
 pub use seq::SeqNum;

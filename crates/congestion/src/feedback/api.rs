@@ -18,8 +18,16 @@ pub struct AckView {
     pub delivered_segments: u32,
     /// Bytes newly acknowledged cumulatively.
     pub acked_bytes: u64,
-    /// Payload bytes of a full segment.
+    /// Payload bytes of a full segment; with Accurate ECN without its option.
     pub mss: u32,
+    /// With Accurate ECN: payload bytes with CE that the options of this ACK and those before
+    /// report; none while no option with counters has arrived.
+    pub option_ce_bytes: Option<u64>,
+    /// With Accurate ECN: increase of the counter of CE bytes, if it is unambiguous which counter
+    /// grew.
+    pub option_delta: Option<u32>,
+    /// The delivered segments are known exactly: with SACK, or without loss recovery.
+    pub delivery_exact: bool,
 }
 
 /// Decoded ECN feedback.

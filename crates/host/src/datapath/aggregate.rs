@@ -112,7 +112,7 @@ fn continues(first: &Segment, next: &Segment) -> bool {
         let mut options = segment.options;
         options.timestamps = None;
         if options.delay().is_some_and(|stamps| stamps.echo().is_none()) {
-            options.experimental = None;
+            options.extra = None;
         }
         options
     };
@@ -169,7 +169,7 @@ fn merge_delays(first: &mut Segment, next: &Segment) {
     let took = |at: HostStamp, left: u32| (at.0 as u32).wrapping_sub(left);
     let more = i64::from(took(at, a.left).wrapping_sub(took(then, b.left)).cast_signed());
     first.rx.stamp = Some(HostStamp(then.0.saturating_add_signed(more * n / (n + of_next))));
-    first.options.experimental = next.options.experimental;
+    first.options.extra = next.options.extra;
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl World<'_> {
             if sends { signals.on_ack_received(segment) } else { signals.on_data_received(segment) }
         }
         let observed = self.tracer.is_some() || self.delays.is_enabled();
-        if !node.receives_directly || segment.options.experimental.is_some() || observed {
+        if !node.receives_directly || segment.options.experimental().is_some() || observed {
             cold_path();
             return self.receive_slow(now, arrived, sched);
         }

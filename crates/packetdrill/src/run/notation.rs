@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lowtide_wire::{DelayStamps, Ecn, Flags};
+use lowtide_wire::{AccEcnOrder, DelayStamps, Ecn, Flags};
 
 use crate::script::{EcnSpec, PacketSpec, TcpOption};
 
@@ -118,6 +118,18 @@ impl fmt::Display for TcpOption {
             Self::Delay(DelayStamps { sent, arrived, left }) => {
                 write!(f, "DX t1 {sent} t2 {arrived} t3 {left}")
             }
+            Self::AccEcn { order, counters } => {
+                f.write_str("ECN")?;
+                let named = order.fields().into_iter().zip(counters);
+                named.into_iter().try_for_each(|(field, counter)| {
+                    let name = match field {
+                        Ecn::Ect1 => "e1b",
+                        Ecn::Ect0 => "e0b",
+                        _ => "ceb",
+                    };
+                    write!(f, " {name} {counter}")
+                })
+            }
             Self::Raw(bytes) => {
                 f.write_str("raw ")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -138,6 +150,7 @@ impl TcpOption {
             Self::Sack(blocks) => 2 + 8 * blocks.len(),
             Self::Timestamps { .. } => 10,
             Self::Delay(_) => DelayStamps::WIRE_LEN,
+            Self::AccEcn { counters, .. } => 2 + 3 * counters.len(),
             Self::Raw(bytes) => bytes.len(),
             Self::Unknown { data, .. } => 2 + data.len(),
         }
@@ -174,6 +187,14 @@ impl TcpOption {
                     for stamp in [sent, arrived, left] {
                         out.extend(stamp.to_be_bytes());
                     }
+                }
+            }
+            Self::AccEcn { order, counters } => {
+                let kind = if *order == AccEcnOrder::Ect0First { 172 } else { 174 };
+                out.extend([kind, self.wire_len() as u8]);
+                for counter in counters {
+                    let [_, low @ ..] = counter.to_be_bytes();
+                    out.extend(low);
                 }
             }
             Self::Raw(bytes) => out.extend(bytes),
@@ -223,6 +244,13 @@ impl TcpOption {
             (254, 14) if word_16(data) == u32::from(DelayStamps::EXID) => {
                 let (sent, arrived, left) = (word(2), word(6), word(10));
                 Self::Delay(DelayStamps { sent, arrived, left })
+            }
+            (172 | 174, 0 | 3 | 6 | 9) => {
+                let order =
+                    if kind == 172 { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
+                let (fields, _) = data.as_chunks::<3>();
+                let counters = fields.iter().map(|[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]));
+                Self::AccEcn { order, counters: counters.collect() }
             }
             _ => Self::Unknown { kind, data: data.to_vec() },
         }

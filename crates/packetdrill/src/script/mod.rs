@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lowtide_units::Duration;
-use lowtide_wire::{DelayStamps, Flags};
+use lowtide_wire::{AccEcnOrder, DelayStamps, Flags};
 
 pub use crate::fields::Operand;
 pub use assertion::{Comparison, Operator};
@@ -153,6 +153,13 @@ pub enum TcpOption {
     DelayOffer,
     /// `DX t1 N t2 N t3 N`: its stamps, nanoseconds modulo 2^32.
     Delay(DelayStamps),
+    /// `ECN e0b 1 ceb 0 e1b 1`: the AccECN option, counters modulo 2^24 in wire order.
+    AccEcn {
+        /// Order of the counters.
+        order: AccEcnOrder,
+        /// Up to three counters.
+        counters: Vec<u32>,
+    },
     /// `raw fe04beef`: arbitrary bytes. Inbound packets only.
     Raw(Vec<u8>),
     /// Any other kind, found on the wire; scripts write it as `raw`.

@@ -1,6 +1,6 @@
 //! Packets in script notation: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
 
-use lowtide_wire::{DelayStamps, Flags};
+use lowtide_wire::{AccEcnOrder, DelayStamps, Flags};
 
 use super::cursor::{Cursor, Result};
 use super::{EcnSpec, PacketSpec, TcpOption};
@@ -134,7 +134,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
     if word == "-" {
         return Ok(Flags::NONE);
     }
-    let mut flags = Flags::NONE;
+    let (mut flags, mut ace) = (Flags::NONE, false);
     for letter in word.chars() {
         let flag = match letter {
             'S' => Flags::SYN,
@@ -146,11 +146,7 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
             'E' => Flags::ECE,
             'W' => Flags::CWR,
             'A' => Flags::AE,
-            '0'..='7' => {
-                let message =
-                    format!("`{letter}`: the ACE counter of Accurate ECN is not supported");
-                return Err(at.error(span, message).help("write its bits as flags: A, W, E"));
-            }
+            '0'..='7' => Flags::NONE.with_ace(letter as u8 - b'0'),
             other => {
                 let message = format!("`{other}` is not a TCP flag");
                 let help =
@@ -158,7 +154,16 @@ fn flags(at: &mut Cursor<'_>) -> Result<Flags> {
                 return Err(at.error(span, message).help(help));
             }
         };
-        if flags.contains(flag) {
+        // The ACE field as a number, zero included.
+        if ace && (letter.is_ascii_digit() || flag.intersects(Flags::ACE))
+            || letter.is_ascii_digit() && flags.intersects(Flags::ACE)
+        {
+            let message = format!("`{letter}`: the ACE field is stated twice");
+            return Err(at.error(span, message).help("write a digit, or the flags A, W, E"));
+        }
+        if letter.is_ascii_digit() {
+            ace = true;
+        } else if flags.contains(flag) {
             return Err(at.error(span, format!("the flag `{letter}` is repeated")));
         }
         flags |= flag;
@@ -257,6 +262,7 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
             TcpOption::Delay(DelayStamps { sent, arrived, left })
         }
         "DX" => TcpOption::DelayOffer,
+        "ECN" => accecn(at)?,
         "raw" => TcpOption::Raw(hex(at)?),
         "" => return Err(at.unexpected("a TCP option")),
         other => {
@@ -265,9 +271,39 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
                     start..start + other.len(),
                     format!("the TCP option `{other}` is not supported"),
                 )
-                .help("options are mss, nop, eol, wscale, sackOK, sack, TS, DX, raw"));
+                .help("options are mss, nop, eol, wscale, sackOK, sack, TS, ECN, DX, raw"));
         }
     })
+}
+
+/// Parses `e0b 1 ceb 0 e1b 1`, `e1b 1 ceb 0 e0b 1`, or the first words of either. Without counters,
+/// the order is that of kind 174, as in packetdrill's `e1b` on Linux.
+fn accecn(at: &mut Cursor<'_>) -> Result<TcpOption> {
+    const NAMES: [(AccEcnOrder, [&str; 3]); 2] = [
+        (AccEcnOrder::Ect1First, ["e1b", "ceb", "e0b"]),
+        (AccEcnOrder::Ect0First, ["e0b", "ceb", "e1b"]),
+    ];
+    let [first, second] = NAMES;
+    let (order, names) = if at.rest().starts_with("e0b") { second } else { first };
+    let mut counters = Vec::new();
+    for name in names {
+        if !at.eat(name) {
+            break;
+        }
+        at.skip_blanks()?;
+        let start = at.pos;
+        let counter: u32 = at.number("a counter (24 bits)")?;
+        if counter >= 1 << 24 {
+            return Err(at.error(start..at.pos, "a counter of this option has 24 bits"));
+        }
+        counters.push(counter);
+        at.skip_blanks()?;
+    }
+    if at.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
+        let help = "write e1b, ceb, e0b (kind 174) or e0b, ceb, e1b (kind 172), in this order";
+        return Err(at.unexpected("the next counter of the AccECN option").help(help));
+    }
+    Ok(TcpOption::AccEcn { order, counters })
 }
 
 /// Parses bytes as pairs of hexadecimal digits.

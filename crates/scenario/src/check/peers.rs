@@ -29,7 +29,9 @@ pub(super) fn peers(
                         from,
                         format!("[hosts.{}] only accepts ECN and never requests it", from.name),
                     ),
-                    EcnNegotiation::Rfc3168 | EcnNegotiation::AccEcn => {
+                    EcnNegotiation::Rfc3168
+                    | EcnNegotiation::AccEcn
+                    | EcnNegotiation::AccEcnRfc3168 => {
                         (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name))
                     }
                 };
@@ -44,7 +46,8 @@ pub(super) fn peers(
                 diagnostics.add(setting_span(model, group, "ecn"), message, Some(help));
                 continue;
             }
-            let both_accurate = sender.ecn.accepts_accecn() && receiver.ecn.accepts_accecn();
+            let both_accurate =
+                sender.ecn == EcnNegotiation::AccEcn && receiver.ecn.accepts_accecn();
             let mode = if both_accurate { EcnMode::AccEcn } else { EcnMode::Classic };
             let decoder =
                 mode.feedback(sender.feedback).and_then(|name| feedback::REGISTRY.find(name));

@@ -6,6 +6,9 @@
 
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
+use super::option::OptionState;
+use crate::settings::config::{AccEcnRules, Config};
+
 /// Initial value of r.cep and s.cep (RFC 9768 §3.2.1).
 const INITIAL_CEP: u8 = 5;
 /// Data packets that can bring a counter from [`INITIAL_CEP`] to zero modulo 8 if a packet of the
@@ -121,10 +124,12 @@ pub(super) struct AccEcnState {
     /// The peer's feedback is ignored.
     feedback_disabled: bool,
     ack_without_sack: AckWithoutSack,
+    pub(super) rules: AccEcnRules,
+    pub(super) option: OptionState,
 }
 
 impl AccEcnState {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(config: &Config) -> Self {
         Self {
             r_cep: INITIAL_CEP as u64,
             s_cep: INITIAL_CEP,
@@ -141,7 +146,19 @@ impl AccEcnState {
             ect_disabled: false,
             feedback_disabled: false,
             ack_without_sack: AckWithoutSack::No,
+            rules: config.accecn_rules,
+            option: OptionState::new(config.accecn_option),
         }
+    }
+
+    /// We requested AccECN and the peer accepted.
+    pub(super) const fn is_client(&self) -> bool {
+        self.client
+    }
+
+    /// The ECN field of the last received SYN or SYN-ACK.
+    pub(super) const fn handshake_field(&self) -> Codepoint {
+        self.handshake_ecn
     }
 
     /// Records that our SYN or SYN-ACK is sent with this ECN field.
@@ -187,7 +204,9 @@ impl AccEcnState {
 
     /// A retransmitted SYN-ACK arrived, and an ACK answers it.
     pub(super) fn on_syn_ack_retransmitted(&mut self, flags: Flags, field: Codepoint) {
-        if self.client && matches!(SynAckEcnReply::of_syn_ack(flags), SynAckEcnReply::Accurate(_)) {
+        // Linux answers every SYN so (`tcp_validate_incoming`).
+        let confirms = matches!(SynAckEcnReply::of_syn_ack(flags), SynAckEcnReply::Accurate(_));
+        if self.client && (confirms || self.rules == AccEcnRules::Linux) {
             // Its flags were already read the first time (RFC 9768 §3.1.5).
             self.on_syn_ack(None, field);
             self.ack_without_sack = AckWithoutSack::Handshake;
@@ -261,6 +280,12 @@ impl AccEcnState {
         let ahead = self.raw_ace_delta(flags);
         self.s_cep = flags.ace();
         ahead
+    }
+
+    /// CE bytes were reported, of at most seven packets, without one of the packets: the feedback
+    /// was mangled, so ECT is no longer set (§3.2.3.2.5).
+    pub(super) const fn on_inconsistent_feedback(&mut self) {
+        self.ect_disabled = true;
     }
 
     /// An ACK that answers ACKs carries no SACK blocks (RFC 9768 §3.2.2.5.1).

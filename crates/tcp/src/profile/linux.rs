@@ -69,6 +69,8 @@ pub static ENTRY: Profile = Profile {
         set("min-mss", "48", "net.ipv4.tcp_min_snd_mss = 48"),
         set("ecn", "passive", "net.ipv4.tcp_ecn = 2"),
         set("ecn-fallback", "true", "net.ipv4.tcp_ecn_fallback = 1"),
+        set("accecn-option", "full", "net.ipv4.tcp_ecn_option = 2, of 7.2"),
+        set("accecn-rules", "linux", "tcp_validate_incoming, tcp_ecn.h, of 7.2"),
         set("timestamps", "true", "net.ipv4.tcp_timestamps = 1"),
         set("timestamp-granularity", "1 ms", "TCP_TS_HZ = 1000"),
         set("sack", "true", "net.ipv4.tcp_sack = 1"),

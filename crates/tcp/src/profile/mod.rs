@@ -2,7 +2,7 @@
 //!
 //! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
 //! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
-//! as the switches can express it. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are
+//! as the switches can express it, and `linux-7.2` one with Accurate ECN. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are
 //! the DCTCP family: DCTCP is on, and they differ where papers and stacks differ. `ns-2`, `inet`,
 //! `windows-2008r2`, `freebsd-10`, `linux-3.13` and `ns-3` are the TCPs below the experiments of
 //! papers, with the file and revision of each value (docs/evidence/tools). A scheme on top of a
@@ -19,6 +19,7 @@ pub mod freebsd_10;
 pub mod inet;
 pub mod linux;
 pub mod linux_3_13;
+pub mod linux_7_2;
 pub mod ns_2;
 pub mod ns_3;
 pub mod rfc;
@@ -47,6 +48,7 @@ pub static REGISTRY: Registry<Profile> = Registry::new(&[
     &inet::ENTRY,
     &linux::ENTRY,
     &linux_3_13::ENTRY,
+    &linux_7_2::ENTRY,
     &ns_2::ENTRY,
     &ns_3::ENTRY,
     &rfc::ENTRY,

@@ -73,6 +73,8 @@ pub static ENTRY: Profile = Profile {
         set("min-mss", "48", "no RFC; as Linux: room for 40 B of options and 8 B of payload"),
         set("ecn", "off", "RFC 3168 leaves it to the user"),
         set("ecn-fallback", "true", "RFC 3168 §6.1.1.1: MAY"),
+        set("accecn-option", "recommended", "RFC 9768 §3.2.3.3: recommended simple scheme"),
+        set("accecn-rules", "rfc9768", "RFC 9768"),
         set("timestamps", "true", "RFC 7323 §3"),
         set("timestamp-granularity", "1 ms", "RFC 7323 §5.4"),
         set("sack", "true", "RFC 2018"),

@@ -137,9 +137,9 @@ impl Connection {
             ts.update(now, option.value);
         }
         // A repeat of the handshake's last ACK carries no counter, and its information is repeated
-        // by ACKs of data (RFC 9768 §3.2.2.2 leaves such a test open).
+        // by ACKs of data (RFC 9768 §3.2.2.2 leaves such a test open; Linux has none).
         let handshake = self.snd.una() == 0 || self.handshake.is_ambiguous();
-        let later = later && (seg.payload_len > 0 || !handshake);
+        let later = later && (seg.payload_len > 0 || !handshake || self.ecn.has_linux_rules());
         self.process_ack(now, seg, later)?;
         self.on_alive(now);
         self.on_fin_acked(now);
@@ -228,6 +228,11 @@ impl Connection {
         self.ecn.on_ce_packets(marks);
         let data = seg.payload_len > 0;
         let owed = self.rcv.ack_pending();
+        let ce_bytes = u64::from(seg.payload_len) * u64::from(marks) / u64::from(seg.segments());
+        let edge = self.ecn.on_packet(seg.ecn, ce_bytes as u32, seg.payload_len);
+        if edge && owed && self.ecn.has_linux_rules() {
+            self.rcv.schedule_ack_now();
+        }
         // An ACK of pure ACKs must not look like a duplicate ACK (RFC 9768 §3.2.2.5.1). With SACK,
         // an ACK without new SACK blocks does not.
         let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
@@ -236,6 +241,21 @@ impl Connection {
                 self.ecn.schedule_ack_without_sack();
             }
             self.rcv.schedule_ack_now();
+        }
+    }
+
+    /// Data arrived again, or outside of the window. Linux counts the ECN field of what ends at or
+    /// above the last ACK (`tcp_sequence`).
+    #[cold]
+    #[inline(never)]
+    fn count_duplicate(&mut self, seg: &Segment, offset: i64) {
+        let end = offset + i64::from(seg.payload_len);
+        if end > self.rcv.nxt() as i64 {
+            return;
+        }
+        self.ecn.on_duplicate(seg.seq);
+        if self.ecn.has_linux_rules() && end >= self.rcv.last_ack_sent as i64 {
+            self.count_ce(seg);
         }
     }
 
@@ -278,6 +298,9 @@ impl Connection {
     ) -> Result<Accepted, SegmentError> {
         if seg.flags.contains(Flags::RST) {
             return Err(SegmentError::OutOfWindow);
+        }
+        if self.ecn.is_accecn() && seg.payload_len > 0 {
+            self.count_duplicate(seg, offset);
         }
         self.rcv.note_duplicate(seg);
         // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is answered only if

@@ -6,7 +6,9 @@
 use core::ops::Range;
 
 use lowtide_units::Instant;
-use lowtide_wire::{DelayStamps, Ecn, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum};
+use lowtide_wire::{
+    DelayStamps, Ecn, ExtraOption, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum, options,
+};
 
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
@@ -30,7 +32,7 @@ const EMPTY_HEADER: Segment = Segment {
         mss: None,
         window_scale: None,
         sack_permitted: false,
-        experimental: None,
+        extra: None,
     },
     rx: RxMeta { stamp: None, coalesced: 0, ce_coalesced: 0, delack_timeout: None },
 };
@@ -39,13 +41,22 @@ impl Connection {
     /// A header with the fields common to all segments of a synchronised connection. It
     /// acknowledges all received data, so no ACK is due afterwards.
     #[inline(never)]
-    pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
+    pub(crate) fn segment(
+        &mut self,
+        now: Instant,
+        seq: SeqNum,
+        class: PacketClass,
+        payload: u32,
+    ) -> Segment {
         let mut out = Transmit::default();
         self.put_header(now, seq, class, &mut out);
+        if self.has_extra_option {
+            self.put_extra_option(now, class, payload, &mut out.header);
+        }
         out.header
     }
 
-    /// As [`Self::segment`], written in place.
+    /// As [`Self::segment`], written in place and without its extra option.
     #[inline]
     pub(crate) fn put_header(
         &mut self,
@@ -72,22 +83,92 @@ impl Connection {
             options: Options { timestamps, ..EMPTY_HEADER.options },
             ..EMPTY_HEADER
         };
-        if self.delay.is_some() {
-            self.put_delay_option(&mut out.header);
+    }
+
+    /// Adds the delay option, or the AccECN option if one is due and `payload` bytes leave room. A
+    /// separate function, because most connections use neither.
+    #[inline(never)]
+    pub(crate) fn put_extra_option(
+        &mut self,
+        now: Instant,
+        class: PacketClass,
+        payload: u32,
+        seg: &mut Segment,
+    ) {
+        if let Some(delay) = &mut self.delay {
+            seg.options.set_delay(delay.next_option());
+        } else {
+            self.put_accecn_option(now, class, payload, None, seg);
         }
     }
 
-    /// Adds the delay option. A separate function, because most connections do not use it.
-    #[inline(never)]
-    fn put_delay_option(&mut self, seg: &mut Segment) {
-        if let Some(delay) = &mut self.delay {
-            seg.options.set_delay(delay.next_option());
+    /// Adds the AccECN option if one is due, after the SACK blocks, the first of which is a DSACK
+    /// from `dsack` on. Counters that have not changed are omitted if room is short. Two blocks
+    /// remain at least (RFC 9768 §3.2.3.3; Linux `tcp_options_fit_accecn`).
+    fn put_accecn_option(
+        &mut self,
+        now: Instant,
+        class: PacketClass,
+        payload: u32,
+        dsack: Option<SeqNum>,
+        seg: &mut Segment,
+    ) {
+        let Some((all, required)) = self.ecn.option_due(now, self.rtt.srtt(), class) else {
+            return;
+        };
+        // Options take payload of a full segment (RFC 9293 §3.7.1).
+        let most = if payload > 0 {
+            self.snd.mss + self.option_bytes()
+        } else {
+            self.config.mtu.saturating_sub(self.ip.headers_len())
+        };
+        let room = options::MAX_LEN.min(most.saturating_sub(payload) as usize);
+        let bare = seg.options;
+        let (mut option, mut blocks) = (all, bare.sack.len());
+        loop {
+            seg.options.extra = Some(ExtraOption::AccEcn(option));
+            seg.options.sack = bare.sack.truncated(blocks);
+            if seg.options.wire_len() <= room {
+                self.ecn.on_option_sent(now, dsack);
+                return;
+            }
+            if option.len() > required {
+                option = option.shortened();
+            } else if blocks > 2 && required > 0 {
+                (option, blocks) = (all, blocks - 1);
+            } else {
+                seg.options = bare;
+                return;
+            }
         }
     }
 
     pub(crate) fn pure_ack(&mut self, now: Instant, out: &mut Transmit) {
         let at = self.snd.nxt;
         self.put_header(now, self.snd.seq(at), PacketClass::Control, out);
+        if self.has_extra_option {
+            self.put_extra_on_ack(now, out);
+        } else {
+            self.put_blocks(out);
+        }
+        self.complete_control(out);
+    }
+
+    /// Adds SACK blocks beside the extra option.
+    #[inline(never)]
+    fn put_extra_on_ack(&mut self, now: Instant, out: &mut Transmit) {
+        if let Some(delay) = &mut self.delay {
+            out.header.options.set_delay(delay.next_option());
+            self.put_blocks(out);
+        } else {
+            let dsack = self.rcv.pending_dsack();
+            self.put_blocks(out);
+            self.put_accecn_option(now, PacketClass::Control, 0, dsack, &mut out.header);
+        }
+    }
+
+    #[inline]
+    fn put_blocks(&mut self, out: &mut Transmit) {
         if self.sack_ok && self.rcv.has_blocks() {
             let header = &mut out.header;
             // As many blocks as the header and the MTU have room for.
@@ -97,7 +178,6 @@ impl Connection {
             let most = header.options.room_for_sack();
             header.options.sack = self.rcv.sack_blocks(most.min(room));
         }
-        self.complete_control(out);
     }
 
     /// A pure ACK without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
@@ -106,7 +186,7 @@ impl Connection {
     pub(crate) fn ack_without_sack(&mut self, now: Instant) -> Transmit {
         let blocks = self.sack_ok && self.rcv.has_blocks();
         let at = self.snd.nxt;
-        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
+        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control, 0);
         if let Some(ace) = self.ecn.take_ack_without_sack() {
             header.flags = header.flags.with_ace(ace);
             if blocks {

@@ -342,7 +342,7 @@ impl Connection {
 
     /// True if segments of new data sent now differ in their sequence numbers only.
     fn header_repeats(&self) -> bool {
-        self.rcv.window_is_unchanged() && !self.ecn.cwr_is_due() && self.delay.is_none()
+        self.rcv.window_is_unchanged() && !self.ecn.cwr_is_due() && !self.has_extra_option
     }
 
     /// No loss is suspected or being repaired and no reduction is in progress: the congestion
@@ -434,6 +434,10 @@ impl Connection {
         // A FIN alone is not a data packet (RFC 3168 §6.1.4).
         let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
         self.put_header(now, self.snd.seq(start), class, out);
+        if self.has_extra_option {
+            let payload = len.min(u64::from(self.snd.mss)) as u32;
+            self.put_extra_option(now, class, payload, &mut out.header);
+        }
         let header = &mut out.header;
         header.payload_len = len as u32;
         if last && len > 0 {
@@ -503,7 +507,8 @@ impl Connection {
     pub(crate) fn retransmission(&mut self, now: Instant, sent: &TxSegment) -> Transmit {
         let payload_end = sent.end().min(self.snd.write_seq);
         let len = payload_end.saturating_sub(sent.start);
-        let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);
+        let class = PacketClass::Retransmission;
+        let mut header = self.segment(now, self.snd.seq(sent.start), class, len as u32);
         header.payload_len = len as u32;
         if sent.end() > self.snd.write_seq {
             header.flags |= Flags::FIN;
@@ -532,10 +537,10 @@ impl Connection {
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
         if start >= self.snd.write_seq {
-            let header = self.segment(now, self.snd.old_seq(), PacketClass::Control);
+            let header = self.segment(now, self.snd.old_seq(), PacketClass::Control, 0);
             return self.control_segment(header);
         }
-        let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control);
+        let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control, 1);
         header.payload_len = 1;
         let end = start + 1;
         self.snd.window_probe_end = Some(end);

@@ -20,12 +20,14 @@ pub enum EcnNegotiation {
     AccEcn,
     /// Accurate ECN, or RFC 3168, accepted if the peer requests it; not requested.
     AccEcnPassive,
+    /// Accurate ECN, or RFC 3168, accepted if the peer requests it; RFC 3168 requested.
+    AccEcnRfc3168,
 }
 
 impl EcnNegotiation {
     /// True if our SYN requests ECN of some kind.
     pub const fn requests_ecn(self) -> bool {
-        matches!(self, Self::Rfc3168 | Self::AccEcn)
+        matches!(self, Self::Rfc3168 | Self::AccEcn | Self::AccEcnRfc3168)
     }
 
     /// True if our SYN requests Accurate ECN.
@@ -35,7 +37,7 @@ impl EcnNegotiation {
 
     /// True if Accurate ECN is accepted.
     pub const fn accepts_accecn(self) -> bool {
-        matches!(self, Self::AccEcn | Self::AccEcnPassive)
+        matches!(self, Self::AccEcn | Self::AccEcnPassive | Self::AccEcnRfc3168)
     }
 }
 
@@ -48,6 +50,37 @@ pub enum EctClass {
     All,
     /// Every packet except SYN and SYN-ACK.
     AllButSyn,
+    /// As [`Self::AllButSyn`] with Accurate ECN, else as [`Self::Data`] (Linux since 7.0).
+    DataOrAccEcn,
+}
+
+/// Segments that carry the AccECN option; the names but `Recommended` are Linux's
+/// (`net.ipv4.tcp_ecn_option`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccEcnOptionRule {
+    /// None.
+    Disabled,
+    /// ACKs after a counter has changed (RFC 9768 §3.2.3.3, recommended simple scheme), and data
+    /// that is shorter than a full segment by the option.
+    Recommended,
+    /// If the peer's options arrive: ACKs after the ECN field has changed, and three per round
+    /// trip.
+    Minimum,
+    /// If the peer's options arrive: all, until such segments seem to be lost.
+    Full,
+    /// If the peer's options arrive: all.
+    Persist,
+}
+
+/// Rules of Accurate ECN where Linux differs from RFC 9768.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccEcnRules {
+    /// Those of RFC 9768.
+    Rfc9768,
+    /// Those of Linux since 7.0: every SYN after the handshake is answered with the handshake
+    /// encoding; an ACE field on an ACK of no data counts if its timestamp is newer; data whose ECN
+    /// field differs from that of the packet before is acknowledged at once.
+    Linux,
 }
 
 /// Timestamps that a receiver echoes when one ACK covers several segments.
@@ -301,6 +334,10 @@ pub struct Config {
     pub feedback: &'static str,
     /// Packets that carry ECT(0).
     pub ect: EctClass,
+    /// Segments that carry the AccECN option.
+    pub accecn_option: AccEcnOptionRule,
+    /// Rules of Accurate ECN.
+    pub accecn_rules: AccEcnRules,
     /// Rule for CWR.
     pub cwr: CwrRule,
     /// Limit on ECN cuts.
@@ -502,6 +539,8 @@ impl Default for Config {
             cc: "newreno",
             feedback: "rfc3168",
             ect: EctClass::Data,
+            accecn_option: AccEcnOptionRule::Recommended,
+            accecn_rules: AccEcnRules::Rfc9768,
             cwr: CwrRule::AfterReduction,
             cut: CutRule::PerWindow,
             recut: CutRoundEnd::PastPoint,

@@ -5,13 +5,18 @@ use lowtide_units::Duration;
 
 use super::field::{FLAG, Field, choice, number, span, switches, variants};
 use super::{Side, Switch};
-use crate::settings::config::EcnNegotiation;
+use crate::settings::config::{AccEcnOptionRule, AccEcnRules, EcnNegotiation};
 
 variants! {
     EcnNegotiation {
-        "off" Off, "rfc3168" Rfc3168, "passive" Passive, "accecn" AccEcn, "accecn-passive"
-        AccEcnPassive
+        "off" Off, "rfc3168" Rfc3168, "passive" Passive, "accecn" AccEcn,
+        "accecn-passive" AccEcnPassive, "accecn-rfc3168" AccEcnRfc3168,
     }
+    AccEcnOptionRule {
+        "disabled" Disabled, "recommended" Recommended, "minimum" Minimum, "full" Full,
+        "persist" Persist,
+    }
+    AccEcnRules { "rfc9768" Rfc9768, "linux" Linux }
 }
 
 pub(super) const CONNECTION: &[Switch] = switches! {
@@ -24,8 +29,8 @@ pub(super) const CONNECTION: &[Switch] = switches! {
         "CVE-2019-11479; RFC 9293 §3.7.1 has no floor, an MTU of 68 B (RFC 791) makes 28 B";
     "ecn", Connection, (ecn: choice::<EcnNegotiation>()),
         "ECN is requested and accepted, only accepted (passive), or neither; AccECN or as in \
-         RFC 3168.",
-        "RFC 3168 §6.1.1, RFC 9768 §3.1";
+         RFC 3168. `accecn-rfc3168` accepts AccECN and requests RFC 3168.",
+        "RFC 3168 §6.1.1, RFC 9768 §3.1; Linux net.ipv4.tcp_ecn = 0, 1, 2, 3, 5, 4";
     "ecn-fallback", Connection, (ecn_fallback: FLAG),
         "After one lost SYN (two that request AccECN, two AccECN SYN-ACKs) the next is sent \
          without ECN: a middlebox may drop them.",
@@ -46,12 +51,13 @@ pub(super) const CONNECTION: &[Switch] = switches! {
     "time-wait", Connection, (time_wait: span(Duration::ZERO, Duration::from_secs(3600))),
         "The duration of TIME-WAIT (2 MSL).",
         "RFC 9293 §3.6.1";
-    "accecn-option", Connection,
-        (only "off", not (
-            "on",
-            "the options with byte counters (kinds 172 and 174) are not implemented; AccECN counts \
-             packets without them"
-        )),
-        "AccECN also counts bytes, in an option.",
-        "RFC 9768 §3.2.3";
+    "accecn-option", Connection, (accecn_option: choice::<AccEcnOptionRule>()),
+        "The segments with the byte counters of Accurate ECN: none; ACKs after a counter has \
+         changed; ACKs after the ECN field has changed and three per round trip; all, as long as \
+         they arrive; all. The last three only if the peer's options arrive.",
+        "RFC 9768 §3.2.3; Linux net.ipv4.tcp_ecn_option = 0, -, 1, 2, 3";
+    "accecn-rules", Connection, (accecn_rules: choice::<AccEcnRules>()),
+        "Rules of Accurate ECN where Linux differs: answers to a late SYN, ACE fields on ACKs of \
+         no data, ACKs at once after any change of the ECN field.",
+        "RFC 9768 §3.1.5, §3.2.2.2, §3.2.2.5.1; Linux tcp_validate_incoming, tcp_ecn.h";
 };

@@ -19,7 +19,9 @@ use crate::settings::config::{
 use crate::{cc, feedback};
 
 variants! {
-    EctClass { "data" Data, "all" All, "all-but-syn" AllButSyn }
+    EctClass {
+        "data" Data, "all" All, "all-but-syn" AllButSyn, "data-or-accecn" DataOrAccEcn,
+    }
     CwrRule { "never" Never, "after-reduction" AfterReduction }
     CutRule { "per-window" PerWindow, "per-marked-ack" PerMarkedAck }
     CutRoundEnd { "at-point" AtPoint, "past-point" PastPoint }
@@ -92,7 +94,8 @@ pub(super) const SENDER: &[Switch] = switches! {
         "Feedback decoder: the sender's interpretation of the echoed ECN bits.",
         "RFC 3168 §6.1.2, RFC 8257 §3.3";
     "ect", Sender, (ect: choice::<EctClass>()),
-        "The packets of an ECN connection that carry ECT(0).",
+        "The packets of an ECN connection that carry ECT(0); `data-or-accecn`: with Accurate ECN \
+         all but SYNs, else new data.",
         "RFC 3168 §6.1.4 to §6.1.6, RFC 8257 §3.6";
     "cwr", Sender, (cwr: choice::<CwrRule>()),
         "The packets on which CWR is set.",

@@ -136,7 +136,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Transmit {
-        let header = self.segment(now, self.snd.old_seq(), PacketClass::Control);
+        let header = self.segment(now, self.snd.old_seq(), PacketClass::Control, 0);
         self.control_segment(header)
     }
 }

@@ -1,11 +1,11 @@
 //! Random configuration of one end.
 
 use lowtide_tcp::{
-    AckAccept, AckThrottle, Config, CutFrom, CutRoundEnd, CutRule, CwrRule, DelayEchoRule,
-    EcnNegotiation, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen, HandshakeRtt, InitialWindow,
-    IsnRule, LossFrom, PacingRule, Params, RecoveryRule, Reduction, RstAccept, RtoMinApplies,
-    RttGains, RttTicks, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule, ack, cc,
-    feedback, switches,
+    AccEcnOptionRule, AccEcnRules, AckAccept, AckThrottle, Config, CutFrom, CutRoundEnd, CutRule,
+    CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen,
+    HandshakeRtt, InitialWindow, IsnRule, LossFrom, PacingRule, Params, RecoveryRule, Reduction,
+    RstAccept, RtoMinApplies, RttGains, RttTicks, SynAnswer, SynCookies, TimeWaitReset,
+    TimestampOffset, UndoRule, ack, cc, feedback, switches,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -39,8 +39,17 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
             EcnNegotiation::AccEcn,
             EcnNegotiation::AccEcn,
             EcnNegotiation::AccEcnPassive,
+            EcnNegotiation::AccEcnRfc3168,
         ]),
-        ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn]),
+        ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn, EctClass::DataOrAccEcn]),
+        accecn_option: d.pick(&[
+            AccEcnOptionRule::Disabled,
+            AccEcnOptionRule::Recommended,
+            AccEcnOptionRule::Minimum,
+            AccEcnOptionRule::Full,
+            AccEcnOptionRule::Persist,
+        ]),
+        accecn_rules: d.pick(&[AccEcnRules::Rfc9768, AccEcnRules::Linux]),
         cwr: d.pick(&[CwrRule::Never, CwrRule::AfterReduction]),
         cut: d.pick(&[CutRule::PerWindow, CutRule::PerWindow, CutRule::PerMarkedAck]),
         recut: d.pick(&[CutRoundEnd::AtPoint, CutRoundEnd::PastPoint]),

@@ -1,6 +1,8 @@
 //! The Accurate ECN counter after negotiation: sent, acknowledged in time, decoded.
 
-use lowtide_tcp::{Config, EcnMode, EcnNegotiation, EctClass, UndoRule, switches};
+use lowtide_tcp::{
+    AccEcnOptionRule, Config, EcnMode, EcnNegotiation, EctClass, UndoRule, switches,
+};
 use lowtide_units::Duration;
 
 use crate::common::{LinkAction, Origin, Pair, Script, Side, at_every_origin, ms, plain};
@@ -190,6 +192,7 @@ fn the_count_is_never_below_the_truth() {
                 tail_loss_probe: false,
                 initial_window: lowtide_tcp::InitialWindow::Segments(40),
                 rto_min: ms(500),
+                accecn_option: AccEcnOptionRule::Disabled,
                 ..accurate()
             };
             let mut sender = config.clone();

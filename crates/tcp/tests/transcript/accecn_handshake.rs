@@ -357,9 +357,10 @@ fn simultaneous_open() {
 
 #[test]
 fn every_pair_of_ecn_settings_agrees_on_a_mode() {
-    use EcnNegotiation::{AccEcn, AccEcnPassive, Off, Passive, Rfc3168};
-    for client in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
-        for server in [Off, Rfc3168, Passive, AccEcn, AccEcnPassive] {
+    use EcnNegotiation::{AccEcn, AccEcnPassive, AccEcnRfc3168, Off, Passive, Rfc3168};
+    let all = [Off, Rfc3168, Passive, AccEcn, AccEcnPassive, AccEcnRfc3168];
+    for client in all {
+        for server in all {
             at_every_origin(|o| {
                 let mut pair = Pair::new(o, &negotiation(client), &negotiation(server), ms(5));
                 pair.a.send(10_000);
@@ -367,7 +368,7 @@ fn every_pair_of_ecn_settings_agrees_on_a_mode() {
                 let (a, b) = (pair.a.info(), pair.conn(Side::B).info());
                 let agreed = match (client, server) {
                     (Off | Passive | AccEcnPassive, _) | (_, Off) => EcnMode::Off,
-                    (AccEcn, AccEcn | AccEcnPassive) => EcnMode::AccEcn,
+                    (AccEcn, AccEcn | AccEcnPassive | AccEcnRfc3168) => EcnMode::AccEcn,
                     _ => EcnMode::Classic,
                 };
                 assert_eq!((a.ecn, b.ecn), (agreed, agreed), "{client:?} to {server:?}");

@@ -10,7 +10,8 @@ use std::fs;
 use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns;
 use lowtide_tcp::{
-    BufferTuning, Config, EcnNegotiation, FreezeGrowth, RecoveryRule, profile, switches,
+    AccEcnOptionRule, BufferTuning, Config, EcnNegotiation, FreezeGrowth, RecoveryRule, profile,
+    switches,
 };
 
 /// Congestion controls of this kernel, shared by all namespaces.
@@ -64,9 +65,9 @@ impl KernelTcpConfig {
         let ecn = self.sysctls.iter().find(|(name, _)| *name == "tcp_ecn");
         let Some((_, value)) = ecn else { return Ok(()) };
         netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
-            let accurate = matches!(value.as_str(), "3" | "4");
+            let accurate = matches!(value.as_str(), "3" | "4" | "5");
             let what = if accurate {
-                "this kernel does not support Accurate ECN"
+                "this kernel does not support Accurate ECN, as Linux does since 7.0"
             } else {
                 "ECN cannot be set"
             };
@@ -217,9 +218,10 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         EcnNegotiation::Off => "0",
         EcnNegotiation::Rfc3168 => "1",
         EcnNegotiation::Passive => "2",
-        // In recent kernels, 3 requests AccECN; 4 accepts it without requesting it.
+        // Since 7.0 (include/net/tcp_ecn.h, `enum tcp_ecn_mode`).
         EcnNegotiation::AccEcn => "3",
-        EcnNegotiation::AccEcnPassive => "4",
+        EcnNegotiation::AccEcnRfc3168 => "4",
+        EcnNegotiation::AccEcnPassive => "5",
     };
     let ms = |d: lowtide_units::Duration| d.as_ms().max(1).to_string();
     // The kernel counts memory: a received packet of 1500 B takes up to twice that.
@@ -255,6 +257,24 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     then.rto_min = config.rto_min;
     then.rto_max = config.rto_max.max(lowtide_units::Duration::from_secs(1));
     then.rto_max = then.rto_max.min(lowtide_units::Duration::from_secs(120));
+    if config.ecn.accepts_accecn() {
+        let option = match config.accecn_option {
+            AccEcnOptionRule::Disabled => Some("0"),
+            AccEcnOptionRule::Minimum => Some("1"),
+            AccEcnOptionRule::Full => Some("2"),
+            AccEcnOptionRule::Persist => Some("3"),
+            // The kernel has no such rule; its default remains.
+            AccEcnOptionRule::Recommended => None,
+        };
+        set.extend(option.map(|value| ("tcp_ecn_option", value.to_owned())));
+        if option.is_some() {
+            then.accecn_option = config.accecn_option;
+        }
+    } else {
+        // Without effect.
+        then.accecn_option = config.accecn_option;
+        then.accecn_rules = config.accecn_rules;
+    }
     if let Some(rack) = match config.recovery {
         RecoveryRule::Rack => Some("1"),
         // RACK stays enabled without SACK.
@@ -332,6 +352,25 @@ mod tests {
         let deferral =
             |d: &String| d.contains("`tso-defer` is 0 in the scenario; the kernel has 3");
         assert!(end.differences.iter().any(deferral), "{:?}", end.differences);
+    }
+
+    /// `enum tcp_ecn_mode` and `enum tcp_accecn_option` of Linux 7.2.
+    #[test]
+    fn ecn_has_the_values_of_the_kernel() {
+        for (name, value) in [
+            ("off", "0"),
+            ("rfc3168", "1"),
+            ("passive", "2"),
+            ("accecn", "3"),
+            ("accecn-rfc3168", "4"),
+            ("accecn-passive", "5"),
+        ] {
+            let end = KernelTcpConfig::of(&of("sack", &[("ecn", name)]), &[]).unwrap();
+            assert!(end.sysctls.contains(&("tcp_ecn", value.to_owned())), "{name}");
+            let option = end.sysctls.iter().find(|(name, _)| *name == "tcp_ecn_option");
+            let expected = name.starts_with("accecn").then_some("2");
+            assert_eq!(option.map(|(_, value)| value.as_str()), expected, "{name}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@
 
 use lowtide_units::HostStamp;
 
-use super::{Experimental, Options};
+use super::{Experimental, ExtraOption, Options};
 use crate::Segment;
 
 /// The three timestamps of one segment, in nanoseconds modulo 2^32.
@@ -48,18 +48,19 @@ impl DelayStamps {
 impl Options {
     /// True if the delay option is offered or accepted, as on a SYN or SYN-ACK.
     pub fn offers_delay(&self) -> bool {
-        self.experimental.is_some_and(|e| e.exid == DelayStamps::EXID)
+        self.experimental().is_some_and(|e| e.exid == DelayStamps::EXID)
     }
 
     /// Offers or accepts the delay option.
     pub const fn offer_delay(&mut self) {
-        self.experimental = Some(Experimental { exid: DelayStamps::EXID, len: 0, data: [0; 12] });
+        let offer = Experimental { exid: DelayStamps::EXID, len: 0, data: [0; 12] };
+        self.extra = Some(ExtraOption::Experimental(offer));
     }
 
     /// The timestamps; `None` without the option or if it only offers.
     #[inline]
     pub fn delay(&self) -> Option<DelayStamps> {
-        let e = self.experimental.as_ref().filter(|e| e.exid == DelayStamps::EXID)?;
+        let e = self.experimental().filter(|e| e.exid == DelayStamps::EXID)?;
         let ([sent, arrived, left], []) = e.as_slice().as_chunks::<4>() else { return None };
         let [sent, arrived, left] = [sent, arrived, left].map(|four| u32::from_be_bytes(*four));
         Some(DelayStamps { sent, arrived, left })
@@ -70,7 +71,8 @@ impl Options {
         let mut data = [0; Experimental::MAX_DATA];
         let four = [stamps.sent, stamps.arrived, stamps.left].map(u32::to_be_bytes);
         data.copy_from_slice(four.as_flattened());
-        self.experimental = Some(Experimental { exid: DelayStamps::EXID, len: 12, data });
+        let stamps = Experimental { exid: DelayStamps::EXID, len: 12, data };
+        self.extra = Some(ExtraOption::Experimental(stamps));
     }
 }
 

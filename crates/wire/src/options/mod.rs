@@ -1,11 +1,13 @@
 //! TCP options as values; `emit` and `parse` convert to and from bytes.
 
+mod accecn;
 mod delay;
 mod emit;
 mod parse;
 
 use core::hint::cold_path;
 
+pub use accecn::{AccEcnOption, AccEcnOrder};
 pub use delay::DelayStamps;
 
 use crate::SeqNum;
@@ -13,7 +15,7 @@ use crate::SeqNum;
 /// Maximum bytes of options in a TCP header.
 pub const MAX_LEN: usize = 40;
 
-// Kinds (RFC 9293 §3.2, RFC 7323, RFC 2018, RFC 4727).
+// Kinds (RFC 9293 §3.2, RFC 7323, RFC 2018, RFC 9768 §7, RFC 4727).
 const END: u8 = 0;
 const NOP: u8 = 1;
 const MSS: u8 = 2;
@@ -21,6 +23,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const ACCECN_0: u8 = 172;
+const ACCECN_1: u8 = 174;
 const EXPERIMENT_1: u8 = 253;
 const EXPERIMENT_2: u8 = 254;
 
@@ -63,6 +67,15 @@ impl SackBlocks {
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
+    /// The first `len` blocks.
+    #[must_use]
+    pub fn truncated(mut self, len: usize) -> Self {
+        self.len = self.len.min(u8::try_from(len).unwrap_or(u8::MAX));
+        for dropped in self.blocks.iter_mut().skip(len) {
+            *dropped = (SeqNum::new(0), SeqNum::new(0));
+        }
+        self
+    }
     /// The blocks in wire order.
     pub fn as_slice(&self) -> &[(SeqNum, SeqNum)] {
         self.blocks.get(..self.len as usize).unwrap_or(&[])
@@ -97,6 +110,15 @@ impl Experimental {
     }
 }
 
+/// An option that few segments have. A header has room for one beside timestamps and SACK blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ExtraOption {
+    /// Kind 253 or 254.
+    Experimental(Experimental),
+    /// Kind 172 or 174.
+    AccEcn(AccEcnOption),
+}
+
 /// The options of one segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Options {
@@ -110,8 +132,8 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// SACK permitted; on SYN only.
     pub sack_permitted: bool,
-    /// An experimental option.
-    pub experimental: Option<Experimental>,
+    /// An experimental or AccECN option; of several the first.
+    pub extra: Option<ExtraOption>,
 }
 
 impl Options {
@@ -123,18 +145,34 @@ impl Options {
     #[inline]
     pub const fn wire_len(&self) -> usize {
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
-        self.len_without_sack() + sack
+        self.len_without_sack(self.spare_nops()) + sack
     }
 
     /// Maximum number of SACK blocks that fit with the other options here: 4, or 3 with timestamps.
     /// Blocks already set do not count.
     pub const fn room_for_sack(&self) -> usize {
-        let free = MAX_LEN.saturating_sub(self.len_without_sack() + 4) / 8;
+        let free = MAX_LEN.saturating_sub(self.len_without_sack(2) + 4) / 8;
         if free > SackBlocks::MAX { SackBlocks::MAX } else { free }
     }
 
+    /// The experimental option.
+    pub const fn experimental(&self) -> Option<&Experimental> {
+        match &self.extra {
+            Some(ExtraOption::Experimental(e)) => Some(e),
+            _ => None,
+        }
+    }
+
+    /// The AccECN option.
+    pub const fn accecn(&self) -> Option<&AccEcnOption> {
+        match &self.extra {
+            Some(ExtraOption::AccEcn(option)) => Some(option),
+            _ => None,
+        }
+    }
+
     #[inline]
-    const fn len_without_sack(&self) -> usize {
+    const fn len_without_sack(&self, spare_nops: usize) -> usize {
         let mut n = 4 * self.mss.is_some() as usize + 4 * self.window_scale.is_some() as usize;
         if self.timestamps.is_some() {
             // On a SYN the "SACK permitted" option replaces the two NOPs.
@@ -142,10 +180,22 @@ impl Options {
         } else {
             n += 4 * self.sack_permitted as usize;
         }
-        if let Some(e) = self.experimental {
+        if let Some(extra) = &self.extra {
             cold_path();
-            n += (4 + e.len as usize).next_multiple_of(4);
+            n += match extra {
+                ExtraOption::Experimental(e) => (4 + e.len as usize).next_multiple_of(4),
+                ExtraOption::AccEcn(option) => option.padded_len(spare_nops),
+            };
         }
         n
+    }
+
+    /// NOPs in succession, in front of an option after the AccECN one, that it can replace.
+    const fn spare_nops(&self) -> usize {
+        if !self.sack.is_empty() || (self.sack_permitted && self.timestamps.is_none()) {
+            2
+        } else {
+            self.window_scale.is_some() as usize
+        }
     }
 }

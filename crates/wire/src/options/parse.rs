@@ -1,8 +1,8 @@
 //! Reading of options.
 
 use super::{
-    END, EXPERIMENT_1, EXPERIMENT_2, Experimental, MSS, NOP, Options, SACK, SACK_PERMITTED,
-    SackBlocks, TIMESTAMPS, Timestamps, WINDOW_SCALE,
+    ACCECN_0, ACCECN_1, AccEcnOption, END, EXPERIMENT_1, EXPERIMENT_2, Experimental, ExtraOption,
+    MSS, NOP, Options, SACK, SACK_PERMITTED, SackBlocks, TIMESTAMPS, Timestamps, WINDOW_SCALE,
 };
 use crate::{SeqNum, WireError};
 
@@ -16,6 +16,8 @@ impl Options {
     ///   elsewhere.
     /// - Experimental options (RFC 6994) are kept if they have an ExID and at most 12 bytes after
     ///   it; others of kind 253 and 254 are unknown options. The kind itself is not kept.
+    /// - An AccECN option of another length than RFC 9768 §3.2.3 lists has the counters that fit.
+    /// - Of an experimental and an AccECN option the first counts.
     ///
     /// # Errors
     /// [`WireError::OptionLength`] for a length of 0 or 1 (RFC 9293 §3.1, MUST-7) or one that a
@@ -79,8 +81,11 @@ impl Options {
                 if let Some((exid, data)) = data.split_first_chunk::<2>()
                     && let Some(found) = Experimental::new(u16::from_be_bytes(*exid), data)
                 {
-                    self.experimental.get_or_insert(found);
+                    self.extra.get_or_insert(ExtraOption::Experimental(found));
                 }
+            }
+            ACCECN_0 | ACCECN_1 => {
+                self.extra.get_or_insert(ExtraOption::AccEcn(AccEcnOption::parse(kind, data)));
             }
             _ => {}
         }

@@ -3,8 +3,8 @@
 use lowtide_units::HostStamp;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
-    Addresses, DelayStamps, Ecn, Experimental, Flags, Options, SackBlocks, Segment, SeqNum,
-    Timestamps, options, packet,
+    AccEcnOption, AccEcnOrder, Addresses, DelayStamps, Ecn, Experimental, ExtraOption, Flags,
+    Options, SackBlocks, Segment, SeqNum, Timestamps, options, packet,
 };
 
 fn bytes(set: &Options) -> Vec<u8> {
@@ -52,8 +52,8 @@ fn data_and_acks_align_to_four() {
 
 #[test]
 fn experimental_options_are_padded_at_the_end() {
-    let experimental = Experimental::new(0xacce, &[9]);
-    let set = Options { experimental, ..Options::default() };
+    let extra = Experimental::new(0xacce, &[9]).map(ExtraOption::Experimental);
+    let set = Options { extra, ..Options::default() };
     assert_eq!(bytes(&set), [254, 5, 0xac, 0xce, 9, 1, 1, 1]);
     assert_eq!(Experimental::new(0, &[0; 13]), None);
 }
@@ -83,11 +83,44 @@ fn delay_stamps_are_three_words_after_the_exid() {
     assert_eq!(bytes(&offer), [254, 4, 0x44, 0x58]);
     assert!(offer.offers_delay() && offer.delay().is_none());
     // An unknown option, and a timestamp without an option for it.
-    let other = Options { experimental: Experimental::new(0xacce, &[0; 12]), ..offer };
+    let unknown = Experimental::new(0xacce, &[0; 12]).map(ExtraOption::Experimental);
+    let other = Options { extra: unknown, ..offer };
     assert!(!other.offers_delay() && other.delay().is_none());
     let mut plain = Segment { options: other, ..Segment::default() };
     plain.stamp_departure(HostStamp(9));
     assert_eq!(plain.options, other);
+}
+
+/// RFC 9768 figure 4 and table 5.
+#[test]
+fn accecn_options_have_three_bytes_per_counter() {
+    let option = |order, counters: &[u32]| Options {
+        extra: Some(ExtraOption::AccEcn(AccEcnOption::new(order, counters))),
+        ..Options::default()
+    };
+    let all = [0x0102_0304, 5, 0xff06_0708];
+    let first = option(AccEcnOrder::Ect1First, &all);
+    assert_eq!(bytes(&first), [174, 11, 2, 3, 4, 0, 0, 5, 6, 7, 8, 1]);
+    let counters: Vec<_> = first.accecn().expect("there").counters().collect();
+    assert_eq!(counters, [(Ecn::Ect1, 0x02_0304), (Ecn::Ce, 5), (Ecn::Ect0, 0x06_0708)]);
+    let two = option(AccEcnOrder::Ect0First, &all[..2]);
+    assert_eq!(bytes(&two), [172, 8, 2, 3, 4, 0, 0, 5]);
+    let counters: Vec<_> = two.accecn().expect("there").counters().collect();
+    assert_eq!(counters, [(Ecn::Ect0, 0x02_0304), (Ecn::Ce, 5)]);
+    assert_eq!(bytes(&option(AccEcnOrder::Ect0First, &all[..1])), [172, 5, 2, 3, 4, 1, 1, 1]);
+    assert_eq!(bytes(&option(AccEcnOrder::Ect1First, &[])), [174, 2, 1, 1]);
+
+    // The last bytes of a short option replace the NOPs of the next option.
+    let with_sack = |options: Options| Options { sack: sack(&[(1, 2)]), ..options };
+    let short = with_sack(option(AccEcnOrder::Ect1First, &all[..1]));
+    assert_eq!(bytes(&short)[..8], [174, 5, 2, 3, 4, 1, 5, 10]);
+    let empty = with_sack(option(AccEcnOrder::Ect1First, &[]));
+    assert_eq!(bytes(&empty)[..4], [174, 2, 5, 10]);
+    let syn = Options { sack_permitted: true, window_scale: Some(7), ..empty };
+    let syn = Options { sack: SackBlocks::EMPTY, ..syn };
+    assert_eq!(bytes(&syn), [174, 2, 4, 2, 1, 3, 3, 7]);
+    let scaled = Options { window_scale: Some(7), ..option(AccEcnOrder::Ect1First, &all[..1]) };
+    assert_eq!(bytes(&scaled), [174, 5, 2, 3, 4, 3, 3, 7]);
 }
 
 #[test]
@@ -96,17 +129,17 @@ fn room_for_sack() {
     assert_eq!(none.room_for_sack(), 4);
     let times = Options { timestamps: Some(TIMES), ..none };
     assert_eq!(times.room_for_sack(), 3);
-    let experimental = Experimental::new(1, &[0; 8]);
-    assert_eq!(Options { experimental, ..times }.room_for_sack(), 1);
-    let experimental = Experimental::new(1, &[0; 12]);
-    let full = Options { experimental, mss: Some(1), window_scale: Some(1), ..times };
+    let extra = Experimental::new(1, &[0; 8]).map(ExtraOption::Experimental);
+    assert_eq!(Options { extra, ..times }.room_for_sack(), 1);
+    let extra = Experimental::new(1, &[0; 12]).map(ExtraOption::Experimental);
+    let full = Options { extra, mss: Some(1), window_scale: Some(1), ..times };
     assert_eq!(full.room_for_sack(), 0);
     let (mut stamped, mut both) = (none, times);
     stamped.set_delay(DelayStamps::default());
     both.set_delay(DelayStamps::default());
     assert_eq!((stamped.room_for_sack(), both.room_for_sack()), (2, 1));
-    let over =
-        Options { experimental: Some(Experimental { exid: 0, len: 255, data: [0; 12] }), ..none };
+    let long = Experimental { exid: 0, len: 255, data: [0; 12] };
+    let over = Options { extra: Some(ExtraOption::Experimental(long)), ..none };
     assert_eq!(over.room_for_sack(), 0);
 }
 

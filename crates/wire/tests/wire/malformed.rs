@@ -2,8 +2,8 @@
 
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
-    Addresses, Ecn, Experimental, Flags, HeaderKind, Options, SackBlocks, Segment, SeqNum,
-    Timestamps, WireError, ipv4, ipv6, options, packet, tcp,
+    Addresses, Ecn, Experimental, ExtraOption, Flags, HeaderKind, Options, SackBlocks, Segment,
+    SeqNum, Timestamps, WireError, ipv4, ipv6, options, packet, tcp,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -228,13 +228,31 @@ fn options_tolerated() {
 
 #[test]
 fn experimental_options() {
-    let parse = |bytes: &[u8]| Options::parse(bytes).unwrap().experimental;
+    let parse = |bytes: &[u8]| Options::parse(bytes).unwrap().experimental().copied();
     assert_eq!(parse(&[253, 4, 0xac, 0xce]), Experimental::new(0xacce, &[]));
     assert_eq!(parse(&[254, 5, 0xf9, 0x89, 7]), Experimental::new(0xf989, &[7]));
     assert_eq!(parse(&[254, 2, 253, 3, 0]), None, "without an ExID");
     let long = [254, 17, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 253, 4, 3, 4];
     assert_eq!(parse(&long), Experimental::new(0x0304, &[]), "more than 12 bytes: unknown");
     assert_eq!(parse(&[254, 4, 0, 1, 254, 4, 0, 2]), Experimental::new(1, &[]));
+}
+
+/// Of another length than those of RFC 9768 table 5 the whole counters count.
+#[test]
+fn accecn_options_of_any_length() {
+    for kind in [172, 174] {
+        for len in 2..=38_u8 {
+            let bytes: Vec<u8> = [kind, len].into_iter().chain(3..=len).collect();
+            let parsed = Options::parse(&bytes).unwrap();
+            let option = parsed.accecn().unwrap();
+            assert_eq!(option.len(), usize::from((len - 2) / 3).min(3), "{len}");
+            let first = option.counters().next().map(|(_, value)| value);
+            assert_eq!(first, (len >= 5).then_some(0x03_0405), "{len}");
+            assert!(Options::parse(&bytes[..usize::from(len) - 1]).is_err());
+        }
+    }
+    let both = [172, 2, 254, 4, 0, 1];
+    assert_eq!(Options::parse(&both).unwrap().experimental(), None, "the first counts");
 }
 
 #[test]
@@ -249,8 +267,9 @@ fn segments_that_cannot_be_written() {
     let segment = Segment { options, ..sample() };
     assert_eq!(packet::emit(&V4, &segment, b"abcd", &mut out), Err(error));
 
-    let experimental = Some(Experimental { exid: 1, len: 13, data: [0; 12] });
-    let options = Options { experimental, ..Options::default() };
+    let long = Experimental { exid: 1, len: 13, data: [0; 12] };
+    let extra = Some(ExtraOption::Experimental(long));
+    let options = Options { extra, ..Options::default() };
     let error = WireError::ExperimentalTooLong { len: 13 };
     assert_eq!(options.emit(&mut [0; options::MAX_LEN]), Err(error));
 

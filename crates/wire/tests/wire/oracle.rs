@@ -59,7 +59,10 @@ fn check_tcp(
     assert_eq!(header.acknowledgment_number, segment.ack.raw());
     assert_eq!((header.window_size, header.urgent_pointer), (segment.window, segment.urgent));
     assert_eq!(flags(&header), segment.flags);
-    assert_eq!(elements(&header), our_elements(&segment.options));
+    // It stops at the kinds of AccECN, which are in front of others.
+    if segment.options.accecn().is_none() {
+        assert_eq!(elements(&header), our_elements(&segment.options));
+    }
     assert_eq!(header.header_len(), segment.header_len());
 }
 
@@ -161,8 +164,8 @@ proptest! {
         (segment, payload) in strategy::segment(),
         order in any::<prop::sample::Index>(),
     ) {
-        // etherparse has no experimental option.
-        let options = Options { experimental: None, ..segment.options };
+        // etherparse has neither experimental nor AccECN options.
+        let options = Options { extra: None, ..segment.options };
         let mut written = our_elements(&options);
         let middle = order.index(written.len() + 1);
         written.rotate_left(middle);

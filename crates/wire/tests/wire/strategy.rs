@@ -1,15 +1,26 @@
 //! Strategies for segments and addresses of every shape that a header can hold.
 
 use lowtide_wire::{
-    Addresses, Ecn, Experimental, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum, Timestamps,
+    AccEcnOption, AccEcnOrder, Addresses, Ecn, Experimental, ExtraOption, Flags, Options, RxMeta,
+    SackBlocks, Segment, SeqNum, Timestamps,
 };
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
 prop_compose! {
-    fn experimental()(exid: u16, data in vec(any::<u8>(), 0..=Experimental::MAX_DATA)) -> Option<Experimental> {
-        Experimental::new(exid, &data)
+    fn extra()(
+        accecn: bool,
+        order: bool,
+        counters in vec(any::<u32>(), 0..=3),
+        exid: u16,
+        data in vec(any::<u8>(), 0..=Experimental::MAX_DATA),
+    ) -> Option<ExtraOption> {
+        let order = if order { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
+        if accecn {
+            return Some(ExtraOption::AccEcn(AccEcnOption::new(order, &counters)));
+        }
+        Experimental::new(exid, &data).map(ExtraOption::Experimental)
     }
 }
 
@@ -21,12 +32,11 @@ prop_compose! {
         mss: Option<u16>,
         window_scale: Option<u8>,
         sack_permitted: bool,
-        experimental in option::of(experimental()),
+        extra in option::of(extra()),
     ) -> Options {
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
-        let experimental = experimental.flatten();
         let sack = SackBlocks::EMPTY;
-        let mut options = Options { timestamps, sack, mss, window_scale, sack_permitted, experimental };
+        let mut options = Options { timestamps, sack, mss, window_scale, sack_permitted, extra: extra.flatten() };
         for (start, end) in blocks.into_iter().take(options.room_for_sack()) {
             assert!(options.sack.push(SeqNum::new(start), SeqNum::new(end)));
         }

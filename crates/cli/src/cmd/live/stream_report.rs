@@ -41,7 +41,10 @@ fn transport(info: &ConnInfo) -> Value {
         "alpha": alpha(info),
         // Segments that the peer reported as marked.
         "delivered_ce_segs": t.counters.delivered_ce_segs,
-        // Payload bytes received with CE.
+        // Payload bytes that the peer reported as marked: by AccECN options exactly.
+        "delivered_ce_bytes": t.counters.delivered_ce_bytes,
+        // Packets received with CE, with Accurate ECN; payload bytes received with CE.
+        "received_ce_pkts": t.received_ce_pkts,
         "received_ce_bytes": t.received_ce_bytes,
         "data_segs_out": t.counters.data_segs_out,
         "bytes_retrans": t.counters.bytes_retrans,

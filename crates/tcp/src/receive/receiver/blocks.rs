@@ -1,6 +1,6 @@
 //! SACK options that the receiver sends (RFC 2018, RFC 2883).
 
-use lowtide_wire::{SackBlocks, Segment};
+use lowtide_wire::{SackBlocks, Segment, SeqNum};
 
 use super::Receiver;
 
@@ -14,6 +14,11 @@ impl Receiver {
         if self.dsack_on && start < end && end <= self.nxt {
             self.dsack = Some((start, end));
         }
+    }
+
+    /// Start of the DSACK block of the next ACK.
+    pub(crate) fn pending_dsack(&self) -> Option<SeqNum> {
+        self.dsack.map(|(start, _)| self.seq(start))
     }
 
     /// Returns whether there is a SACK block to send.

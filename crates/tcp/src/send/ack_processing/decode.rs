@@ -4,6 +4,7 @@ use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
 use crate::connection::Connection;
+use crate::ecn::OptionBytes;
 use crate::feedback::{AckView, CeFeedback};
 use crate::loss::recovery::Acked;
 
@@ -81,16 +82,64 @@ impl Connection {
         ack: DecodedAck,
         acked: &Acked,
     ) -> CeFeedback {
+        if self.ecn.is_accecn() {
+            return self.decode_accecn(seg, ack, acked);
+        }
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
-        // The ACK cannot have been sent before one already processed.
-        let newest = ack.advanced || ack.newer_timestamp || acked.delivered_segments > 0;
         decoder.on_ack(&AckView {
             ece: ack.ece,
-            ace_delta: self.ecn.ace_delta(seg.flags, newest, acked.delivered_segments),
             delivered_bytes: acked.delivered_bytes,
             delivered_segments: acked.delivered_segments,
             acked_bytes: acked.acked_bytes,
             mss: self.snd.mss,
+            ..AckView::default()
         })
+    }
+
+    /// Decodes the ACE field and the AccECN option of an ACK that delivered `acked`.
+    #[inline(never)]
+    fn decode_accecn(&mut self, seg: &Segment, ack: DecodedAck, acked: &Acked) -> CeFeedback {
+        // The ACK cannot have been sent before one already processed.
+        let newest = ack.advanced || ack.newer_timestamp || acked.delivered_segments > 0;
+        let ace_delta = self.ecn.ace_delta(seg.flags, newest, acked.delivered_segments);
+        let sent = self.snd.nxt + self.counters.bytes_retrans;
+        let option = if newest {
+            let before = self.ecn.option_reserve();
+            let bytes = self.ecn.on_ack_option(seg.options.accecn(), acked.delivered_bytes, sent);
+            // The first option of the peer: from now on our segments carry one.
+            if self.ecn.option_reserve() > before {
+                let mss = self.snd.mss.saturating_sub(self.ecn.option_reserve()).max(1);
+                self.snd.set_mss(mss, &self.config);
+                self.snd.reset_quota();
+            }
+            let certain = self.sack_ok
+                && seg.options.accecn().is_some()
+                && (1..8).contains(&acked.delivered_segments);
+            self.ecn.check_consistency(bytes, ace_delta, certain);
+            bytes
+        } else {
+            OptionBytes::default()
+        };
+        let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
+        decoder.on_ack(&AckView {
+            ece: ack.ece,
+            ace_delta,
+            delivered_bytes: acked.delivered_bytes,
+            delivered_segments: acked.delivered_segments,
+            acked_bytes: acked.acked_bytes,
+            mss: self.snd.mss + self.ecn.option_reserve(),
+            option_ce_bytes: option.counted,
+            option_delta: option.delta,
+            delivery_exact: self.sack_ok || !self.snd.episode.in_recovery(),
+        })
+    }
+
+    /// The SYN-ACK acknowledged the SYN: an ACK of one packet.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_acked_syn(&mut self) {
+        if let Some(decoder) = self.decoder.as_mut() {
+            let _ = decoder.on_ack(&AckView { delivered_segments: 1, ..AckView::default() });
+        }
     }
 }
