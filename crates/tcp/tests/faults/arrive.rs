@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lowtide_tcp::{Accepted, Arrival, ConnId, FourTuple, RstAccept, State};
+use lowtide_tcp::{AccEcnRules, Accepted, Arrival, ConnId, FourTuple, RstAccept, State};
 use lowtide_wire::{Addresses, Ecn, Flags, packet};
 
 use crate::pump::brief;
@@ -56,7 +56,11 @@ impl World {
                 self.tally.rejected += 1;
                 let end = self.end_of(side, id);
                 if packet.genuine {
-                    self.ends[end].invariants.arrived(&seg, false);
+                    // Linux counts the ECN field of data that arrives again.
+                    let counts = self.ends[end].plan.config.accecn_rules == AccEcnRules::Linux
+                        && seg.payload_len > 0
+                        && !seg.flags.contains(Flags::SYN);
+                    self.ends[end].invariants.arrived(&seg, counts);
                 }
                 self.inspect(end);
                 self.pump(end);
