@@ -7,8 +7,8 @@
 //! options show it unambiguously; else the counter has wrapped, unless ACKs usually deliver more
 //! than 4 packets. `safest` and `least` assume it always, or never, without an unambiguous option.
 //!
-//! CE bytes are those of the option. Without options they are estimated: the mean size of the
-//! delivered packets.
+//! CE bytes are those of the option. On an ACK without one they are estimated, by the mean size of
+//! the delivered packets, and the next option corrects the sum upwards.
 //!
 //! ## Spec
 //! RFC 9768 §3.2.2.5.2, appendix A.2.1 (wraps without the option), A.2.2 (with it) and A.3 (bytes).

@@ -20,8 +20,8 @@ pub struct AckView {
     pub acked_bytes: u64,
     /// Payload bytes of a full segment; with Accurate ECN without its option.
     pub mss: u32,
-    /// With Accurate ECN: payload bytes with CE that the options of this ACK and those before
-    /// report; none while no option with counters has arrived.
+    /// With Accurate ECN: payload bytes with CE that the option reports, without those that were
+    /// estimated before; none without an option.
     pub option_ce_bytes: Option<u64>,
     /// With Accurate ECN: increase of the counter of CE bytes, if it is unambiguous which counter
     /// grew.

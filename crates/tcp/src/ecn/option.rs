@@ -35,7 +35,7 @@ enum Seen {
 /// CE bytes by the options of an ACK and of those before.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct OptionBytes {
-    /// Bytes newly counted; none while options are not available.
+    /// Bytes newly counted, and not estimated before; none without an option.
     pub(crate) counted: Option<u64>,
     /// Increase of the counter, if it is unambiguous.
     pub(crate) delta: Option<u32>,
@@ -59,11 +59,13 @@ pub(super) struct OptionState {
     seen: Seen,
     /// Payload bytes delivered, by the options of the peer.
     delivered: [u32; 3],
-    /// Part of `delivered[CE]` that was reported.
+    /// CE bytes that were counted or estimated.
     reported: u32,
     /// The only counter that the last option changed: ACKs without an option are assumed to
     /// continue it.
     growing: Option<usize>,
+    /// ACKs since the last option may have reported CE packets.
+    maybe_marked: bool,
     /// Arriving options are ignored: their counters were zeroed, or they came too late.
     ignored: bool,
     /// Options are not sent: packets with one seem to be lost.
@@ -94,6 +96,7 @@ impl OptionState {
             delivered: [0; 3],
             reported: 0,
             growing: None,
+            maybe_marked: false,
             ignored: false,
             blocked: false,
         }
@@ -218,13 +221,17 @@ impl OptionState {
         self.ignored |= zeroed;
     }
 
-    /// Reads the option of an ACK, or estimates its counters without one (RFC 9768 A.1; Linux
-    /// `tcp_accecn_process_option`). `sent`: payload bytes sent so far.
+    /// Reads the option of an ACK (RFC 9768 A.1). `sent`: payload bytes sent so far.
+    ///
+    /// With the rules of Linux (`tcp_accecn_process_option`) an ACK without an option is assumed to
+    /// continue the only counter that grew, and an option is clear only after such a one. Else an
+    /// option is clear if it has the counter of CE.
     pub(super) fn on_ack(
         &mut self,
         option: Option<&AccEcnOption>,
         delivered: u64,
         sent: u64,
+        rules: AccEcnRules,
     ) -> OptionBytes {
         if self.ignored {
             return OptionBytes::default();
@@ -233,13 +240,21 @@ impl OptionState {
         let clear = match option {
             Some(option) => {
                 self.check_initial(option);
-                !self.ignored && self.read(option)
+                let counts_ce = option.counters().any(|(field, _)| field == Codepoint::Ce);
+                let clear = !self.ignored && self.read(option);
+                match rules {
+                    AccEcnRules::Linux => clear,
+                    AccEcnRules::Rfc9768 => {
+                        let ahead = self.delivered[CE].wrapping_sub(before).cast_signed();
+                        !self.ignored && counts_ce && ahead >= 0
+                    }
+                }
             }
             None if self.seen == Seen::None => {
                 self.ignored = sent >= TOO_LATE;
                 return OptionBytes::default();
             }
-            None => match self.growing {
+            None => match self.growing.filter(|_| rules == AccEcnRules::Linux) {
                 Some(i) => {
                     self.delivered[i] = self.delivered[i].wrapping_add(delivered as u32);
                     true
@@ -247,12 +262,17 @@ impl OptionState {
                 None => false,
             },
         };
-        let ahead = self.delivered[CE].wrapping_sub(self.reported).cast_signed().max(0);
-        self.reported = self.reported.wrapping_add_signed(ahead);
-        OptionBytes {
-            counted: (self.seen == Seen::WithCounters).then_some(u64::from(ahead.unsigned_abs())),
-            delta: clear.then(|| self.delivered[CE].wrapping_sub(before)),
-        }
+        let counted = option.filter(|_| !self.ignored).map(|_| {
+            let ahead = self.delivered[CE].wrapping_sub(self.reported).cast_signed().max(0);
+            self.on_reported(ahead.unsigned_abs());
+            u64::from(ahead.unsigned_abs())
+        });
+        OptionBytes { counted, delta: clear.then(|| self.delivered[CE].wrapping_sub(before)) }
+    }
+
+    /// CE bytes of an ACK were reported to the congestion control.
+    fn on_reported(&mut self, bytes: u32) {
+        self.reported = self.reported.wrapping_add(bytes);
     }
 
     /// Applies the counters of an option. Returns whether they show unambiguously which one grew.
@@ -349,19 +369,25 @@ impl EcnState {
         delivered: u64,
         sent: u64,
     ) -> OptionBytes {
-        let state = self.negotiated_accecn_mut().map(|a| &mut a.option);
-        state.map_or_else(OptionBytes::default, |state| state.on_ack(option, delivered, sent))
+        let Some(accecn) = self.negotiated_accecn_mut() else { return OptionBytes::default() };
+        accecn.option.on_ack(option, delivered, sent, accecn.rules)
     }
 
-    /// Compares the CE bytes of an ACK's option with its ACE field (§3.2.3.2.5). `certain`: the
-    /// field cannot have wrapped. Linux does not compare them.
+    /// CE bytes of an ACK without an option were estimated: later options count them again.
+    pub(crate) fn on_estimated(&mut self, bytes: u64) {
+        if let Some(accecn) = self.negotiated_accecn_mut() {
+            accecn.option.on_reported(bytes as u32);
+        }
+    }
+
+    /// Compares the CE bytes of an ACK with its ACE field (§3.2.3.2.5). `certain`: the field cannot
+    /// have wrapped. Linux does not compare them.
     pub(crate) fn check_consistency(&mut self, bytes: OptionBytes, ace_delta: u8, certain: bool) {
-        if let Some(accecn) = self.negotiated_accecn_mut()
-            && accecn.rules == AccEcnRules::Rfc9768
-            && certain
-            && ace_delta == 0
-            && bytes.counted.is_some_and(|bytes| bytes > 0)
-        {
+        let Some(accecn) = self.negotiated_accecn_mut() else { return };
+        let explained = accecn.option.maybe_marked || ace_delta > 0 || !certain;
+        accecn.option.maybe_marked = explained && bytes.counted.is_none();
+        let reported = bytes.counted.is_some_and(|bytes| bytes > 0);
+        if reported && !explained && accecn.rules == AccEcnRules::Rfc9768 {
             accecn.on_inconsistent_feedback();
         }
     }

@@ -103,35 +103,43 @@ impl Connection {
         let newest = ack.advanced || ack.newer_timestamp || acked.delivered_segments > 0;
         let ace_delta = self.ecn.ace_delta(seg.flags, newest, acked.delivered_segments);
         let sent = self.snd.nxt + self.counters.bytes_retrans;
+        // Linux counts all that an ACK acknowledges, SACKed before or not (`tcp_clean_rtx_queue`).
+        let delivered_bytes = if acked.acked_bytes > 0 && self.ecn.has_linux_rules() {
+            acked.acked_bytes
+        } else {
+            acked.delivered_bytes
+        };
         let option = if newest {
             let before = self.ecn.option_reserve();
-            let bytes = self.ecn.on_ack_option(seg.options.accecn(), acked.delivered_bytes, sent);
+            let bytes = self.ecn.on_ack_option(seg.options.accecn(), delivered_bytes, sent);
             // The first option of the peer: from now on our segments carry one.
             if self.ecn.option_reserve() > before {
                 let mss = self.snd.mss.saturating_sub(self.ecn.option_reserve()).max(1);
                 self.snd.set_mss(mss, &self.config);
                 self.snd.reset_quota();
             }
-            let certain = self.sack_ok
-                && seg.options.accecn().is_some()
-                && (1..8).contains(&acked.delivered_segments);
+            let certain = self.sack_ok && (1..8).contains(&acked.delivered_segments);
             self.ecn.check_consistency(bytes, ace_delta, certain);
             bytes
         } else {
             OptionBytes::default()
         };
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
-        decoder.on_ack(&AckView {
+        let feedback = decoder.on_ack(&AckView {
             ece: ack.ece,
             ace_delta,
-            delivered_bytes: acked.delivered_bytes,
+            delivered_bytes: option.delta.map_or(acked.delivered_bytes, |_| delivered_bytes),
             delivered_segments: acked.delivered_segments,
             acked_bytes: acked.acked_bytes,
             mss: self.snd.mss + self.ecn.option_reserve(),
             option_ce_bytes: option.counted,
             option_delta: option.delta,
             delivery_exact: self.sack_ok || !self.snd.episode.in_recovery(),
-        })
+        });
+        if option.counted.is_none() && feedback.ce_bytes > 0 {
+            self.ecn.on_estimated(feedback.ce_bytes);
+        }
+        feedback
     }
 
     /// The SYN-ACK acknowledged the SYN: an ACK of one packet.
