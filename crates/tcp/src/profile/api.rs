@@ -40,50 +40,26 @@ pub const fn set(switch: &'static str, value: &'static str, source: &'static str
     Assignment { switch, value, source }
 }
 
-/// Number of assignments of [`changed`].
-pub(super) const fn changed_len(base: &[Assignment], changes: &[Assignment]) -> usize {
-    let (mut len, mut i) = (base.len(), 0);
-    while i < changes.len() {
-        len += position(base, changes[i].switch).is_none() as usize;
-        i += 1;
-    }
-    len
-}
-
-/// The assignments of `base` with those of `changes` in place of, or after, them.
+/// The assignments of `base` with the values of `changes`, each of which must be in `base`.
 pub(super) const fn changed<const N: usize>(
     base: &[Assignment],
     changes: &[Assignment],
 ) -> [Assignment; N] {
     let mut out = [set("", "", ""); N];
     let (mut len, mut i) = (0, 0);
-    while len < base.len() {
+    while len < N {
         out[len] = base[len];
         len += 1;
     }
     while i < changes.len() {
-        match position(base, changes[i].switch) {
-            Some(at) => out[at] = changes[i],
-            None => {
-                out[len] = changes[i];
-                len += 1;
-            }
+        let mut at = 0;
+        while !equal(base[at].switch.as_bytes(), changes[i].switch.as_bytes()) {
+            at += 1;
         }
+        out[at] = changes[i];
         i += 1;
     }
     out
-}
-
-/// Index of the assignment to `switch`.
-const fn position(settings: &[Assignment], switch: &str) -> Option<usize> {
-    let mut i = 0;
-    while i < settings.len() {
-        if equal(settings[i].switch.as_bytes(), switch.as_bytes()) {
-            return Some(i);
-        }
-        i += 1;
-    }
-    None
 }
 
 const fn equal(a: &[u8], b: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 //! Sources are `include/net/tcp_ecn.h`, `tcp_input.c` and `tcp_output.c` of 7.2; Linux's own
 //! packetdrill scripts of AccECN are the judge (docs/evidence/accecn.md).
 
-use super::api::{changed, changed_len};
+use super::api::changed;
 use super::{Assignment, Profile, linux, set};
 
 /// Registration.
@@ -13,10 +13,8 @@ pub static ENTRY: Profile = Profile {
     settings: &SETTINGS,
 };
 
-const CHANGES: &[Assignment] = &[
-    set("ect", "data-or-accecn", "tcp_ecn_send: INET_ECN_xmit on all segments with AccECN"),
-    set("syn-linear-timeouts", "4", "net.ipv4.tcp_syn_linear_timeouts = 4, since 6.5"),
-];
+const CHANGES: &[Assignment] =
+    &[set("ect", "data-or-accecn", "tcp_ecn_send: INET_ECN_xmit on all segments with AccECN")];
 
-static SETTINGS: [Assignment; changed_len(linux::ENTRY.settings, CHANGES)] =
+static SETTINGS: [Assignment; linux::ENTRY.settings.len()] =
     changed(linux::ENTRY.settings, CHANGES);
