@@ -16,7 +16,7 @@ pub const FLIP: Param = Param {
     kind: ValueKind::Choice(RULES),
     default: DefaultValue::Is("split"),
     doc: "ACK of a flip: old echo, then new (split); old echo for waiting data only; new echo at once; or that only if an ACK waits.",
-    source: "DCTCP paper, SIGCOMM 2010, figure 10 (old-echo); Linux (split); RFC 8257 §3.2 (new-echo); FreeBSD (when-waiting)",
+    source: "DCTCP paper, SIGCOMM 2010, figure 10 (old-echo); Linux (split); RFC 8257 §3.2, FreeBSD 15 (new-echo); FreeBSD 11 (when-waiting)",
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,7 +23,7 @@
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` with the code of `tcp_dctcp.h` for changes in Linux 6.18: same states, same split.
-//! `cc_dctcp.c` in FreeBSD with `flip = "when-waiting"`.
+//! `cc_dctcp.c` in FreeBSD 15 with `flip = "new-echo"`, in FreeBSD 11 with `"when-waiting"`.
 
 use alloc::boxed::Box;
 

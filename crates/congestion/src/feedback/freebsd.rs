@@ -13,7 +13,7 @@
 //!
 //! ## Deviations
 //! Against a receiver that splits (`flip = "split"`) nothing is corrected: the ACK after a change
-//! covers one segment. FreeBSD's own receiver (`flip = "when-waiting"`) may cover two marks with
+//! covers one segment. FreeBSD 11's receiver (`flip = "when-waiting"`) may cover two marks with
 //! the first ACK with ECE, or two clean segments with the first without. Then the correction itself
 //! is off by one. The latch of a standard receiver is read as a run of marks (FreeBSD's default is
 //! one-sided deployment). FreeBSD forgets the last echo after an idle period; this code does not.

@@ -50,6 +50,7 @@ const SETTINGS: &[Assignment] = &[
     set("rto-max", "64 s", "TCPTV_REXMTMAX"),
     set("rtt-granularity", "1 ms", "kern.hz = 1000, init_param1 @3d3f8b11; ODCTCP §6.2"),
     set("rtt-ticks", "first-plus-one", "tcp_xmit_timer @3d3f8b11: d + 1, then d"),
+    set("rtt-gains", "freebsd", "tcp_xmit_timer @3d3f8b11: TCP_RTT_SHIFT = 5"),
     set("syn-retries", "8", "keepinit of 75 s: 3, 3, 3, 3, 3, 6, 12, 24 s, each with the slop"),
     set("syn-linear-timeouts", "4", "tcp_syn_backoff, tcp_timer.c @3d3f8b11: 1, 1, 1, 1, 1, 2, 4"),
     set("syn-ack-retries", "3", "net.inet.tcp.syncache.rexmtlimit = 3"),

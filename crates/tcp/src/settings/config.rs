@@ -246,6 +246,8 @@ pub enum UndoRule {
     Off,
     /// If timestamps show that the original was delivered (Eifel, RFC 3522 and RFC 4015).
     Eifel,
+    /// As `Eifel`, but after a timeout only (FreeBSD).
+    EifelRto,
     /// After a timeout, if the next two ACKs show it (F-RTO, RFC 5682).
     FRto,
 }

@@ -34,7 +34,7 @@ variants! {
     RecoveryRule { "sack" Sack, "rack" Rack, "newreno" NewReno }
     Reduction { "one-step" OneStep, "prr" Prr }
     PacingRule { "off" Off, "control" Control, "window" Window }
-    UndoRule { "off" Off, "eifel" Eifel, "f-rto" FRto }
+    UndoRule { "off" Off, "eifel" Eifel, "eifel-rto" EifelRto, "f-rto" FRto }
     RtoMinApplies { "timeout" Timeout, "variance" Variance }
     RttTicks { "at-least-one" AtLeastOne, "from-zero" FromZero, "first-plus-one" FirstPlusOne }
     RttGains { "rfc6298" Rfc6298, "inet" Inet, "freebsd" Freebsd }
@@ -192,9 +192,9 @@ pub(super) const SENDER: &[Switch] = switches! {
             "detection by DSACK (RFC 3708) is not implemented; use eifel, which needs timestamps",
         )],
     }),
-        "Undo a loss reaction when timestamps show that nothing was lost (eifel), or that of \
-         a timeout when the next two ACKs show it (f-rto).",
-        "RFC 3522 §3.2, RFC 4015 §3; RFC 5682 §2.1";
+        "Undo a loss reaction, or that of a timeout only (eifel-rto), when timestamps show that \
+         nothing was lost (eifel), or that of a timeout when the next two ACKs show it (f-rto).",
+        "RFC 3522 §3.2, RFC 4015 §3; FreeBSD t_badrxtwin (eifel-rto); RFC 5682 §2.1";
     "limited-transmit", Sender, (limited_transmit: FLAG),
         "Send new data on the first two duplicate ACKs.",
         "RFC 3042";

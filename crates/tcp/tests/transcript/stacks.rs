@@ -3,7 +3,7 @@
 
 use lowtide_tcp::{
     Config, CutFrom, EcnNegotiation, FreezeGrowth, GrowthCounts, GrowthWhen, InitialWindow,
-    LossFrom, RttTicks,
+    LossFrom, RttTicks, profile,
 };
 use lowtide_units::Bytes;
 
@@ -296,6 +296,46 @@ fn the_first_syns_have_equal_timeouts() {
              +1s > S. 0:0(0) ack 1 <mss 1000>
              +2s is state Closed
              event timed-out",
+        );
+    });
+}
+
+/// FreeBSD 15 counts ticks of 1 ms. A handshake of 10 ms enters as 11: `t_srtt` = 11 * 32,
+/// `t_rttvar` = 11 * 8, `TCP_REXMTVAL` = max(30, (352 / 8 + 88) / 4) = 33. `tcp_backoff` and then 200 ms
+/// (`TCPT_RANGESET`); a SYN begins with 1000 ms and ends at 64 s.
+#[test]
+fn freebsd_adds_its_slop_after_the_backoff() {
+    let freebsd = profile::REGISTRY.find("freebsd").unwrap().config().unwrap();
+    let keep = plain();
+    let config = Config {
+        mtu: keep.mtu,
+        window_scaling: false,
+        sack: false,
+        timestamps: false,
+        ecn: EcnNegotiation::Off,
+        cc: keep.cc,
+        feedback: keep.feedback,
+        ack: keep.ack,
+        ..freebsd
+    };
+    at_every_origin(|o| {
+        Script::established(o, &config).run(
+            "is rto 233ms
+             send 1000
+             > P. 1:1001(1000) ack 1
+             +233ms > P. 1:1001(1000) ack 1
+             +266ms > P. 1:1001(1000) ack 1
+             +332ms > P. 1:1001(1000) ack 1",
+        );
+        Script::active(o, &config).run(
+            "> S 0:0(0) <mss 1000>
+             +1s > S 0:0(0) <mss 1000>
+             +2200ms > S 0:0(0) <mss 1000>
+             +4200ms > S 0:0(0) <mss 1000>
+             +8200ms > S 0:0(0) <mss 1000>
+             +16200ms > S 0:0(0) <mss 1000>
+             +32200ms > S 0:0(0) <mss 1000>
+             +64s is state Closed",
         );
     });
 }

@@ -38,6 +38,33 @@ fn rfc4015_3_a_timeout_that_only_waited_too_short() {
     });
 }
 
+/// FreeBSD (`t_badrxtwin`): the same for a timeout, and nothing for a fast retransmission.
+#[test]
+fn freebsd_undoes_a_timeout_only() {
+    at_every_origin(|o| {
+        for (undo, undos) in [(UndoRule::Eifel, "1"), (UndoRule::EifelRto, "0")] {
+            let config = Config { undo, ..eifel() };
+            let mut t = ten_in_flight(o, &config);
+            t.run(
+                "+1s > . 1:1001(1000) ack 1
+                 +5ms < . 1:1(0) ack 1001 <TS val 900 ecr 10>
+                 is undos 1
+                 is cwnd 10000
+                 > . 10001:11001(1000) ack 1",
+            );
+            let mut t = ten_in_flight(o, &Config { limited_transmit: false, ..config });
+            t.run(
+                "+20ms < . 1:1(0) ack 1 * 2
+                 < . 1:1(0) ack 1
+                 > . 1:1001(1000) ack 1",
+            );
+            t.inject(". 1:1(0) ack 4001 <TS val 31 ecr 10>").expect("an ACK");
+            while t.drop_sent() {}
+            assert_eq!(t.fact("undos"), undos, "{undo:?}");
+        }
+    });
+}
+
 #[test]
 fn rfc3522_3_2_a_real_loss_stays_one() {
     at_every_origin(|o| {

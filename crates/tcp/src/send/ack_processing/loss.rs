@@ -169,8 +169,10 @@ impl Connection {
             // Beyond the end of the episode, a retransmission belongs to the next one.
             retransmission_in_flight: !over && self.snd.board.has_retransmission_in_flight(),
         });
-        if self.config.undo != UndoRule::Eifel {
-            return;
+        match self.config.undo {
+            UndoRule::Eifel => {}
+            UndoRule::EifelRto if self.snd.episode.after_timeout() => {}
+            _ => return,
         }
         match verdict {
             EifelVerdict::Spurious if !marked => self.undo_reaction(now),
