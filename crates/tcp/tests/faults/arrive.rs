@@ -55,12 +55,12 @@ impl World {
             Arrival::Refused(id, _) => {
                 self.tally.rejected += 1;
                 let end = self.end_of(side, id);
+                // Linux counts the ECN field of data that arrives again, forged or not.
+                if self.ends[end].plan.config.accecn_rules == AccEcnRules::Linux {
+                    self.ends[end].invariants.repeated(&seg);
+                }
                 if packet.genuine {
-                    // Linux counts the ECN field of data that arrives again.
-                    let counts = self.ends[end].plan.config.accecn_rules == AccEcnRules::Linux
-                        && seg.payload_len > 0
-                        && !seg.flags.contains(Flags::SYN);
-                    self.ends[end].invariants.arrived(&seg, counts);
+                    self.ends[end].invariants.arrived(&seg, false);
                 }
                 self.inspect(end);
                 self.pump(end);

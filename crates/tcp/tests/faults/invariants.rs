@@ -56,6 +56,13 @@ impl InvariantChecker {
         }
     }
 
+    /// A segment was refused; its ECN field may count.
+    pub(crate) fn repeated(&mut self, seg: &Segment) {
+        if seg.ecn == Ecn::Ce && seg.payload_len > 0 && !seg.flags.contains(Flags::SYN) {
+            self.ce_in += u64::from(seg.segments());
+        }
+    }
+
     /// The connection got a genuine segment, and accepted it or not.
     pub(crate) fn arrived(&mut self, seg: &Segment, taken: bool) {
         let syn = seg.flags.contains(Flags::SYN);
