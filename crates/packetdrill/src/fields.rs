@@ -224,7 +224,7 @@ pub static FIELDS: &[Field] = &[
         |v| n(v.info.received_ce_pkts),
     ),
     field("tcpi_delivered_ce", FieldKind::Number, "packets that ACKs reported with CE", |v| {
-        n(v.info.counters.delivered_ce_segs + u64::from(v.info.syn_ack_marked))
+        n(v.info.counters.delivered_ce_segs + v.info.marked_syn_acks)
     }),
     field(
         "tcpi_delivered_e1_bytes",

@@ -426,7 +426,9 @@ impl Connection {
         Info {
             received_ecn_bytes,
             delivered_ecn_bytes,
-            syn_ack_marked: self.ecn.handshake_was_marked() && !self.ecn.is_accecn_client(),
+            marked_syn_acks: u64::from(
+                self.ecn.handshake_was_marked() && !self.ecn.is_accecn_client(),
+            ),
             state: self.state,
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),

@@ -59,8 +59,8 @@ pub struct Info {
     pub received_ecn_bytes: [u32; 3],
     /// The same of our payload, by the options that the peer sent.
     pub delivered_ecn_bytes: [u32; 3],
-    /// The client's ACK reported CE on our SYN-ACK.
-    pub syn_ack_marked: bool,
+    /// SYN-ACKs of ours that the client's ACK reported with CE, 0 or 1.
+    pub marked_syn_acks: u64,
     /// Name of the active congestion control. It differs from the configured one if that one cannot
     /// work, as documented in its file.
     pub cc: &'static str,

@@ -172,7 +172,7 @@ impl OptionState {
             AccEcnOptionRule::Minimum => self.demand > 0 || self.beacon_due(now, srtt),
             _ => true,
         };
-        (due && self.may_send()).then(|| self.option(self.received))
+        (due && self.may_send()).then(|| Self::option(self.received))
     }
 
     /// True if no option was sent for a third of a round trip (Linux
@@ -184,10 +184,10 @@ impl OptionState {
 
     /// The option of a SYN-ACK, unless none is ever sent.
     pub(super) fn of_syn_ack(&self) -> Option<AccEcnOption> {
-        (self.rule != AccEcnOptionRule::Disabled).then(|| self.option([0; 3]))
+        (self.rule != AccEcnOptionRule::Disabled).then(|| Self::option([0; 3]))
     }
 
-    fn option(&self, bytes: [u32; 3]) -> AccEcnOption {
+    fn option(bytes: [u32; 3]) -> AccEcnOption {
         let counters = [0, 1, 2].map(|i| INITIAL[i].wrapping_add(bytes[i]));
         AccEcnOption::new(AccEcnOrder::Ect1First, &counters)
     }

@@ -9,7 +9,7 @@
 //! retransmissions without doubling (`syn-linear-timeouts`). Profile `linux-3.13` sets the first
 //! two.
 //!
-//! 6.18 has no Accurate ECN: it refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models the
+//! 6.18 refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models the
 //! feedback of 7.2 (`accecn-*`) with ECT on new data only; profile `linux-7.2` is that kernel.
 //!
 //! The receive buffer is fixed at its maximum, as recorded results were run; `buffer-tuning =

@@ -104,13 +104,16 @@ impl AccEcnOption {
     }
 
     /// The bytes of the option, in the first [`Self::wire_len`] of the array.
-    pub(super) const fn bytes(&self) -> [u8; Self::MAX_LEN] {
+    pub(super) fn bytes(&self) -> [u8; Self::MAX_LEN] {
         let kind = match self.order {
             AccEcnOrder::Ect0First => ACCECN_0,
             AccEcnOrder::Ect1First => ACCECN_1,
         };
-        let [[a, b, c], [d, e, f], [g, h, i]] = self.counters;
-        [kind, 2 + FIELD as u8 * self.count, a, b, c, d, e, f, g, h, i]
+        let mut bytes = [0; Self::MAX_LEN];
+        bytes[0] = kind;
+        bytes[1] = 2 + 3 * self.count;
+        bytes[2..].copy_from_slice(self.counters.as_flattened());
+        bytes
     }
 
     /// Bytes of the option without padding: 2, 5, 8 or 11.
