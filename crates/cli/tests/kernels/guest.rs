@@ -1,9 +1,10 @@
-//! Process 1 of the machine: it prepares the system, runs one job, prints lines of JSON and turns
-//! the machine off.
+//! Process 1 of a guest: it prepares the system, runs one job, prints lines of JSON and turns the
+//! machine off.
 
 mod bulk;
 mod patterns;
 mod peer;
+mod program;
 mod receiving;
 mod refused;
 mod script;
@@ -37,7 +38,7 @@ impl Report {
     }
 }
 
-/// Runs the job that the kernel's command line names. A panic ends the machine.
+/// Runs the job of the file `/job`. A panic ends the machine.
 pub(crate) fn main() -> ! {
     for (kind, at) in [
         ("proc", "/proc"),
@@ -45,14 +46,15 @@ pub(crate) fn main() -> ! {
         ("devtmpfs", "/dev"),
         ("tmpfs", "/run"),
         ("tmpfs", "/tmp"),
+        ("cgroup2", "/sys/fs/cgroup"),
     ] {
         attach(kind, at);
     }
     let mut report = Report(File::options().write(true).open(OUTPUT).unwrap());
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     report.line(&json!({ "kernel": release.trim() }));
-    let job = std::env::args().nth(1).unwrap_or_default();
-    match job.as_str() {
+    let job: Value = serde_json::from_str(&fs::read_to_string("/job").unwrap()).unwrap();
+    match job["job"].as_str().unwrap() {
         "compare" => {
             load_modules(|_| true);
             let device = patterns::prepare();
@@ -68,9 +70,13 @@ pub(crate) fn main() -> ! {
             refused::run(&mut report);
         }
         "load" => refused::load_only(&mut report),
+        "programs" => {
+            load_modules(|_| true);
+            report = program::run(&job["programs"], report);
+        }
         other => panic!("no job `{other}`"),
     }
-    report.line(&json!({ "done": job }));
+    report.line(&json!({ "done": true }));
     drop(report);
     let _ = reboot(RebootMode::RB_POWER_OFF);
     std::process::exit(1)
