@@ -41,7 +41,6 @@ const ORDER: [&str; 38] = [
     "lowtide-live",
     "lowtide-bottleneck",
     "lowtide-kernel",
-    "lowtide-uml",
     "lowtide-testbed",
     "lowtide",
     "lowtide-python",

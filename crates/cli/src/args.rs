@@ -35,8 +35,6 @@ mod table;
 #[cfg(real_packets)]
 mod testbed;
 mod threads;
-#[cfg(real_packets)]
-mod uml;
 
 use std::path::PathBuf;
 
@@ -81,7 +79,6 @@ pub(crate) use table::TableArgs;
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
 #[cfg(real_packets)]
-pub(crate) use uml::UmlArgs;
 
 /// A data-centre transport workbench: one TCP in a packet simulator and on real packets.
 #[derive(Debug, Parser)]

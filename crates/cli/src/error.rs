@@ -34,9 +34,6 @@ pub(crate) enum CommandError {
     Unmet(String),
     /// Ctrl-C: status 130. Finished runs are kept.
     Interrupted(String),
-    /// A child command failed and printed its error: its status.
-    #[cfg(real_packets)]
-    ChildStatus(u8),
     /// The reader of stdout closed the pipe: no message.
     ClosedPipe,
 }
@@ -81,8 +78,6 @@ impl CommandError {
                 streams::note(format_args!("interrupted: {message}"));
                 130
             }
-            #[cfg(real_packets)]
-            Self::ChildStatus(status) => status,
             Self::ClosedPipe => 0,
         }
     }

@@ -307,16 +307,6 @@ pub fn repeat(cases: &[Case], rounds: u32) -> Vec<Case> {
     (0..rounds).flat_map(round).collect()
 }
 
-/// Finds a case by name.
-pub fn find(name: &str) -> Option<Case> {
-    let (plain, round) = match name.split_once('#') {
-        Some((plain, round)) => (plain, round.parse().ok()?),
-        None => (name, 0),
-    };
-    let case = all().into_iter().find(|c| c.to_string() == plain)?;
-    Some(Case { round, ..case })
-}
-
 /// The short subset of cases.
 pub fn quick() -> Vec<Case> {
     let wanted = |case: &Case| {
@@ -335,7 +325,6 @@ mod tests {
     #[test]
     fn case_names_and_seeds_are_unique() {
         let all = repeat(&all(), 3);
-        assert!(all.iter().all(|c| find(&c.to_string()).is_some_and(|f| f.seed() == c.seed())));
         let names: BTreeSet<String> = all.iter().map(Case::to_string).collect();
         let seeds: BTreeSet<u64> = all.iter().map(Case::seed).collect();
         assert_eq!((names.len(), seeds.len()), (all.len(), all.len()));

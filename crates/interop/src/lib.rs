@@ -6,8 +6,8 @@
 //! the received bytes and how the connection ended. A case is bounded in time; its processes and
 //! namespaces end with it.
 //!
-//! Peers are the kernel of this machine, the kernel of User Mode Linux, gVisor's netstack (Go),
-//! smoltcp (Rust) and lwIP (C). A peer that this machine lacks is skipped with its reason.
+//! Peers are the kernel of this machine, gVisor's netstack (Go), smoltcp (Rust) and lwIP (C). The
+//! suite skips a peer that this machine lacks, with its reason.
 #![cfg(target_os = "linux")]
 
 mod case_scripts;

@@ -10,7 +10,7 @@ use lowtide_interop::cases::{Case, all, quick, repeat};
 use lowtide_interop::peer;
 use lowtide_interop::peers::{PEERS, Peer, probe};
 use lowtide_interop::script::EndpointScript;
-use lowtide_interop::suite::{Suite, inside};
+use lowtide_interop::suite::Suite;
 use lowtide_interop::table::{CaseCounts, count, markdown, print_result, remarks};
 
 /// Runs connections between our TCP and others, with faults between them, and prints a table.
@@ -38,9 +38,6 @@ struct Args {
     /// Folder for the packets of both interfaces, two files per case.
     #[arg(long)]
     captures: Option<PathBuf>,
-    /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.
-    #[arg(long, value_name = "FILE")]
-    kernel: Option<PathBuf>,
     /// Prints only the table, as in `docs/explanation/testing.md`.
     #[arg(long)]
     markdown: bool,
@@ -63,32 +60,12 @@ enum Role {
         /// The script.
         script: Vec<String>,
     },
-    /// Process 1 of User Mode Linux.
-    #[command(hide = true)]
-    Guest {
-        /// The folder of the job.
-        folder: PathBuf,
-    },
-    /// The cases inside User Mode Linux.
-    #[command(hide = true)]
-    Inside {
-        /// File for the results.
-        results: PathBuf,
-        /// Folder for captures; empty for none.
-        captures: String,
-        /// The cases.
-        cases: Vec<String>,
-    },
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.role {
         None => suite(&args),
-        Some(Role::Guest { folder }) => lowtide_uml::guest::main(folder),
-        Some(Role::Inside { results, captures, cases }) => inside(results, captures, cases)
-            .map(|()| ExitCode::SUCCESS)
-            .map_err(|e| format!("{}: {e}", results.display())),
         Some(Role::Peer { stack, script }) => run_peer(stack, script).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|why| {
@@ -136,7 +113,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let captures = args.captures.as_ref().map(|f| f.canonicalize()).transpose();
     let captures = captures.map_err(|e| format!("--captures: {e}"))?;
     let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-    let suite = Suite { program, jobs: args.jobs, captures, uml: args.kernel.clone() };
+    let suite = Suite { program, jobs: args.jobs, captures };
     let mut results = Vec::new();
     for peer in peers {
         results.extend(suite.run(peer, &cases, &print_result));

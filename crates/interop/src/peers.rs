@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lowtide_live::netns::Namespace;
-use lowtide_uml::Kernel;
 
 /// Folder with the sources of peers in Go and C.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
@@ -19,8 +18,6 @@ const LWIP_HEADERS: &str = "-I/usr/include/lwip";
 pub enum Peer {
     /// The kernel of this machine.
     Linux,
-    /// The kernel of User Mode Linux; our end runs inside it as well.
-    Uml,
     /// gVisor's netstack.
     Gvisor,
     /// smoltcp.
@@ -30,13 +27,12 @@ pub enum Peer {
 }
 
 /// All peers, in table order.
-pub const PEERS: [Peer; 5] = [Peer::Linux, Peer::Uml, Peer::Gvisor, Peer::Smoltcp, Peer::Lwip];
+pub const PEERS: [Peer; 4] = [Peer::Linux, Peer::Gvisor, Peer::Smoltcp, Peer::Lwip];
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Linux => "linux",
-            Self::Uml => "uml",
             Self::Gvisor => "gvisor",
             Self::Smoltcp => "smoltcp",
             Self::Lwip => "lwip",
@@ -89,10 +85,6 @@ pub fn privileges() -> Result<(), MissingDependency> {
 /// # Errors
 /// The first missing dependency.
 pub fn probe(peer: Peer) -> Result<(), MissingDependency> {
-    if peer == Peer::Uml {
-        // The privileges are those inside the machine.
-        return Kernel::find().map(|_| ()).map_err(|e| MissingDependency::program(e.to_string()));
-    }
     privileges()?;
     let answers = |program: &str, arg: &str| {
         let mut command = Command::new(program);
@@ -143,7 +135,7 @@ pub fn build(peer: Peer, ours: &Path, folder: &Path) -> Result<PeerProgram, Buil
     probe(peer).map_err(BuildError::Missing)?;
     let plain = |path: PathBuf| PeerProgram { path, args: Vec::new(), is_kernel: false };
     match peer {
-        Peer::Linux | Peer::Uml => {
+        Peer::Linux => {
             let args = vec!["peer".to_owned(), "kernel".to_owned()];
             Ok(PeerProgram { path: ours.to_owned(), args, is_kernel: true })
         }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use lowtide_live::{Clock, Live, Stream, config};
 use lowtide_tcp::Config;
-use serde::{Deserialize, Serialize};
 
 use crate::case_scripts::{LIMIT_S, PORT, scripts};
 use crate::cases::{Case, ExchangeKind};
@@ -24,8 +23,7 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(LIMIT_S + 5);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Outcome of one case.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CaseOutcome {
     /// It passed.
     Pass,
@@ -38,7 +36,7 @@ pub enum CaseOutcome {
 }
 
 /// Result of one case against one peer.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CaseResult {
     /// Name of the peer.
     pub peer: String,

@@ -22,7 +22,7 @@ fn fault_rate_ppb(fault: &str) -> u64 {
 impl Peer {
     /// True if its TCP negotiates ECN.
     pub const fn has_ecn(self) -> bool {
-        matches!(self, Self::Linux | Self::Uml)
+        matches!(self, Self::Linux)
     }
 }
 

@@ -23,6 +23,10 @@ use bpf as operations;
 use not_built as operations;
 
 pub use error::KernelError;
-pub use operations::{SocketReader, list, load, register_object, select, unload};
+pub use operations::{SocketReader, list, load, register_object, select, unload, untested_release};
 pub use twin::{Ends, TWINS, Twin, find_twin};
 pub use view::{LoadedTwin, Registration, Selections, SocketView, TwinState};
+
+/// Major and minor number of the newest Linux on which the suite `kernels` tested the programs.
+/// `docs/evidence/tested-kernels.md` names its release.
+pub const NEWEST_TESTED: (u32, u32) = (7, 2);

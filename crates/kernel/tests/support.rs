@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use lowtide_kernel::{TWINS, Twin};
+use lowtide_kernel::{NEWEST_TESTED, TWINS, Twin};
 use lowtide_tcp::scheme::{REGISTRY, Scheme};
 
 /// Name of a part of lowtide, and its equivalents in Linux without BPF and in FreeBSD 14; `None`:
@@ -106,6 +106,15 @@ fn the_page_of_kernels_is_current() {
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(kept, page, "run `cargo xtask docs`");
+}
+
+/// The suite `kernels` writes the page.
+#[test]
+fn the_newest_tested_kernel_is_that_of_the_page() {
+    let page = include_str!("../../../docs/evidence/tested-kernels.md");
+    let (major, minor) = NEWEST_TESTED;
+    let text = format!("Newest kernel tested: {major}.{minor}.");
+    assert!(page.contains(&text), "`NEWEST_TESTED` is not that of docs/evidence/tested-kernels.md");
 }
 
 #[test]

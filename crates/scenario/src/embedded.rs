@@ -24,7 +24,7 @@ static SCENARIOS: &[EmbeddedScenario] = embedded! {
     "bench-incast"
     "bench-permutation"
     "bench-websearch"
-    "dctcp-uml"
+    "dctcp-kernel"
     "dumbbell-10g"
     "fat-tree-websearch"
     "first-light"

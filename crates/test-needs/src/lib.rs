@@ -17,15 +17,22 @@
 
 mod needs;
 
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-pub use needs::{ACC_ECN, IP, NAMESPACES, Need, TUN, UML};
+pub use needs::{ACC_ECN, IP, NAMESPACES, Need, TUN};
 
 /// Environment variable: `1` makes missing prerequisites that root or a package provides errors.
 pub const REQUIRE: &str = "LOWTIDE_REQUIRE_ROOT";
+
+/// Environment variable: `1` lists each test, prerequisite and the reason that it is missing,
+/// separated by tabs, and runs nothing. The suite `kernels` requires that one of its machines meets
+/// each prerequisite.
+pub const LIST_NEEDS: &str = "LOWTIDE_LIST_NEEDS";
 
 /// Tests that share their prerequisites; made by [`tests!`].
 #[derive(Clone, Debug)]
@@ -47,7 +54,11 @@ macro_rules! tests {
 /// Runs the tests as `libtest` does, with its arguments.
 pub fn run_tests<const N: usize>(groups: [Group; N]) -> ExitCode {
     let arguments = Arguments::from_args();
-    let required = std::env::var(REQUIRE).is_ok_and(|value| value == "1");
+    let is_set = |name| std::env::var(name).is_ok_and(|value| value == "1");
+    if is_set(LIST_NEEDS) {
+        return list_needs(&groups);
+    }
+    let required = is_set(REQUIRE);
     let mut trials = Vec::new();
     for group in groups {
         // Probes may be slow, so a group is probed only if one of its tests runs.
@@ -59,6 +70,20 @@ pub fn run_tests<const N: usize>(groups: [Group; N]) -> ExitCode {
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn list_needs(groups: &[Group]) -> ExitCode {
+    let mut out = String::new();
+    for group in groups {
+        for need in group.needs {
+            let why = (need.probe)().err().unwrap_or_default().replace(['\n', '\t'], " ");
+            for (test, _) in &group.tests {
+                let _ = writeln!(out, "{test}\t{}\t{why}", need.name);
+            }
+        }
+    }
+    let written = std::io::stdout().write_all(out.as_bytes());
+    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// A missing prerequisite.

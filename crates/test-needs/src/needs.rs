@@ -10,8 +10,8 @@ pub struct Need {
     pub name: &'static str,
     /// Checks for the prerequisite. The error says why it is missing.
     pub probe: fn() -> Result<(), String>,
-    /// Whether `LOWTIDE_REQUIRE_ROOT=1` applies: root or a package provides it, not the kernel
-    /// version.
+    /// Whether `LOWTIDE_REQUIRE_ROOT=1` applies: root or a package provides it. A kernel version,
+    /// which one machine cannot change, must be met on a machine of the suite `kernels`.
     pub enforceable: bool,
 }
 
@@ -22,9 +22,6 @@ pub const NAMESPACES: Need =
 pub const TUN: Need = Need { name: "/dev/net/tun", probe: tun, enforceable: true };
 /// The command `ip` of iproute2.
 pub const IP: Need = Need { name: "the command `ip`", probe: ip, enforceable: true };
-/// User Mode Linux: `linux.uml` on the `PATH`.
-pub const UML: Need =
-    Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, enforceable: true };
 /// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 7.0 and later).
 pub const ACC_ECN: Need =
     Need { name: "a kernel with Accurate ECN", probe: acc_ecn, enforceable: false };
@@ -58,12 +55,6 @@ fn ip() -> Result<(), String> {
     let mut command = Command::new("ip");
     let status = command.arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.map(drop).map_err(|e| e.to_string())
-}
-
-fn uml() -> Result<(), String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join("linux.uml").is_file());
-    found.then_some(()).ok_or_else(|| "not on the PATH".into())
 }
 
 fn acc_ecn() -> Result<(), String> {

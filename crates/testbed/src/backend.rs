@@ -19,7 +19,6 @@ use crate::tables::{self, Observations};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Testbed {
     choice: StackChoice,
-    name: Option<&'static str>,
     tries: u32,
 }
 
@@ -35,18 +34,13 @@ fn is_steal_tolerable(stolen: Duration, took: Duration, processors: usize) -> bo
 impl Testbed {
     /// A testbed whose hosts use the TCP stacks of `choice`.
     pub const fn new(choice: StackChoice) -> Self {
-        Self { choice, name: None, tries: 1 }
+        Self { choice, tries: 1 }
     }
 
     /// Repeats a run with too much CPU steal, up to `tries` runs in all, and keeps the one with the
     /// least steal. The flows' results do not affect the choice.
     pub fn tries(self, tries: u32) -> Self {
         Self { tries, ..self }
-    }
-
-    /// Sets the name in the manifest, which says where the run took place.
-    pub fn with_name(self, name: &'static str) -> Self {
-        Self { name: Some(name), ..self }
     }
 }
 
@@ -63,7 +57,6 @@ impl Backend for Testbed {
         let except = self.choice.exceptions.iter().map(|host| format!("{other}:{host}"));
         let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
         let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
-        let name = self.name.unwrap_or(name);
         let choices = except.chain(controls).chain(tries).collect();
         Entry { name: name.to_owned(), kernel: release(), choices }
     }

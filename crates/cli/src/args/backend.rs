@@ -12,8 +12,6 @@ pub(crate) enum BackendArg {
     Live,
     /// TCP of the Linux kernel, one network namespace per host.
     Kernel,
-    /// TCP of a User Mode Linux kernel, which has DCTCP (docs/howto/uml.md).
-    Uml,
 }
 
 /// Options of runs on real packets.
@@ -23,7 +21,7 @@ pub(crate) struct RealArgs {
     /// default: none
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) kernel_hosts: Vec<String>,
-    /// With `kernel` or `uml`: hosts with lowtide's TCP; default: none
+    /// With `kernel`: hosts with lowtide's TCP; default: none
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) our_hosts: Vec<String>,
     /// Kernel's congestion control in place of one of ours: `odctcp=bpf_odctcp`

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{RunArgs, ScenarioArgs, UmlArgs, uml};
+use super::{RunArgs, ScenarioArgs};
 
 pub(super) const UP_EXAMPLES: &str = "\
 Each host of the scenario's network is a network namespace `lowtide-HOST` with the interface `eth0`
@@ -29,15 +29,6 @@ pub(crate) enum TestbedCommand {
     Run(Box<TestbedRunArgs>),
     /// Take the testbed down, or remove the remains of one
     Down(TestbedDirArgs),
-    /// Run a lowtide command inside User Mode Linux: a kernel with its own DCTCP, RED and netem
-    #[command(after_long_help = uml::EXAMPLES)]
-    Uml(UmlArgs),
-    /// First process of a User Mode Linux machine
-    #[command(hide = true)]
-    UmlGuest {
-        /// Job folder
-        folder: PathBuf,
-    },
 }
 
 /// A testbed to create.

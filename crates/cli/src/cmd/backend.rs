@@ -16,8 +16,7 @@ pub(crate) fn backend(
     if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
         return Err(needs("--kernel-hosts", "live"));
     }
-    let kernels = matches!(arg, BackendArg::Kernel | BackendArg::Uml);
-    if !kernels && !real.our_hosts.is_empty() {
+    if arg != BackendArg::Kernel && !real.our_hosts.is_empty() {
         return Err(needs("--our-hosts", "kernel"));
     }
     if arg == BackendArg::Sim {
@@ -45,13 +44,11 @@ fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Co
     use lowtide_testbed::{StackChoice, StackKind, Testbed};
     let controls = controls(real)?;
     let (all, except) = match arg {
-        BackendArg::Kernel | BackendArg::Uml => (StackKind::Kernel, real.our_hosts.clone()),
+        BackendArg::Kernel => (StackKind::Kernel, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (StackKind::Lowtide, real.kernel_hosts.clone()),
     };
-    let testbed =
-        Testbed::new(StackChoice { default_stack: all, exceptions: except, cc_mapping: controls })
-            .tries(real.tries.unwrap_or(1));
-    Ok(Box::new(if arg == BackendArg::Uml { testbed.with_name("uml") } else { testbed }))
+    let choice = StackChoice { default_stack: all, exceptions: except, cc_mapping: controls };
+    Ok(Box::new(Testbed::new(choice).tries(real.tries.unwrap_or(1))))
 }
 
 #[cfg(not(real_packets))]

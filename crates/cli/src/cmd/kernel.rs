@@ -54,6 +54,12 @@ fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
         lowtide_kernel::load(twin, &params, &selections)
     };
     done.map_err(failed)?;
+    if let Some(release) = lowtide_kernel::untested_release() {
+        let (major, minor) = lowtide_kernel::NEWEST_TESTED;
+        out.note(&format!(
+            "warning: the BPF programs were tested on Linux up to {major}.{minor}; this is {release}"
+        ));
+    }
     if out.quiet {
         return Ok(());
     }

@@ -32,8 +32,6 @@ pub(crate) mod switch_config;
 pub(crate) mod table;
 #[cfg(real_packets)]
 pub(crate) mod testbed;
-#[cfg(real_packets)]
-mod uml;
 
 use lowtide_scenario::Scenario;
 

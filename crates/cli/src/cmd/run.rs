@@ -45,10 +45,6 @@ pub(super) fn run_by(
     let selection = selection(args)?;
     let plan = scenario.expand()?;
     let dir = args.part.as_deref().or(args.out.as_deref());
-    #[cfg(real_packets)]
-    if args.backend == crate::args::BackendArg::Uml && !lowtide_uml::is_inside() {
-        return super::uml::rerun_inside(dir, out);
-    }
     let runner = PlanRunner {
         out: dir,
         jobs: args.jobs,

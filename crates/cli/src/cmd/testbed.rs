@@ -6,12 +6,10 @@ use lowtide_bottleneck::BottleneckReport;
 use lowtide_testbed::persistent::{
     PersistentBackend, PersistentError, PersistentTestbed, TestbedPaths, down,
 };
-use lowtide_uml::guest;
 use serde::Serialize;
 
 use super::run::run_by;
 use super::scenario;
-use super::uml::uml;
 use crate::args::{
     BackendArg, RealArgs, TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs,
 };
@@ -24,8 +22,6 @@ pub(crate) fn testbed(command: &TestbedCommand, out: Output) -> Result<(), Comma
         TestbedCommand::Up(args) => up(args, out),
         TestbedCommand::Run(args) => run(args, out),
         TestbedCommand::Down(args) => take_down(args, out),
-        TestbedCommand::Uml(args) => uml(args, out),
-        TestbedCommand::UmlGuest { folder } => guest::main(folder),
     }
 }
 

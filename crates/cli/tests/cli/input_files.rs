@@ -11,16 +11,14 @@ const CALLS: [&str; 5] =
     ["fs::read(", "fs::read_to_string(", "File::open(", "File::options(", "OpenOptions::new("];
 
 /// Crates and files that open others, by the start of their path in `crates`.
-const OTHERS: [(&str, &str); 9] = [
+const OTHERS: [(&str, &str); 7] = [
     ("cli/src/machine.rs", "what the kernel tells about memory and control groups"),
     ("input-files/", "all others"),
-    ("interop/", "its own results; no product code"),
     ("kernel/", "control groups, BPF file systems and what the kernel tells"),
     ("lab/src/bench/", "what the kernel tells about the process"),
     ("live/", "devices, network namespaces and what the kernel tells"),
     ("test-needs/", "devices; no product code"),
     ("testbed/", "its own state and what the kernel tells"),
-    ("uml/", "the folder of its job and what the kernel tells"),
 ];
 
 /// The part of a file before its tests, without comments.

@@ -8,6 +8,7 @@ mod effective_transport;
 mod figure;
 mod hostile_text;
 mod input_files;
+mod kernel_results;
 mod matrix;
 mod meanings;
 mod messages;

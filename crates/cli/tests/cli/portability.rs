@@ -11,7 +11,7 @@ use crate::workspace::metadata;
 const SIMULATOR: [&str; 2] = ["lowtide-lab", "lowtide-papers"];
 
 /// Our crates and third-party crates that need Linux or its devices.
-const LINUX_ONLY: [&str; 18] = [
+const LINUX_ONLY: [&str; 17] = [
     "aya",
     "caps",
     "io-uring",
@@ -21,7 +21,6 @@ const LINUX_ONLY: [&str; 18] = [
     "lowtide-interop",
     "lowtide-live",
     "lowtide-testbed",
-    "lowtide-uml",
     "netlink-packet-core",
     "netlink-packet-route",
     "netlink-sys",

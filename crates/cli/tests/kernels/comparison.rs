@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::machine;
-use crate::packages::BACKPORTS;
-
 /// Largest difference between the k-th estimates of alpha, in 1/1024: g, the largest step of one
 /// estimate. The two observation windows differ by a segment, so a mark may be in one of them and
 /// in the next of the other.
@@ -78,8 +75,7 @@ fn largest(a: &BTreeMap<u64, f64>, b: &BTreeMap<u64, f64>) -> f64 {
     both.fold(0.0, f64::max)
 }
 
-pub(crate) fn lt_dctcp_follows_tcp_dctcp() {
-    let lines = machine::run(BACKPORTS, "compare");
+pub(crate) fn lt_dctcp_follows_tcp_dctcp(lines: &[Value]) {
     let pairs: Vec<_> = lines.iter().filter(|l| !l["script"].is_null()).collect();
     assert!(pairs.len() >= 22, "{} courses", pairs.len());
     let mut wrong = Vec::new();
@@ -120,11 +116,10 @@ pub(crate) fn lt_dctcp_follows_tcp_dctcp() {
         }
     }
     assert!(wrong.is_empty(), "beyond the bounds: {wrong:?}");
-    receivers_agree(&lines);
 }
 
 /// Both receiving halves send the same ACKs: the same numbers, with ECE on the same ones.
-fn receivers_agree(lines: &[Value]) {
+pub(crate) fn receivers_agree(lines: &[Value]) {
     let received: Vec<_> = lines.iter().filter(|l| !l["received"].is_null()).collect();
     assert_eq!(received.len(), 2);
     let acks = received[0]["acks"].as_array().unwrap();
@@ -146,8 +141,7 @@ struct Flow {
 const BULK_CWND: f64 = 0.1;
 const BULK_ALPHA: f64 = 64.0;
 
-pub(crate) fn bulk_flows_have_equal_windows() {
-    let lines = machine::run(BACKPORTS, "bulk");
+pub(crate) fn bulk_flows_have_equal_windows(lines: &[Value]) {
     let mean = |values: &Value| {
         let values = numbers(values);
         values.iter().sum::<f64>() / values.len() as f64

@@ -1,5 +1,5 @@
-//! `cargo test -p lowtide --test kernels -- guest NAME [--copy PATH]... [--limit SECONDS] -- COMMAND`
-//! runs a command in a guest, with its output and exit status.
+//! `cargo test -p lowtide --test kernels -- guest NAME [OPTIONS] -- COMMAND` runs a command in a
+//! guest, with its output and exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

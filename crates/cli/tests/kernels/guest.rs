@@ -1,6 +1,7 @@
 //! Process 1 of a guest: it prepares the system, runs one job, prints lines of JSON and turns the
 //! machine off.
 
+mod aqm;
 mod bulk;
 mod patterns;
 mod peer;
@@ -60,6 +61,10 @@ pub(crate) fn main() -> ! {
             let device = patterns::prepare();
             patterns::run(&device, &mut report);
             receiving::run(&device, &mut report);
+        }
+        "aqm" => {
+            load_modules(|_| true);
+            aqm::run(&mut report);
         }
         "bulk" => {
             load_modules(|_| true);

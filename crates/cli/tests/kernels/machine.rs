@@ -138,7 +138,9 @@ impl Guest {
         };
         match lines.recv_timeout(BOOT_LIMIT) {
             Ok(first) if first["kernel"] == self.release.as_str() => {}
-            Ok(first) => return Err(NoResult::NotJudged(format!("another kernel booted: {first}"))),
+            Ok(first) => {
+                return Err(NoResult::NotJudged(format!("another kernel booted: {first}")));
+            }
             Err(_) => {
                 println!("{}", said());
                 return Err(NoResult::NotJudged(format!("{} did not boot", self.release)));
@@ -150,7 +152,9 @@ impl Guest {
                 Ok(line) if line["done"] == true => return Ok(()),
                 Ok(line) => on_line(line),
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => break,
-                Err(_) => return Err(NoResult::Died(format!("the guest ended early:\n{}", said()))),
+                Err(_) => {
+                    return Err(NoResult::Died(format!("the guest ended early:\n{}", said())));
+                }
             }
         }
         let slow = format!("too slow: the guest was stopped after {} s", limit.as_secs());

@@ -6,11 +6,19 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
+mod aqm;
+mod comparison;
 mod enter;
 mod guest;
 mod initramfs;
+mod jobs;
 mod machine;
 mod packages;
+mod programs;
+mod refusals;
+mod results;
+mod scenario;
+mod suite;
 
 use std::process::ExitCode;
 
@@ -22,5 +30,5 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|word| word == "guest") {
         return enter::main(&args[1..]);
     }
-    ExitCode::SUCCESS
+    suite::main(args.into_iter().filter(|word| !word.starts_with('-')).collect())
 }

@@ -67,7 +67,8 @@ impl Package {
         let folder = folder().join(self.suite);
         let apt = Apt::new(&folder.join("apt"), self.suite)?;
         let names = apt.parts()?;
-        let latest = names.last().ok_or_else(|| format!("{META} of {} has no kernel", self.suite))?;
+        let latest =
+            names.last().ok_or_else(|| format!("{META} of {} has no kernel", self.suite))?;
         let root = folder.join(latest);
         if !root.exists() {
             let unfinished = folder.join("unfinished");
@@ -87,8 +88,7 @@ impl Package {
             fs::rename(&unfinished, &root).map_err(|e| e.to_string())?;
         }
         let release = release(&root)?;
-        let images =
-            [format!("boot/vmlinuz-{release}"), format!("lib/modules/{release}/vmlinuz")];
+        let images = [format!("boot/vmlinuz-{release}"), format!("lib/modules/{release}/vmlinuz")];
         let image = images.into_iter().map(|image| root.join(image)).find(|image| image.exists());
         let image = image.ok_or_else(|| format!("{latest} has no vmlinuz"))?;
         Ok(Kernel { release, image, root })

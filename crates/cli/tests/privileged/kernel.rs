@@ -28,11 +28,11 @@ use crate::live::{lowtide, stderr};
 pub(crate) const PROGRAMS: Need = Need {
     name: "BPF programs",
     probe: || {
-        if cfg!(feature = "kernel") {
-            Ok(())
-        } else {
-            Err("this build has no feature `kernel`".to_owned())
+        if !cfg!(feature = "kernel") {
+            return Err("this build has no feature `kernel`".to_owned());
         }
+        let why = stderr(&lowtide(&["kernel", "list"])).trim().to_owned();
+        if why.contains("or later") { Err(why) } else { Ok(()) }
     },
     enforceable: false,
 };

@@ -1,5 +1,5 @@
-//! The command on real packets, with root, namespaces or User Mode Linux. Tests without their
-//! prerequisites are ignored.
+//! The command on real packets, with root, namespaces. Tests without their prerequisites
+//! are ignored.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
@@ -12,11 +12,10 @@ mod mixed;
 mod pathologies;
 mod privileges;
 mod testbed;
-mod uml;
 
 use std::process::ExitCode;
 
-use lowtide_test_needs::{IP, NAMESPACES, TUN, UML, run_tests, tests};
+use lowtide_test_needs::{IP, NAMESPACES, TUN, run_tests, tests};
 
 fn main() -> ExitCode {
     run_tests([
@@ -34,7 +33,6 @@ fn main() -> ExitCode {
             testbed::a_run_on_real_packets_fills_the_directory_of_a_simulation,
             testbed::one_scenario_is_compared_over_backends,
             testbed::conflicting_options_are_rejected,
-            uml::without_a_kernel_it_says_where_to_get_one,
         ),
         tests!(&[NAMESPACES, TUN];
             bottleneck::two_kernels_communicate_until_a_signal_ends_it,
@@ -80,11 +78,5 @@ fn main() -> ExitCode {
             kernel::unit::systemd_accepts_the_units,
         ),
         tests!(&[damage::TMPFS]; damage::full_disks_are_write_errors),
-        tests!(&[UML, uml::REGISTERS];
-            uml::our_dctcp_and_the_kernels_interoperate,
-            uml::files_output_and_status_are_those_of_the_command,
-            uml::a_machine_ends_with_its_parent_process,
-            uml::a_scenario_runs_on_the_kernel_inside,
-        ),
     ])
 }

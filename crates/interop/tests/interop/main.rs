@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for peer in PEERS {
-        // The first requested case runs all cases of a peer: User Mode Linux boots once.
+        // The first requested case runs all cases of a peer.
         let results = Arc::new(OnceLock::new());
         for case in quick() {
             let results = Arc::clone(&results);
@@ -44,7 +44,7 @@ fn trial(
     }
     let results = results.get_or_init(|| {
         let program = env!("CARGO_BIN_EXE_lowtide-interop").into();
-        Suite { program, jobs: 2, captures: None, uml: None }.run(peer, &quick(), &|_| {})
+        Suite { program, jobs: 2, captures: None }.run(peer, &quick(), &|_| {})
     });
     let name = case.to_string();
     let outcome = results.iter().find(|r| r.case == name).map(|r| &r.outcome);

@@ -56,6 +56,16 @@ fn check_release(release: &str) -> Result<(), KernelError> {
     }
 }
 
+/// Returns the release of the running kernel if it is newer than [`crate::NEWEST_TESTED`].
+pub fn untested_release() -> Option<String> {
+    release().ok().filter(|release| is_untested(release))
+}
+
+/// A release without a number is not reported.
+fn is_untested(release: &str) -> bool {
+    version(release).is_some_and(|version| version > crate::NEWEST_TESTED)
+}
+
 fn release() -> Result<String, KernelError> {
     let path = "/proc/sys/kernel/osrelease";
     let text = fs::read_to_string(path).map_err(|e| KernelError::io(path, e))?;
@@ -120,6 +130,20 @@ mod tests {
             ("unknown", None),
         ] {
             assert_eq!(version(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn kernels_beyond_the_newest_tested_are_reported() {
+        let (major, minor) = crate::NEWEST_TESTED;
+        for (release, untested) in [
+            (format!("{major}.{minor}.99-1-amd64"), false),
+            (format!("{major}.{}-rc1", minor + 1), true),
+            (format!("{}.0", major + 1), true),
+            ("6.18.44-fc-v669".to_owned(), false),
+            ("unknown".to_owned(), false),
+        ] {
+            assert_eq!(is_untested(&release), untested, "{release}");
         }
     }
 

@@ -12,6 +12,7 @@ mod select;
 mod sockets;
 mod unload;
 
+pub use kernel::untested_release;
 pub use list::list;
 pub use load::load;
 pub use register::register_object;

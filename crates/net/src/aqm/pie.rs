@@ -15,7 +15,8 @@
 //!
 //! ## Deviations
 //! Optional elements are absent. Estimation of the departure rate (§5.2) is useless with
-//! timestamps; PIE is always on (§5.3); no de-randomisation (§5.4), no cap of a step (§5.5). A
+//! timestamps; PIE is always on (§5.3); no cap of a step (§5.5). De-randomisation (§5.4), which
+//! Linux always has, is off unless `derandomise` is set: it nearly halves the rate of signals. A
 //! packet that is not ECN-capable passes below `mark-limit` with `not-ect = "ignore"`; the RFC
 //! drops it.
 
@@ -79,6 +80,13 @@ pub static ENTRY: MarkerEntry = MarkerEntry {
             source: "RFC 8033 §5.1",
         },
         Param {
+            name: "derandomise",
+            kind: ValueKind::Bool,
+            default: Is("false"),
+            doc: "No signal until the probabilities since the last one add up to 0.85, and one at 8.5.",
+            source: "RFC 8033 §5.4",
+        },
+        Param {
             doc: "IP bytes of a typical packet; a queue of two is exempt (MEAN_PKTSIZE).",
             source: "RFC 8033 §4.1",
             ..params::MEAN_PACKET
@@ -94,6 +102,7 @@ pub static ENTRY: MarkerEntry = MarkerEntry {
             beta: values.ratio("beta"),
             burst: values.duration("burst"),
             mark_limit: values.fraction("mark-limit"),
+            derandomise: values.bool("derandomise"),
             mean_packet: values.bytes("mean-packet"),
             signal: params::signal(values)?,
         }))
@@ -110,6 +119,7 @@ struct PieConfig {
     beta: Ratio,
     burst: Duration,
     mark_limit: Fraction,
+    derandomise: bool,
     /// IP bytes.
     mean_packet: Bytes,
     signal: CongestionSignal,
@@ -156,6 +166,8 @@ struct Pie {
     config: PieConfig,
     /// In units of [`ONE`].
     drop_prob: i128,
+    /// Sum of the probabilities since the last signal, in units of [`ONE`].
+    accu_prob: i128,
     /// Queueing delay of the last transmitted packet.
     qdelay: Duration,
     /// The delay at the last update.
@@ -173,6 +185,7 @@ impl Pie {
         Self {
             config,
             drop_prob: 0,
+            accu_prob: 0,
             qdelay: Duration::ZERO,
             qdelay_old: Duration::ZERO,
             burst_allowance: config.burst,
@@ -212,6 +225,21 @@ impl Pie {
             || (self.below_half_target(self.qdelay_old) && self.drop_prob < ONE / 5)
             || found.bytes <= 2 * self.config.mean_packet.as_u64()
     }
+
+    /// Draws for a packet that is not exempt.
+    fn chooses(&mut self) -> bool {
+        let ppb = u64::try_from(self.drop_prob / PER_PPB).unwrap_or_default();
+        if !self.config.derandomise {
+            return self.rng.chance(ppb);
+        }
+        self.accu_prob = if self.drop_prob == 0 { 0 } else { self.accu_prob + self.drop_prob };
+        let chosen = self.accu_prob >= ONE * 85 / 100
+            && (self.accu_prob >= ONE * 85 / 10 || self.rng.chance(ppb));
+        if chosen {
+            self.accu_prob = 0;
+        }
+        chosen
+    }
 }
 
 /// Returns the change of the probability for an error of `ps` picoseconds.
@@ -238,8 +266,7 @@ impl Aqm for Pie {
     }
 
     fn on_enqueue(&mut self, _: Instant, packet: &EnqueueInfo) -> AqmVerdict {
-        let ppb = u64::try_from(self.drop_prob / PER_PPB).unwrap_or_default();
-        if self.bypasses_drop(packet.backlog) || !self.rng.chance(ppb) {
+        if self.bypasses_drop(packet.backlog) || !self.chooses() {
             AqmVerdict::Forward
         } else if self.drop_prob < i128::from(self.config.mark_limit.as_ppb()) * PER_PPB {
             self.config.signal.verdict(packet.ecn)

@@ -15,7 +15,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "bench-incast",
             "bench-permutation",
             "bench-websearch",
-            "dctcp-uml",
+            "dctcp-kernel",
             "dumbbell-10g",
             "fat-tree-websearch",
             "first-light",

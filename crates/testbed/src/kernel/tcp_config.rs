@@ -151,8 +151,7 @@ fn kernel_cc_name(config: &Config, renamed: &[CcMapping]) -> Result<String, Unsu
             let message = format!("this kernel has no control `{name}`, only {known}");
             let help = match twin.filter(|_| own.is_none()) {
                 Some("lt_dctcp") => {
-                    "`lowtide kernel load lt_dctcp` registers one; User Mode Linux has it \
-                     (docs/howto/uml.md), or a module `tcp_dctcp`"
+                    "`lowtide kernel load lt_dctcp` registers one, as does the module `tcp_dctcp`"
                         .to_owned()
                 }
                 Some(twin) => format!(

@@ -7,7 +7,6 @@ use lowtide_lab::compare::{
     CompareOptions, ComparedMetric, MetricRow, MultiComparison, compare_to_first,
 };
 use lowtide_lab::{Backend, CompletedExperiment, Mismatch, Transports, UnsupportedSetup, execute};
-use lowtide_output::shell;
 use lowtide_scenario::{RunPlan, Scenario};
 use serde::Serialize;
 
@@ -89,14 +88,6 @@ fn by_backends(
             BackendArg::Kernel => {
                 crate::args::RealArgs { kernel_hosts: Vec::new(), ..args.real.clone() }
             }
-            BackendArg::Uml => {
-                let a = shell::word(&args.a);
-                let help = format!(
-                    "`lowtide run {a} --backend uml` prints its directory; give it to `lowtide compare`"
-                );
-                let message = "--backends cannot boot the kernel of `uml`".to_owned();
-                return Err(CommandError::Usage(message, Some(help)));
-            }
         };
         let backend = backend(*which, &real)?;
         let (plan, source) = without_refused_schemes(&scenario, backend.as_deref(), out)?;
@@ -120,7 +111,6 @@ const fn name(of: BackendArg) -> &'static str {
         BackendArg::Sim => "sim",
         BackendArg::Live => "live",
         BackendArg::Kernel => "kernel",
-        BackendArg::Uml => "uml",
     }
 }
 

@@ -16,6 +16,7 @@ fn spec() -> PieConfig {
         beta: Ratio::new(5, 4).unwrap(),
         burst: MS * 150,
         mark_limit: Fraction::from_percent(10),
+        derandomise: false,
         mean_packet: Bytes::new(1_500),
         signal: CongestionSignal::Mark(NotEct::Ignore),
     }
@@ -165,4 +166,23 @@ fn one_long_step_equals_many_short_ones() {
         assert_eq!(state(&long), state(&short), "{until}");
     }
     assert!(long.drop_prob > 0);
+}
+
+#[test]
+fn derandomised_signals_are_a_random_distance_after_a_fixed_one() {
+    let mut pie = Pie::new(PieConfig { derandomise: true, ..spec() }, Seed(7));
+    pie.drop_prob = ONE / 20;
+    let mut gaps = vec![0_u32];
+    for _ in 0..200_000 {
+        *gaps.last_mut().unwrap() += 1;
+        if pie.chooses() {
+            gaps.push(0);
+        }
+    }
+    gaps.pop();
+    // 5 % add up to 0.85 with the 17th packet, the first that may be chosen, and to 8.5 with the
+    // 170th.
+    assert!(gaps.iter().all(|gap| (17..=170).contains(gap)));
+    let mean = f64::from(gaps.iter().sum::<u32>()) / gaps.len() as f64;
+    assert!((mean - 36.0).abs() < 0.7, "16 packets, then one in 20: {mean}");
 }
