@@ -1,12 +1,13 @@
 //! `cargo test -p lowtide --test kernels -- guest NAME [OPTIONS] -- COMMAND` runs a command in a
 //! guest, with its output and exit status.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
 
+use crate::initramfs::Programs;
 use crate::machine::{Guest, NoResult, tools};
 use crate::packages::FLEET;
 
@@ -46,8 +47,8 @@ fn enter(args: &[String]) -> Result<u8, String> {
         return Err(USAGE.to_owned());
     }
     tools()?;
-    let lowtide = Path::new(env!("CARGO_BIN_EXE_lowtide")).to_owned();
-    let guest = Guest::new(package, &[lowtide])?;
+    let programs = Programs::new([&PathBuf::from(env!("CARGO_BIN_EXE_lowtide"))]);
+    let guest = Guest::new(package, &programs)?;
     let job = json!({ "job": "programs", "programs": [{ "argv": argv }] });
     let mut status = 1;
     let ended = guest.run(&job, &files, limit, &mut |line| {

@@ -7,7 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::packages::{Kernel, run};
+use tempfile::TempDir;
+
+use crate::packages::{Kernel, folder, run};
 
 /// Modules of the tests. A module that is built in, or that a kernel does not have, is skipped: the
 /// test that needs it fails.
@@ -32,21 +34,40 @@ pub(crate) const MODULE_LIST: &str = "/modules/list";
 /// Commands of the host that every guest has.
 const COMMANDS: [&str; 3] = ["ip", "tc", "busybox"];
 
-/// Writes the part of the file system that all kernels share: `programs` at their absolute paths
-/// and in `/bin`, and the libraries.
-pub(crate) fn write_programs(programs: &[PathBuf], folder: &Path, file: &Path) {
-    let root = folder.join("programs");
+/// The part of the file system that all kernels share: programs at their absolute paths and in
+/// `/bin`, and the libraries.
+pub(crate) struct Programs(TempDir);
+
+impl Programs {
+    pub(crate) fn new<'a>(programs: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        let folder = temporary();
+        write_programs(programs, &folder.path().join("root"), &folder.path().join("cpio"));
+        Self(folder)
+    }
+
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.0.path().join("cpio")
+    }
+}
+
+/// A folder beside what else the suite makes: archives are too large for some `/tmp`.
+pub(crate) fn temporary() -> TempDir {
+    fs::create_dir_all(folder()).unwrap();
+    tempfile::tempdir_in(folder()).unwrap()
+}
+
+fn write_programs<'a>(programs: impl IntoIterator<Item = &'a PathBuf>, root: &Path, file: &Path) {
     for sub in ["bin", "dev", "proc", "sys", "run", "tmp", "modules", "data"] {
         fs::create_dir_all(root.join(sub)).unwrap();
     }
-    add_program(&std::env::current_exe().unwrap(), &root.join("init"), &root);
+    add_program(&std::env::current_exe().unwrap(), &root.join("init"), root);
     for name in COMMANDS {
-        add_program(&in_path(name), &root.join("bin").join(name), &root);
+        add_program(&in_path(name), &root.join("bin").join(name), root);
     }
     for program in programs {
         let inside = root.join(program.strip_prefix("/").unwrap());
         fs::create_dir_all(inside.parent().unwrap()).unwrap();
-        add_program(program, &inside, &root);
+        add_program(program, &inside, root);
         symlink(program, root.join("bin").join(program.file_name().unwrap())).unwrap();
     }
     // Programs look for their loader and libraries under either name.
@@ -56,7 +77,7 @@ pub(crate) fn write_programs(programs: &[PathBuf], folder: &Path, file: &Path) {
             symlink(format!("usr/{name}"), top).unwrap();
         }
     }
-    archive(&root, file);
+    archive(root, file);
 }
 
 /// Writes the modules of `kernel`.

@@ -9,9 +9,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::initramfs;
-use crate::packages::{Package, folder};
+use crate::initramfs::Programs;
+use crate::packages::Package;
 
 /// Time limit of a boot, from power on. It takes 15 s on an idle processor.
 const BOOT_LIMIT: Duration = Duration::from_mins(4);
@@ -71,25 +73,21 @@ pub(crate) struct Guest {
     /// The kernel's release.
     pub(crate) release: String,
     image: PathBuf,
-    folder: PathBuf,
+    folder: TempDir,
     /// Archives of the programs and of the modules.
     archives: [PathBuf; 2],
 }
 
 impl Guest {
     /// Prepares a guest that has `programs`. The error says why there is no such kernel.
-    pub(crate) fn new(package: Package, programs: &[PathBuf]) -> Result<Self, String> {
+    pub(crate) fn new(package: Package, programs: &Programs) -> Result<Self, String> {
         let kernel = package.kernel()?;
-        let folder = folder().join(format!("run-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let shared = folder.join("programs.cpio");
-        if !shared.exists() {
-            initramfs::write_programs(programs, &folder, &shared);
-        }
-        let modules = folder.join(format!("{}.cpio", kernel.release));
-        initramfs::write_modules(&kernel, &folder, &modules);
+        let folder = initramfs::temporary();
+        let modules = folder.path().join("modules.cpio");
+        initramfs::write_modules(&kernel, folder.path(), &modules);
         let (release, image) = (kernel.release, kernel.image);
-        Ok(Self { name: package.name, release, image, folder, archives: [shared, modules] })
+        let archives = [programs.archive(), modules];
+        Ok(Self { name: package.name, release, image, folder, archives })
     }
 
     /// Boots the kernel and runs `job` of [`crate::guest`] in it, at most `limit` after the boot.
@@ -101,10 +99,10 @@ impl Guest {
         limit: Duration,
         on_line: &mut dyn FnMut(Value),
     ) -> Result<(), NoResult> {
-        let in_folder = |name: &str| self.folder.join(name);
+        let in_folder = |name: &str| self.folder.path().join(name);
         let (image, console) = (in_folder("initramfs"), in_folder("console"));
         let archive = in_folder("job.cpio");
-        initramfs::write_job(&job.to_string(), files, &self.folder, &archive);
+        initramfs::write_job(&job.to_string(), files, self.folder.path(), &archive);
         let mut joined = File::create(&image).unwrap();
         for part in self.archives.iter().chain([&archive]) {
             copy(&mut File::open(part).unwrap(), &mut joined).unwrap();

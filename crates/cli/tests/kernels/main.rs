@@ -30,5 +30,6 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|word| word == "guest") {
         return enter::main(&args[1..]);
     }
-    suite::main(args.into_iter().filter(|word| !word.starts_with('-')).collect())
+    let filters: Vec<_> = args.into_iter().filter(|word| !word.starts_with('-')).collect();
+    suite::main(&filters)
 }

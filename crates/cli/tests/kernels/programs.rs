@@ -8,7 +8,7 @@ use lowtide_test_needs::LIST_NEEDS;
 use serde_json::Value;
 
 use crate::packages::run;
-use crate::results::{Outcome, Results};
+use crate::results::{Machine, Outcome};
 
 /// A test target with needs.
 pub(crate) struct Target {
@@ -38,31 +38,30 @@ pub(crate) const TARGETS: [Target; 6] = [
         package: "lowtide",
         name: "privileged",
         skip: Some(&["bottleneck::", "damage::", "live::", "privileges::", "testbed::", "unit::"]),
-        not_in_guests: &["kernel::refusals::"],
+        not_in_guests: &["cwr::", "keeps_its_window", "leap", "mixed::", "pathologies::"],
     },
     Target { package: "lowtide", name: "hostile", skip: None, not_in_guests: &[] },
     Target { package: "lowtide", name: "foreign_files", skip: None, not_in_guests: &[] },
     Target { package: "lowtide-bottleneck", name: "bottleneck", skip: None, not_in_guests: &[] },
 ];
 
-/// Builds the targets; returns their programs by name.
-pub(crate) fn build() -> Result<BTreeMap<&'static str, PathBuf>, String> {
+/// Builds the targets and the program of the interoperation suite; returns the programs by name.
+/// The packages are those of the suite's command, so nothing is compiled twice.
+pub(crate) fn build() -> Result<BTreeMap<String, PathBuf>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--no-run", "--message-format=json", "--features", "lowtide/kernel"]);
     for target in &TARGETS {
         cargo.args(["-p", target.package, "--test", target.name]);
     }
+    cargo.args(["-p", "lowtide-interop", "--bin", "lowtide-interop"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let messages = run(cargo.current_dir(root))?;
     let mut programs = BTreeMap::new();
     for line in messages.lines() {
         let message: Value = serde_json::from_str(line).unwrap_or_default();
         let (name, path) = (&message["target"]["name"], message["executable"].as_str());
-        let target = TARGETS.iter().find(|target| name == target.name);
-        if let (Some(target), Some(path)) = (target, path)
-            && message["profile"]["test"] == true
-        {
-            programs.insert(target.name, PathBuf::from(path));
+        if let (Some(name), Some(path)) = (name.as_str(), path) {
+            programs.insert(name.to_owned(), PathBuf::from(path));
         }
     }
     Ok(programs)
@@ -85,12 +84,12 @@ pub(crate) const RUN: [(&str, &str); 2] = [("LOWTIDE_REQUIRE_ROOT", "1"), ("LOWT
 
 /// Records the needs that a program lists, a line each. Returns the first missing need of each
 /// test.
-pub(crate) fn record_needs(lines: &[String], results: &mut Results) -> BTreeMap<String, String> {
+pub(crate) fn record_needs(lines: &[String], machine: &mut Machine) -> BTreeMap<String, String> {
     let mut missing = BTreeMap::new();
     for line in lines {
         let fields: Vec<_> = line.split('\t').collect();
         let [test, need, why] = fields[..] else { continue };
-        results.record_need(need, Some(why).filter(|why| !why.is_empty()));
+        machine.record_need(need, Some(why).filter(|why| !why.is_empty()));
         if !why.is_empty() {
             missing.entry(test.to_owned()).or_insert_with(|| format!("{need}: {why}"));
         }
@@ -105,7 +104,7 @@ pub(crate) fn record_tests(
     lines: &[String],
     missing: &BTreeMap<String, String>,
     rest: &Outcome,
-    results: &mut Results,
+    machine: &mut Machine,
 ) {
     let mut running = None;
     let mut seen = 0;
@@ -133,11 +132,11 @@ pub(crate) fn record_tests(
         };
         running = None;
         seen += 1;
-        results.record(&format!("{} {name}", target.name), outcome);
+        machine.record(&format!("{} {name}", target.name), outcome);
     }
     if let Some(name) = running {
-        results.record(&format!("{} {name}", target.name), rest.clone());
+        machine.record(&format!("{} {name}", target.name), rest.clone());
     } else if seen == 0 {
-        results.record(&format!("{} (all)", target.name), rest.clone());
+        machine.record(&format!("{} (all)", target.name), rest.clone());
     }
 }

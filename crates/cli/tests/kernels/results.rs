@@ -1,10 +1,12 @@
-//! The results: a table of tests and machines, and which needs were met on which machine.
+//! The results by machine: outcomes of tests, and which needs were met.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 /// Outcome of a test on a machine.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Passed,
     Failed(String),
@@ -12,120 +14,130 @@ pub(crate) enum Outcome {
     NotJudged(String),
 }
 
-/// A machine of the suite.
-#[derive(Clone, Debug)]
-pub(crate) struct Column {
-    /// `6.1`, `6.12`, `newest` or `running`.
-    pub(crate) name: String,
+/// The results of a machine.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub(crate) struct Machine {
     /// Release of its kernel; `None` if there is none.
     pub(crate) release: Option<String>,
+    tests: BTreeMap<String, Outcome>,
+    /// Each need, and why it is missing.
+    needs: BTreeMap<String, Option<String>>,
 }
 
-/// The results of all machines.
-#[derive(Default)]
-pub(crate) struct Results {
-    pub(crate) columns: Vec<Column>,
-    /// By test, then by column.
-    rows: BTreeMap<String, BTreeMap<usize, Outcome>>,
-    /// Needs that were met on a machine.
-    met: BTreeSet<String>,
-    /// Needs that a machine lacks, with its name and why.
-    missing: BTreeMap<String, Vec<String>>,
-}
-
-impl Results {
-    /// Records a test on the last column.
-    pub(crate) fn record(&mut self, test: &str, outcome: Outcome) {
-        let column = self.columns.len() - 1;
-        let name = &self.columns[column].name;
-        match &outcome {
-            Outcome::Passed => println!("{name}: {test}: passed"),
-            Outcome::Failed(why) => println!("{name}: {test}: FAILED: {why}"),
-            Outcome::NotJudged(why) => println!("{name}: {test}: not judged: {why}"),
-        }
-        self.rows.entry(test.to_owned()).or_default().insert(column, outcome);
+impl Machine {
+    pub(crate) fn new(release: Option<String>) -> Self {
+        Self { release, ..Self::default() }
     }
 
-    /// Records whether a need is met on the last column.
+    pub(crate) fn record(&mut self, test: &str, outcome: Outcome) {
+        println!("{}: {test}: {outcome:?}", self.release.as_deref().unwrap_or("no kernel"));
+        self.tests.insert(test.to_owned(), outcome);
+    }
+
     pub(crate) fn record_need(&mut self, need: &str, missing: Option<&str>) {
-        match missing {
-            None => drop(self.met.insert(need.to_owned())),
-            Some(why) => {
-                let column = self.columns.last().map_or("", |column| &column.name);
-                let text = format!("{column}: {why}");
-                let all = self.missing.entry(need.to_owned()).or_default();
-                if !all.contains(&text) {
-                    all.push(text);
-                }
+        self.needs.insert(need.to_owned(), missing.map(str::to_owned));
+    }
+
+    fn counts(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for outcome in self.tests.values() {
+            match outcome {
+                Outcome::Passed => counts[0] += 1,
+                Outcome::Failed(_) => counts[1] += 1,
+                Outcome::NotJudged(_) => counts[2] += 1,
             }
         }
+        counts
+    }
+}
+
+/// The results of all machines, by name.
+#[derive(Default, Debug, Serialize, Deserialize)]
+pub(crate) struct Results(pub(crate) BTreeMap<String, Machine>);
+
+impl Results {
+    /// Adds the results of a run. Those of an earlier kernel of the machine are forgotten.
+    pub(crate) fn update(&mut self, name: &str, new: Machine) {
+        let kept = self.0.entry(name.to_owned()).or_default();
+        if kept.release != new.release {
+            *kept = Machine::new(new.release);
+        }
+        kept.tests.extend(new.tests);
+        kept.needs.extend(new.needs);
     }
 
     /// Failures, in words.
     pub(crate) fn failures(&self) -> Vec<String> {
         let mut failures = Vec::new();
-        for (test, cells) in &self.rows {
-            for (column, outcome) in cells {
+        for (name, machine) in &self.0 {
+            for (test, outcome) in &machine.tests {
                 if let Outcome::Failed(why) = outcome {
-                    failures.push(format!("{}: {test}: {why}", self.columns[*column].name));
+                    failures.push(format!("{name}: {test}: {why}"));
                 }
             }
         }
         failures
     }
 
+    fn tests(&self) -> BTreeSet<&String> {
+        self.0.values().flat_map(|machine| machine.tests.keys()).collect()
+    }
+
     /// Needs that no machine meets, and tests that ran on none, in words.
     pub(crate) fn unmet(&self) -> Vec<String> {
-        let unmet = self.missing.iter().filter(|(need, _)| !self.met.contains(*need));
-        let mut errors: Vec<_> = unmet
-            .map(|(need, why)| format!("no machine meets the need `{need}`: {}", why.join("; ")))
-            .collect();
-        for (test, cells) in &self.rows {
-            let mut reasons = Vec::new();
-            for (column, outcome) in cells {
-                if let Outcome::NotJudged(why) = outcome {
-                    reasons.push(format!("{}: {why}", self.columns[*column].name));
-                }
+        let needs: BTreeSet<_> = self.0.values().flat_map(|machine| machine.needs.keys()).collect();
+        let mut errors = Vec::new();
+        let mut check = |what: String, reasons: Vec<Option<String>>| {
+            let reasons: Option<Vec<_>> = reasons.into_iter().collect();
+            if let Some(reasons) = reasons {
+                errors.push(format!("{what}: {}", reasons.join("; ")));
             }
-            if reasons.len() == cells.len() {
-                errors.push(format!("no machine ran `{test}`: {}", reasons.join("; ")));
-            }
+        };
+        for need in needs {
+            let all = self.0.iter().filter_map(|(name, machine)| {
+                let why = machine.needs.get(need)?.as_ref();
+                Some(why.map(|why| format!("{name}: {why}")))
+            });
+            check(format!("no machine meets the need `{need}`"), all.collect());
+        }
+        for test in self.tests() {
+            let all = self.0.iter().filter_map(|(name, machine)| {
+                Some(match machine.tests.get(test)? {
+                    Outcome::NotJudged(why) => Some(format!("{name}: {why}")),
+                    Outcome::Passed | Outcome::Failed(_) => None,
+                })
+            });
+            check(format!("no machine ran `{test}`"), all.collect());
         }
         errors
     }
 
-    /// Passed, failed and not judged cells of a column.
-    fn counts(&self, column: usize) -> [usize; 3] {
-        let mut counts = [0; 3];
-        for cells in self.rows.values() {
-            match cells.get(&column) {
-                Some(Outcome::Passed) => counts[0] += 1,
-                Some(Outcome::Failed(_)) => counts[1] += 1,
-                Some(Outcome::NotJudged(_)) => counts[2] += 1,
-                None => {}
-            }
-        }
-        counts
+    /// The machines, oldest kernel first; those without one come first.
+    fn columns(&self) -> Vec<(&String, &Machine)> {
+        let mut columns: Vec<_> = self.0.iter().collect();
+        columns.sort_by_key(|(_, machine)| machine.release.as_deref().map(version));
+        columns
     }
 
     /// The table, with the reasons of cells that are not judged below it.
     pub(crate) fn table(&self) -> String {
+        let columns = self.columns();
         let mut out = String::from("| test |");
-        for Column { name, release } in &self.columns {
-            let release = release.as_deref().unwrap_or("no kernel");
+        for (name, machine) in &columns {
+            let release = machine.release.as_deref().unwrap_or("no kernel");
             let _ = write!(out, " {name}: {release} |");
         }
-        let _ = write!(out, "\n|---|{}", "---|".repeat(self.columns.len()));
+        let _ = write!(out, "\n|---|{}", "---|".repeat(columns.len()));
         out.push_str("\n| all: passed, failed, not judged |");
-        for column in 0..self.columns.len() {
-            let [passed, failed, not_judged] = self.counts(column);
+        for (_, machine) in &columns {
+            let [passed, failed, not_judged] = machine.counts();
             let _ = write!(out, " {passed}, {failed}, {not_judged} |");
         }
         let mut reasons: Vec<&str> = Vec::new();
-        for (test, cells) in &self.rows {
+        for test in self.tests() {
             let _ = write!(out, "\n| {test} |");
-            for column in 0..self.columns.len() {
-                let cell = match cells.get(&column) {
+            for (_, machine) in &columns {
+                let cell = match machine.tests.get(test) {
                     Some(Outcome::Passed) => "passed".to_owned(),
                     Some(Outcome::Failed(_)) => "failed".to_owned(),
                     Some(Outcome::NotJudged(why)) => {
@@ -145,15 +157,21 @@ impl Results {
         for (number, why) in reasons.iter().enumerate() {
             let _ = writeln!(out, "{}. {why}", number + 1);
         }
+        let failures = self.failures();
+        if !failures.is_empty() {
+            out.push_str("\nFailed:\n");
+        }
+        for failure in failures {
+            let _ = writeln!(out, "- {failure}");
+        }
         out
     }
 
-    /// Numbers of the oldest and newest kernel on which a test was judged.
+    /// Releases of the oldest and the newest kernel on which a test was judged.
     pub(crate) fn range(&self) -> Option<[&str; 2]> {
-        let judged = self.columns.iter().enumerate();
-        let judged = judged.filter(|(at, _)| self.counts(*at)[..2] != [0, 0]);
-        let mut releases: Vec<_> = judged.filter_map(|(_, c)| c.release.as_deref()).collect();
-        releases.sort_by_key(|release| version(release));
+        let columns = self.columns();
+        let judged = columns.iter().filter(|(_, machine)| machine.counts()[..2] != [0, 0]);
+        let releases: Vec<_> = judged.filter_map(|(_, m)| m.release.as_deref()).collect();
         Some([*releases.first()?, *releases.last()?])
     }
 }

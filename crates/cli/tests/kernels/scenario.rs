@@ -1,6 +1,5 @@
 //! The scenario `dctcp-kernel` with Linux's DCTCP and ours at either end, beside the simulator.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -61,10 +60,11 @@ impl Measured {
     }
 
     /// Simulates the scenario.
-    pub(crate) fn simulated(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn simulated() -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
         command.args(["--quiet", "--json", "run", NAME, "-s", SHORTER, "--afresh", "-o"]);
-        Self::new(&run(command.arg(folder.join("simulated")))?)
+        Self::new(&run(command.arg(folder.path().join("run")))?)
     }
 
     /// Compares with the simulation.

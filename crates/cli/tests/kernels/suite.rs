@@ -4,108 +4,146 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::aqm;
+use crate::initramfs::Programs;
 use crate::jobs::{GUEST_JOBS, judged};
 use crate::machine::{Guest, NoResult, tools};
 use crate::packages::{FLEET, folder};
 use crate::programs::{self, LIST, RUN, TARGETS, Target};
-use crate::results::{Column, Outcome, Results, version};
+use crate::results::{Machine, Outcome, Results, version};
 use crate::scenario::{self, Measured};
 
 /// Environment variable: names of machines, or `all`.
-pub(crate) const KERNELS: &str = "LOWTIDE_KERNELS";
+const KERNELS: &str = "LOWTIDE_KERNELS";
+
+/// The machine without a guest.
+const RUNNING: &str = "running";
 
 /// Time limit of a job in a guest. The longest takes a third of it on an idle processor.
 const LIMIT: Duration = Duration::from_mins(30);
 
-/// The page that a whole run writes.
+/// The cases of the interoperation suite.
+const INTEROP: [&str; 4] = ["--peer", "linux", "--quick", "--jobs=2"];
+
+/// The page with the results of all machines.
 const PAGE: &str = "docs/evidence/tested-kernels.md";
 
 const HEAD: &str = "\
 # Tested kernels
 Written by `cargo xtask suite kernels`: the tests of each machine's own kernel. Debian's kernels run
 in QEMU, whose clock counts instructions. Sequences, windows and counts are judged there, rates only
-on the running kernel. [Testing](../explanation/testing.md) says more.
+on the running kernel. [Testing](../explanation/testing.md#fleet-of-kernels) says more.
 
 ";
 
-struct Suite {
-    filters: Vec<String>,
-    programs: BTreeMap<&'static str, PathBuf>,
-    results: Results,
+/// What runs on a machine, and its results.
+struct Run<'a> {
+    name: &'a str,
+    filters: &'a [String],
+    programs: &'a BTreeMap<String, PathBuf>,
+    machine: Machine,
 }
 
 /// Runs the jobs whose names contain one of the filters, on the machines of the variable.
-pub(crate) fn main(filters: Vec<String>) -> ExitCode {
+pub(crate) fn main(filters: &[String]) -> ExitCode {
     let Ok(machines) = std::env::var(KERNELS) else {
         println!("ignored: `cargo xtask suite kernels` sets {KERNELS}");
         return ExitCode::SUCCESS;
     };
-    let is_selected = |name: &str| machines == "all" || machines.split(',').any(|m| m == name);
-    let mut suite = Suite { filters, programs: BTreeMap::new(), results: Results::default() };
     let is_whole = machines == "all";
-    if let Err(why) = tools().and_then(|()| suite.prepare()) {
-        println!("not judged: {why}");
-        return if is_whole { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    let is_selected = |name: &str| is_whole || machines.split(',').any(|m| m == name);
+    let programs = match tools().and_then(|()| find_programs(filters)) {
+        Ok(programs) => programs,
+        Err(why) => {
+            println!("not judged: {why}");
+            return if is_whole { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    let run =
+        |name, release| Run { name, filters, programs: &programs, machine: Machine::new(release) };
+    let mut done = Vec::new();
+    if is_selected(RUNNING) {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        done.push((RUNNING, run(RUNNING, Some(release.trim().to_owned())).here()));
     }
-    if is_selected("running") {
-        suite.on_the_running_kernel();
-    }
-    for package in FLEET.into_iter().filter(|package| is_selected(package.name)) {
-        let guest = Guest::new(package, &suite.guest_programs());
-        let release = guest.as_ref().ok().map(|guest| guest.release.clone());
-        suite.results.columns.push(Column { name: package.name.to_owned(), release });
-        suite.in_guest(&guest);
-    }
-    let _ = fs::remove_dir_all(folder().join(format!("run-{}", std::process::id())));
-    suite.report(is_whole)
+    let in_guests = Programs::new(programs.values());
+    done.extend(thread::scope(|scope| {
+        let packages = FLEET.into_iter().filter(|package| is_selected(package.name));
+        let guests = packages.map(|package| {
+            let (run, programs) = (&run, &in_guests);
+            let guest = move || {
+                let guest = Guest::new(package, programs);
+                let release = guest.as_ref().ok().map(|guest| guest.release.clone());
+                (package.name, run(package.name, release).in_guest(&guest))
+            };
+            #[expect(clippy::disallowed_methods, reason = "guests do not share a clock")]
+            scope.spawn(guest)
+        });
+        let guests: Vec<_> = guests.collect();
+        guests.into_iter().map(|guest| guest.join().unwrap()).collect::<Vec<_>>()
+    }));
+    report(done, is_whole && filters.is_empty())
 }
 
-impl Suite {
+/// The programs of the jobs, by name.
+fn find_programs(filters: &[String]) -> Result<BTreeMap<String, PathBuf>, String> {
+    if TARGETS.iter().any(|target| is_wanted(filters, target.name)) {
+        return programs::build();
+    }
+    let lowtide = PathBuf::from(env!("CARGO_BIN_EXE_lowtide"));
+    let interop = lowtide.with_file_name("lowtide-interop");
+    let all = [("lowtide", lowtide), ("lowtide-interop", interop)];
+    Ok(all.into_iter().filter(|(_, path)| path.exists()).map(|(k, v)| (k.to_owned(), v)).collect())
+}
+
+fn is_wanted(filters: &[String], job: &str) -> bool {
+    filters.is_empty() || filters.iter().any(|filter| job.contains(filter.as_str()))
+}
+
+/// Adds the results to those of earlier runs, prints the table and writes the page. A whole run
+/// forgets earlier ones, and fails by name if no machine meets a need.
+fn report(done: Vec<(&str, Machine)>, is_whole: bool) -> ExitCode {
+    let kept = folder().join("results.json");
+    let earlier = fs::read_to_string(&kept).ok().filter(|_| !is_whole);
+    let mut all: Results =
+        earlier.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let mut errors = Vec::new();
+    for (name, machine) in done {
+        let mut one = Results::default();
+        one.update(name, machine.clone());
+        errors.extend(one.failures());
+        all.update(name, machine);
+    }
+    fs::create_dir_all(folder()).unwrap();
+    fs::write(kept, serde_json::to_string(&all).unwrap()).unwrap();
+    println!("\n{}", all.table());
+    if all.0.len() == FLEET.len() + 1
+        && let Some([oldest, newest]) = all.range()
+    {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
+        let range = format!("Oldest kernel tested: {oldest}. Newest kernel tested: {newest}.\n");
+        fs::write(page, format!("{HEAD}{range}\n{}", all.table())).unwrap();
+        errors.extend(all.unmet());
+    }
+    for error in &errors {
+        println!("error: {error}");
+    }
+    if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Run<'_> {
     fn wants(&self, job: &str) -> bool {
-        self.filters.is_empty() || self.filters.iter().any(|filter| job.contains(filter.as_str()))
+        is_wanted(self.filters, job)
     }
 
-    /// Only the short subset of the interoperation cases, as in CI.
-    fn is_quick(&self) -> bool {
-        self.filters.iter().any(|filter| filter == "interop-quick")
-    }
-
-    fn interop_arguments(&self) -> Vec<&'static str> {
-        let quick = self.is_quick().then_some("--quick");
-        ["--peer", "linux", "--jobs=2"].into_iter().chain(quick).collect()
-    }
-
-    fn prepare(&mut self) -> Result<(), String> {
-        if TARGETS.iter().any(|target| self.wants(target.name)) {
-            self.programs = programs::build()?;
-        }
-        let interop = interop();
-        if (self.wants("interop") || self.is_quick()) && !interop.exists() {
-            return Err(format!("no {}: `cargo build -p lowtide-interop`", interop.display()));
-        }
-        Ok(())
-    }
-
-    fn guest_programs(&self) -> Vec<PathBuf> {
-        let own = [PathBuf::from(env!("CARGO_BIN_EXE_lowtide")), interop()];
-        let own = own.into_iter().filter(|program| program.exists());
-        let used = TARGETS.iter().filter(|target| target.skip.is_some());
-        own.chain(used.filter_map(|target| self.programs.get(target.name).cloned())).collect()
-    }
-
-    fn on_the_running_kernel(&mut self) {
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-        let release = Some(release.trim().to_owned());
-        self.results.columns.push(Column { name: "running".to_owned(), release });
-        for target in &TARGETS {
-            if !self.wants(target.name) {
-                continue;
-            }
+    /// Runs the programs on the running kernel.
+    fn here(mut self) -> Machine {
+        for target in TARGETS.iter().filter(|target| is_wanted(self.filters, target.name)) {
             let program = &self.programs[target.name];
             let lines = |args: &[String], environment: &[(&str, &str)]| {
                 let mut command = Command::new(program);
@@ -114,55 +152,40 @@ impl Suite {
                 let text = String::from_utf8_lossy(&output.stdout);
                 text.lines().map(str::to_owned).collect::<Vec<_>>()
             };
-            let missing = programs::record_needs(&lines(&[], &LIST), &mut self.results);
+            let missing = programs::record_needs(&lines(&[], &LIST), &mut self.machine);
             if target.skip.is_some() {
                 let lines = lines(&target.arguments(false), &RUN);
                 let died = Outcome::Failed("the program ended early".to_owned());
-                programs::record_tests(target, &lines, &missing, &died, &mut self.results);
+                programs::record_tests(target, &lines, &missing, &died, &mut self.machine);
             }
         }
-        if self.wants("interop") || self.is_quick() {
-            let output = Command::new(interop()).args(self.interop_arguments()).output().unwrap();
+        if self.wants("interop") {
+            let output = Command::new(&self.programs["lowtide-interop"]).args(INTEROP).output();
+            let output = output.unwrap();
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             self.record_interop(&text, output.status.success());
         }
+        self.machine
     }
 
-    fn in_guest(&mut self, guest: &Result<Guest, String>) {
+    /// Runs the programs and the jobs of [`crate::guest`].
+    fn in_guest(mut self, guest: &Result<Guest, String>) -> Machine {
         for target in TARGETS.iter().filter(|target| target.skip.is_some()) {
             if self.wants(target.name) {
                 self.run_target(guest, target);
             }
         }
-        if self.wants("interop") || self.is_quick() {
-            let argv: Vec<_> =
-                ["lowtide-interop"].into_iter().chain(self.interop_arguments()).collect();
-            match self.run_programs(guest, &[json!({ "argv": argv })]) {
+        if self.wants("interop") {
+            let argv: Vec<_> = ["lowtide-interop"].into_iter().chain(INTEROP).collect();
+            match run_programs(guest, &[json!({ "argv": argv })]) {
                 Ok(done) => self.record_interop(&done[0].err, done[0].status == 0),
-                Err(no) => self.results.record("interop", outcome(no)),
+                Err(no) => self.machine.record("interop", outcome(no)),
             }
         }
         if self.wants("aqm") {
-            let lines = run_job(guest, &json!({ "job": "aqm" }));
-            for case in &aqm::CASES {
-                let test = format!("aqm {}", case.name);
-                let outcome = match &lines {
-                    Ok(lines) => {
-                        let line = lines.iter().find(|line| line["aqm"] == case.name).unwrap();
-                        aqm::judge(case, line).map_or_else(Outcome::Failed, |text| {
-                            println!("{test}: {text}");
-                            Outcome::Passed
-                        })
-                    }
-                    Err(no) => outcome(no.clone()),
-                };
-                self.results.record(&test, outcome);
-            }
+            self.run_aqm(guest);
         }
-        for job in &GUEST_JOBS {
-            if !self.wants(job.name) {
-                continue;
-            }
+        for job in GUEST_JOBS.iter().filter(|job| is_wanted(self.filters, job.name)) {
             let kernel = guest.as_ref().map_or((0, 0), |guest| version(&guest.release));
             let [from, below] = job.kernels;
             let lines = if guest.is_ok() && (kernel < from || kernel >= below) {
@@ -172,17 +195,16 @@ impl Suite {
             };
             for (test, judge) in job.tests {
                 let outcome = match &lines {
-                    Ok(lines) => {
-                        judged(|| judge(lines)).map_or_else(Outcome::Failed, |()| Outcome::Passed)
-                    }
+                    Ok(lines) => passed(judged(|| judge(lines))),
                     Err(no) => outcome(no.clone()),
                 };
-                self.results.record(test, outcome);
+                self.machine.record(test, outcome);
             }
         }
         if self.wants("scenario") {
             self.run_scenario(guest);
         }
+        self.machine
     }
 
     fn run_target(&mut self, guest: &Result<Guest, String>, target: &Target) {
@@ -191,104 +213,62 @@ impl Suite {
             let argv: Vec<_> = std::iter::once(program.clone()).chain(args).collect();
             json!({ "argv": argv, "env": environment.iter().copied().collect::<BTreeMap<_, _>>() })
         };
-        let list = command(Vec::new(), &LIST);
-        let mut missing = BTreeMap::new();
-        if let Ok(done) = self.run_programs(guest, &[list]) {
-            let lines: Vec<_> = done[0].out.lines().map(str::to_owned).collect();
-            missing = programs::record_needs(&lines, &mut self.results);
-        }
-        let run = command(target.arguments(true), &RUN);
-        let mut lines = Vec::new();
-        let ended = match guest {
-            Err(why) => Err(NoResult::NotJudged(why.clone())),
-            Ok(guest) => {
-                let job = json!({ "job": "programs", "programs": [run] });
-                guest.run(&job, &[], LIMIT, &mut |line| {
-                    if let Some(text) = line["out"].as_str() {
-                        lines.push(text.to_owned());
-                    } else if let Some(text) = line["err"].as_str() {
-                        println!("{text}");
-                    }
-                })
+        let programs = [command(Vec::new(), &LIST), command(target.arguments(true), &RUN)];
+        let (mut listed, mut lines, mut is_listing) = (Vec::new(), Vec::new(), true);
+        let job = json!({ "job": "programs", "programs": programs });
+        let ended = run_lines(guest, &job, &mut |line| {
+            if let Some(text) = line["out"].as_str() {
+                if is_listing { &mut listed } else { &mut lines }.push(text.to_owned());
+            } else if let Some(text) = line["err"].as_str() {
+                println!("{}: {text}", self.name);
+            } else {
+                is_listing = false;
             }
-        };
-        let rest =
-            ended.map_or_else(outcome, |()| Outcome::Failed("the program ended early".into()));
-        programs::record_tests(target, &lines, &missing, &rest, &mut self.results);
+        });
+        let missing = programs::record_needs(&listed, &mut self.machine);
+        let died = || Outcome::Failed("the program ended early".to_owned());
+        let rest = ended.map_or_else(outcome, |()| died());
+        programs::record_tests(target, &lines, &missing, &rest, &mut self.machine);
     }
 
-    fn run_programs(
-        &self,
-        guest: &Result<Guest, String>,
-        programs: &[Value],
-    ) -> Result<Vec<Done>, NoResult> {
-        let lines = run_job(guest, &json!({ "job": "programs", "programs": programs }))?;
-        let mut done = vec![Done::default()];
-        for line in lines {
-            let last = done.last_mut().unwrap();
-            for (text, key) in [(&mut last.out, "out"), (&mut last.err, "err")] {
-                if let Some(more) = line[key].as_str() {
-                    text.push_str(more);
-                    text.push('\n');
+    fn run_aqm(&mut self, guest: &Result<Guest, String>) {
+        let lines = run_job(guest, &json!({ "job": "aqm" }));
+        for case in &aqm::CASES {
+            let test = format!("aqm {}", case.name);
+            let outcome = match &lines {
+                Ok(lines) => {
+                    let line = lines.iter().find(|line| line["aqm"] == case.name).unwrap();
+                    let judged = aqm::judge(case, line);
+                    passed(judged.map(|text| println!("{}: {test}: {text}", self.name)))
                 }
-            }
-            if let Some(status) = line["status"].as_i64() {
-                last.status = status;
-                done.push(Done::default());
-            }
+                Err(no) => outcome(no.clone()),
+            };
+            self.machine.record(&test, outcome);
         }
-        Ok(done)
     }
 
     fn record_interop(&mut self, text: &str, succeeded: bool) {
         let last = text.lines().last().unwrap_or_default().to_owned();
-        println!("{last}");
+        println!("{}: {last}", self.name);
         let failed: Vec<_> = text.lines().filter(|line| line.starts_with("FAIL")).collect();
-        let outcome = match (succeeded, failed.is_empty()) {
-            (true, true) => Outcome::Passed,
-            (false, true) => Outcome::Failed(last),
-            _ => Outcome::Failed(failed.join("; ")),
-        };
-        self.results.record("interop", outcome);
+        let why = if failed.is_empty() { last } else { failed.join("; ") };
+        self.machine.record("interop", passed(if succeeded { Ok(()) } else { Err(why) }));
     }
 
     fn run_scenario(&mut self, guest: &Result<Guest, String>) {
-        let simulated = Measured::simulated(&folder()).unwrap();
-        let done = self.run_programs(guest, &scenario::commands());
+        let simulated = Measured::simulated().unwrap();
+        let done = run_programs(guest, &scenario::commands());
         for (number, (pair, _)) in scenario::PAIRS.iter().enumerate() {
             let outcome = match &done {
                 Ok(done) => {
                     let Done { out, err, status } = &done[number];
                     let measured = if *status == 0 { Measured::new(out) } else { Err(err.clone()) };
-                    let judged = measured.and_then(|measured| measured.judge(simulated));
-                    judged.map_or_else(Outcome::Failed, |()| Outcome::Passed)
+                    passed(measured.and_then(|measured| measured.judge(simulated)))
                 }
                 Err(no) => outcome(no.clone()),
             };
-            self.results.record(&format!("scenario dctcp-kernel, {pair}"), outcome);
+            self.machine.record(&format!("scenario dctcp-kernel, {pair}"), outcome);
         }
-    }
-
-    /// Prints the table, writes the page of a whole run, and fails by name.
-    fn report(&self, is_whole: bool) -> ExitCode {
-        let table = self.results.table();
-        println!("\n{table}");
-        // Without the other machines it says nothing that a need is not met here.
-        let mut errors = if is_whole { self.results.unmet() } else { Vec::new() };
-        errors.extend(self.results.failures());
-        if is_whole
-            && self.filters.is_empty()
-            && let Some([oldest, newest]) = self.results.range()
-        {
-            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
-            let range =
-                format!("Oldest kernel tested: {oldest}. Newest kernel tested: {newest}.\n");
-            fs::write(page, format!("{HEAD}{range}\n{table}")).unwrap();
-        }
-        for error in &errors {
-            println!("error: {error}");
-        }
-        if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
 
@@ -300,9 +280,8 @@ struct Done {
     status: i64,
 }
 
-/// The program of the interoperation suite, beside lowtide.
-fn interop() -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_lowtide")).with_file_name("lowtide-interop")
+fn passed(judged: Result<(), String>) -> Outcome {
+    judged.map_or_else(Outcome::Failed, |()| Outcome::Passed)
 }
 
 fn outcome(no: NoResult) -> Outcome {
@@ -312,11 +291,40 @@ fn outcome(no: NoResult) -> Outcome {
     }
 }
 
+/// Runs a job in a guest.
+fn run_lines(
+    guest: &Result<Guest, String>,
+    job: &Value,
+    on_line: &mut dyn FnMut(Value),
+) -> Result<(), NoResult> {
+    let guest = guest.as_ref().map_err(|why| NoResult::NotJudged(why.clone()))?;
+    let start = Instant::now();
+    let ended = guest.run(job, &[], LIMIT, on_line);
+    println!("{}: {} s: {}", guest.name, start.elapsed().as_secs(), job["job"]);
+    ended
+}
+
 /// Runs a job in a guest; returns its lines.
 fn run_job(guest: &Result<Guest, String>, job: &Value) -> Result<Vec<Value>, NoResult> {
-    let guest = guest.as_ref().map_err(|why| NoResult::NotJudged(why.clone()))?;
-    let (start, mut lines) = (Instant::now(), Vec::new());
-    let ended = guest.run(job, &[], LIMIT, &mut |line| lines.push(line));
-    println!("{}: {} s: {}", guest.name, start.elapsed().as_secs(), job["job"]);
-    ended.map(|()| lines)
+    let mut lines = Vec::new();
+    run_lines(guest, job, &mut |line| lines.push(line)).map(|()| lines)
+}
+
+/// Runs programs in a guest.
+fn run_programs(guest: &Result<Guest, String>, programs: &[Value]) -> Result<Vec<Done>, NoResult> {
+    let mut done = vec![Done::default()];
+    for line in run_job(guest, &json!({ "job": "programs", "programs": programs }))? {
+        let last = done.last_mut().unwrap();
+        for (text, key) in [(&mut last.out, "out"), (&mut last.err, "err")] {
+            if let Some(more) = line[key].as_str() {
+                text.push_str(more);
+                text.push('\n');
+            }
+        }
+        if let Some(status) = line["status"].as_i64() {
+            last.status = status;
+            done.push(Done::default());
+        }
+    }
+    Ok(done)
 }
