@@ -78,7 +78,6 @@ pub(crate) use table::TableArgs;
 #[cfg(real_packets)]
 pub(crate) use testbed::{TestbedCommand, TestbedDirArgs, TestbedRunArgs, TestbedUpArgs};
 pub(crate) use threads::ThreadCount;
-#[cfg(real_packets)]
 
 /// A data-centre transport workbench: one TCP in a packet simulator and on real packets.
 #[derive(Debug, Parser)]

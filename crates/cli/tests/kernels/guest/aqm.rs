@@ -28,7 +28,7 @@ pub(super) fn run(report: &mut Report) {
         links.disable_offloads(name).unwrap();
         links.set_link_up(name, true).unwrap();
     }
-    // Nobody answers at the other end.
+    // The other end answers no address request.
     let neighbour = format!("neigh add {THERE} lladdr 02:00:00:00:00:02 dev q0");
     succeed("ip", &neighbour.split(' ').collect::<Vec<_>>());
     for case in &CASES {
@@ -40,6 +40,7 @@ fn tc(arguments: &str) -> String {
     succeed("tc", &arguments.split_whitespace().collect::<Vec<_>>())
 }
 
+#[expect(clippy::disallowed_methods, reason = "packets are sent at their times")]
 fn measure(case: &Case) -> Value {
     tc(&format!(
         "qdisc add dev q0 root handle 1: tbf rate {RATE_MBIT}mbit burst {BURST} limit 64000000"
@@ -62,7 +63,7 @@ fn measure(case: &Case) -> Value {
         arrivals.push(start.elapsed().as_micros() as u64);
         socket.send_to(&payload, to).unwrap();
     }
-    // What is still queued leaves.
+    // The rest of the queue leaves.
     std::thread::sleep(Duration::from_secs(10));
     let statistics = tc("-s -d -j qdisc show dev q0");
     tc("qdisc del dev q0 root");
