@@ -37,7 +37,8 @@ const HEAD: &str = "\
 # Tested kernels
 Written by `cargo xtask suite kernels`: the tests of each machine's own kernel. Debian's kernels run
 in QEMU, whose clock counts instructions. Sequences, windows and counts are judged there, rates only
-on the running kernel. [Testing](../explanation/testing.md#fleet-of-kernels) says more.
+on the running kernel. A test without an outcome was not run on that machine.
+[Testing](../explanation/testing.md#fleet-of-kernels) says more.
 
 ";
 
