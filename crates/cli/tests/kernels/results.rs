@@ -135,7 +135,7 @@ impl Results {
         }
         let mut reasons: Vec<&str> = Vec::new();
         for test in self.tests() {
-            let _ = write!(out, "\n| {test} |");
+            let _ = write!(out, "\n| `{test}` |");
             for (_, machine) in &columns {
                 let cell = match machine.tests.get(test) {
                     Some(Outcome::Passed) => "passed".to_owned(),
@@ -153,16 +153,16 @@ impl Results {
                 let _ = write!(out, " {cell} |");
             }
         }
-        out.push_str("\n\nNot judged:\n");
+        out.push_str("\n\n| not judged | because |\n|---|---|\n");
         for (number, why) in reasons.iter().enumerate() {
-            let _ = writeln!(out, "{}. {why}", number + 1);
+            let _ = writeln!(out, "| {} | {why} |", number + 1);
         }
         let failures = self.failures();
         if !failures.is_empty() {
-            out.push_str("\nFailed:\n");
+            out.push_str("\n| failed |\n|---|\n");
         }
         for failure in failures {
-            let _ = writeln!(out, "- {failure}");
+            let _ = writeln!(out, "| {failure} |");
         }
         out
     }
