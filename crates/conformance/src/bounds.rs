@@ -87,7 +87,11 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
                     in_recovery: false,
                     in_flight,
                 }),
-                11 => flow.event(&CongestionEvent::IdleRestart { now, idle: Duration::MAX }),
+                11 => flow.event(&CongestionEvent::IdleRestart {
+                    now,
+                    idle: Duration::MAX,
+                    halvings: None,
+                }),
                 12 => flow.event(&CongestionEvent::Undo { now }),
                 _ => {}
             }

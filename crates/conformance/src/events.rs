@@ -118,7 +118,7 @@ pub(super) fn idle_restart(subject: Subject<'_>) -> RuleFailure {
         let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
         flow.now += RTT * 100;
         let now = flow.now;
-        flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 100 });
+        flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 100, halvings: None });
         let bound = cwnd.min(SETUP.initial_window);
         (flow.cwnd() > bound || flow.cc.ssthresh() < ssthresh).then(|| {
             format!(
@@ -161,7 +161,7 @@ pub(super) fn undo(subject: Subject<'_>) -> RuleFailure {
         flow.lose(before.0);
         let now = flow.now;
         flow.event(&CongestionEvent::Undo { now });
-        flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 100 });
+        flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 100, halvings: None });
         let restarted = flow.cwnd();
         undo(&mut flow);
         if flow.cwnd() != restarted {

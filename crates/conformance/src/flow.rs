@@ -195,7 +195,7 @@ pub(super) fn random_event(
         1 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: true }),
         2 => flow.event(&CongestionEvent::Recovered { now, in_flight: in_flight / 2 }),
         3 => flow.event(&CongestionEvent::Undo { now }),
-        4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10 }),
+        4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10, halvings: None }),
         5 if timeouts => flow.rto(rng.below(2) == 0, in_flight),
         6..=15 => return Some(flow.marked_ack(MSS, rng.below(2) == 0)),
         _ => {

@@ -256,7 +256,7 @@ impl<'a> Kernel<'a> {
             (2..=8, RECOVERY | LOSS) => self.change_state(OPEN),
             (9, _) => {
                 let (now, idle) = (Instant::ZERO, Duration::from_secs(4));
-                self.event(&CongestionEvent::IdleRestart { now, idle });
+                self.event(&CongestionEvent::IdleRestart { now, idle, halvings: None });
                 let _ = writeln!(self.script, "idle");
                 self.expect(false, None);
             }

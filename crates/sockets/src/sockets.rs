@@ -99,7 +99,7 @@ impl<D: Default> Sockets<D> {
         {
             if !conn.held {
                 if let Some(conn) = self.endpoint.conn(id) {
-                    conn.abort();
+                    conn.refuse_data(segment);
                 }
             } else if !conn.read_shut {
                 let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);

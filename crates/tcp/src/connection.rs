@@ -55,6 +55,8 @@ pub struct Connection {
     pub(crate) retries: Retries,
     /// Sequence number of a RST to send.
     pub(crate) pending_rst: Option<SeqNum>,
+    /// It answers a segment, so it has no ACK (RFC 9293 §3.10.7.1).
+    pub(crate) rst_without_ack: bool,
     pub(crate) ts: Option<crate::timers::timestamps::TimestampState>,
     pub(crate) rcv: Receiver,
     pub(crate) timers: Timers,
@@ -105,6 +107,7 @@ impl Connection {
             close_reason: CloseReason::Normal,
             receive_only: false,
             pending_rst: None,
+            rst_without_ack: false,
             counters: Counters::default(),
             challenge_ack_limiter: ChallengeAckLimiter::default(),
             liveness: Liveness::NEW,
@@ -352,6 +355,15 @@ impl Connection {
             self.pending_rst = Some(self.snd.next_seq());
         }
         self.end(CloseReason::Aborted);
+    }
+
+    /// Aborts as [`Self::abort`] because `seg` brought data that nobody will read (RFC 1122
+    /// §4.2.2.13). The RST answers that segment, so that a peer that lost our FIN accepts it (RFC
+    /// 9293 §3.10.7.1, RFC 5961 §3.2); as in Linux (`tcp_v4_send_reset`).
+    pub fn refuse_data(&mut self, seg: &Segment) {
+        self.abort();
+        self.pending_rst = self.pending_rst.map(|_| seg.ack);
+        self.rst_without_ack = true;
     }
 
     /// Retransmission timeouts so far: [`crate::Counters::rto_count`] alone.

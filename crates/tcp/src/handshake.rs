@@ -338,7 +338,7 @@ impl Connection {
         self.rcv.establish(
             now,
             mss,
-            if quick_acks > 0 { InitialQuickAcks::wrap(policy, quick_acks) } else { policy },
+            InitialQuickAcks::wrap(policy, quick_acks, config.initial_quick_ack_count),
         );
 
         self.snd.establish(now);

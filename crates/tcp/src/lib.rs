@@ -182,9 +182,10 @@ pub use receive::receiver::Accepted;
 pub use send::sender::LimitedBy;
 pub use settings::config::{
     AccEcnOptionRule, AccEcnRules, BufferTuning, BufferTuningRule, Config, CutFrom, CutRoundEnd,
-    CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth, GrowthWhen,
-    HandshakeRtt, InitialWindow, IsnRule, LossFrom, PacingRule, RecoveryRule, Reduction,
-    RtoMinApplies, RttGains, RttTicks, SynCookies, TimestampOffset, UndoRule,
+    CutRule, CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FinAck, FreezeGrowth, GrowthWhen,
+    HandshakeRtt, IdleDecay, InitialWindow, IsnRule, LossFrom, NagleRule, PacingRule, RackRtt,
+    RecoveryRule, Reduction, RtoMinApplies, RttGains, RttTicks, SynCookies, TimestampOffset,
+    UndoRule, WindowProbe,
 };
 pub use settings::params::Params;
 pub use state::State;

@@ -42,6 +42,9 @@ pub enum GrowthCounts {
     LimitedBytes,
     /// One segment, whatever it acknowledges (RFC 5681 §3.1).
     Acks,
+    /// The bytes that it newly delivers; L limits them in slow start, not to one segment after a
+    /// timeout (Linux).
+    Delivered,
 }
 
 /// Rules of the window in which some stacks differ from the RFCs; [`WindowRules::RFC`] has the
@@ -197,6 +200,9 @@ pub enum CongestionEvent {
         now: Instant,
         /// Time without sending.
         idle: Duration,
+        /// RTOs that passed meanwhile, if each halves the window (`idle-decay`); `None`: the window
+        /// is the restart window at once.
+        halvings: Option<u32>,
     },
     /// The last loss reaction was spurious: restore the state before it.
     Undo {

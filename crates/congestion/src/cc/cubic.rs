@@ -317,7 +317,7 @@ impl CongestionControl for Cubic {
                 self.curve.reset_plateau = true;
                 self.curve.stage = None;
             }
-            CongestionEvent::IdleRestart { now, idle } => {
+            CongestionEvent::IdleRestart { now, idle, .. } => {
                 self.skip(idle);
                 self.last_ack = now;
                 self.hystart.restart();

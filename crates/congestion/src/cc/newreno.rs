@@ -280,7 +280,8 @@ mod tests {
 
     #[test]
     fn idle_restart_goes_to_the_initial_window_and_never_up() {
-        let idle = CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
+        let idle =
+            CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1), halvings: None };
         let mut cc = control(&setup());
         for _ in 0..20 {
             let _ = cc.on_ack(&ack(2000));

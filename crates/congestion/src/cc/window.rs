@@ -199,7 +199,8 @@ impl CongestionWindow {
 
     /// Bytes of an ACK that count in slow start.
     fn slow_start_limit(&self, ack: &AckSample) -> u64 {
-        if ack.after_rto { self.mss() } else { self.abc_limit }
+        let all = matches!(self.counts, GrowthCounts::Delivered);
+        if ack.after_rto && !all { self.mss() } else { self.abc_limit }
     }
 
     /// Grows by `counted` bytes up to ssthresh, which is above cwnd; returns the bytes left.
@@ -216,6 +217,7 @@ impl CongestionWindow {
             GrowthCounts::LimitedBytes => ack.acked_bytes.min(self.abc_limit),
             GrowthCounts::Acks if ack.acked_bytes > 0 => self.mss(),
             GrowthCounts::Acks => 0,
+            GrowthCounts::Delivered => ack.delivered_bytes,
         }
     }
 
@@ -285,8 +287,14 @@ impl CongestionWindow {
                 self.bytes_counted = 0;
                 self.cwnd_before_cut = None;
             }
-            CongestionEvent::IdleRestart { .. } => {
-                self.cwnd = self.cwnd.min(self.restart_window);
+            CongestionEvent::IdleRestart { halvings, .. } => {
+                let mut most = self.restart_window;
+                if let Some(halvings) = halvings {
+                    // RFC 2861 §3.1: ssthresh remembers three quarters of the window.
+                    self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+                    most = most.max(self.cwnd.checked_shr(halvings).unwrap_or(0));
+                }
+                self.cwnd = self.cwnd.min(most);
                 self.bytes_counted = 0;
                 self.cwnd_before_cut = None;
                 self.undo = None;

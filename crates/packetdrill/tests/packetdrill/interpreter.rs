@@ -235,7 +235,7 @@ fn sockets_end_as_on_linux() {
         "+0 close(4) = 0
 +0 > F. 1:1(0) ack 1
 +.1 < P. 1:11(10) ack 2 win 65535
-+0 > R. 2:2(0) ack 11
++0 > R 2:2(0)
 ",
     );
     passes(

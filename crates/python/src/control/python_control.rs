@@ -207,7 +207,7 @@ impl CongestionControl for PythonControl {
                     let rto = facts::Rto { now: now.as_ps(), first, in_flight };
                     self.hook(py, intern!(py, "on_rto"), rto)
                 }
-                CongestionEvent::IdleRestart { now, idle } => {
+                CongestionEvent::IdleRestart { now, idle, .. } => {
                     let idle = facts::IdleRestart { now: now.as_ps(), idle: idle.as_ps() };
                     self.hook(py, intern!(py, "on_idle_restart"), idle)
                 }

@@ -7,7 +7,7 @@ use lowtide_wire::Segment;
 use super::recovery::{Acked, Lost, Prr, PrrAck, RackSample, RecoveryPhase, ReoWndInput, is_dsack};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
-use crate::settings::config::{LossFrom, RecoveryRule, Reduction};
+use crate::settings::config::{LossFrom, RackRtt, RecoveryRule, Reduction};
 
 /// The loss detector of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl Connection {
 
     /// Begins the RACK sample of an ACK; `None` with another loss detector.
     #[inline(never)]
-    pub(crate) fn rack_sample(&self, now: Instant, seg: &Segment) -> Option<RackSample> {
+    pub(crate) fn rack_sample(&self, now: Instant, seg: &Segment, ack: u64) -> Option<RackSample> {
         if self.loss_detector() != LossDetector::Rack {
             return None;
         }
@@ -59,7 +59,9 @@ impl Connection {
         let echo = self.ts.as_ref().zip(seg.options.timestamps);
         let by_echo = echo.and_then(|(ts, option)| ts.latest_send_time(now, option.echo));
         let rack = &self.snd.recovery_ext.as_ref()?.rack;
-        Some(rack.begin_sample(by_echo.map_or(by_path, |limit| limit.min(by_path))))
+        let sample = rack.begin_sample(by_echo.map_or(by_path, |limit| limit.min(by_path)));
+        let by_processing = self.config.rack_rtt == RackRtt::LastProcessed;
+        Some(if by_processing { sample.by_processing(ack) } else { sample })
     }
 
     /// Returns the range that a DSACK of this segment reports; `None` if it has no use here.
@@ -261,7 +263,10 @@ impl Connection {
             let wait = left.round_up_to(self.config.loss_timer_granularity);
             self.timers.arm_reorder(now + wait);
         }
-        if self.snd.episode.in_recovery() {
+        let relost = overdue.resent_at.is_some();
+        if self.config.recovery_after_rto && relost && self.snd.episode.after_timeout() {
+            self.begin_recovery(now, true, delivered);
+        } else if self.snd.episode.in_recovery() {
             if let Some(resent_at) = overdue.resent_at {
                 self.react_to_lost_retransmission(now, resent_at);
             }

@@ -43,6 +43,8 @@ impl Connection {
             self.timers.stop_loss_probe();
         } else if moved && let Some(srtt) = self.rtt.srtt() {
             self.timers.arm_loss_probe(now + self.probe_timeout(srtt));
+        } else if moved && self.config.probe_without_rtt > Duration::ZERO {
+            self.timers.arm_loss_probe(now + self.config.probe_without_rtt);
         }
     }
 

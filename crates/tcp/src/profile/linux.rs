@@ -4,21 +4,15 @@
 //! A real timer also waits for the next tick, up to one jiffy more. The host provides that tick
 //! (`clock.timer-tick = "4 ms"` in a scenario), off by default.
 //!
-//! Not set, because recorded results were run without them: immediate ACKs of the first segments
-//! (`initial-quick-acks`), 5 SYN-ACK retransmissions (`syn-ack-retries`, here 6), and four SYN
-//! retransmissions without doubling (`syn-linear-timeouts`). Profile `linux-3.13` sets the first
-//! two.
-//!
-//! 6.18 refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models the
+//! 6.18 has no Accurate ECN: it refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models the
 //! feedback of 7.2 (`accecn-*`) with ECT on new data only; profile `linux-7.2` is that kernel.
 //!
 //! The receive buffer is fixed at its maximum, as recorded results were run; `buffer-tuning =
 //! "auto"` grows it as the kernel does.
 //!
-//! The switches cannot express: fast recovery after the loss of a retransmission in timeout
-//! recovery; slow start after a timeout that counts every acknowledged byte (here one segment per
-//! ACK); RACK.rtt of the segment delivered last in queue order (here of the segment sent last, RFC
-//! 8985 §6.2); a tail loss probe 1 s after the first flight without an RTT sample.
+//! The switches cannot express: undo by DSACK; the end of the first quick ACKs with the first answer
+//! (`inet_csk_in_pingpong_mode`), and new ones after a pause; windows by memory instead of bytes;
+//! the decay of cwnd while the application is the limit (`tcp_cwnd_application_limited`).
 
 use super::{Profile, set};
 
@@ -37,9 +31,19 @@ pub static ENTRY: Profile = Profile {
         set("window-floor", "2", "tcp_reno_ssthresh: max(cwnd / 2, 2)"),
         set("initial-window", "10", "TCP_INIT_CWND, in segments whatever their size"),
         set("abc-limit", "none", "tcp_slow_start counts every acknowledged segment"),
+        set("growth-when", "window-usage", "tcp_is_cwnd_limited, tcp_cwnd_validate, since 3.16"),
+        set("growth-counts", "delivered", "tcp_cong_avoid: acked_sacked, the delivered segments"),
         set("idle-restart", "true", "net.ipv4.tcp_slow_start_after_idle = 1"),
+        set(
+            "idle-decay",
+            "per-rto",
+            "tcp_cwnd_restart: cwnd >>= 1 per RTO, not below TCP_INIT_CWND",
+        ),
         set("recovery", "rack", "net.ipv4.tcp_recovery = 1"),
         set("reduction", "prr", "tcp_cwnd_reduction, in CA_Recovery and in CA_CWR"),
+        set("rack-rtt", "last-processed", "tcp_rack_advance: rack.rtt_us of each segment in turn"),
+        set("recovery-after-rto", "true", "tcp_fastretrans_alert, CA_Loss: FLAG_LOST_RETRANS"),
+        set("probe-without-rtt", "1 s", "tcp_schedule_loss_probe: TCP_TIMEOUT_INIT"),
         set("tail-loss-probe", "on", "net.ipv4.tcp_early_retrans = 3"),
         set("max-ack-delay", "200 ms", "tcp_schedule_loss_probe: tcp_rto_min for a lone segment"),
         set("loss-timer-slack", "2 ms", "TCP_TIMEOUT_MIN_US, since 6.6"),
@@ -50,20 +54,26 @@ pub static ENTRY: Profile = Profile {
             "tcp_ack_update_rtt: the echo, where Karn leaves no sample",
         ),
         set("loss-from", "cwnd", "tcp_reno_ssthresh, cubictcp_recalc_ssthresh: tcp_snd_cwnd"),
-        set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
+        set("undo", "timestamps", "tcp_packet_delayed, tcp_process_loss; net.ipv4.tcp_frto = 2"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),
+        set("nagle-rule", "minshall", "tcp_nagle_check, tcp_minshall_check, since 2.4"),
         set("rto-initial", "1 s", "TCP_TIMEOUT_INIT"),
         set("rto-min", "200 ms", "net.ipv4.tcp_rto_min_us = 200000"),
         set("rto-min-applies", "variance", "tcp_rtt_estimator: the minimum bounds mdev_max"),
         set("rto-max", "120 s", "net.ipv4.tcp_rto_max_ms = 120000"),
         set("rto-granularity", "4 ms", "one jiffy at CONFIG_HZ = 250 (1 ms at 1000)"),
-        set("syn-retries", "6", "net.ipv4.tcp_syn_retries = 6"),
+        set("syn-retries", "10", "tcp_write_timeout: tcp_syn_retries = 6 and 4 linear timeouts"),
+        set("syn-ack-retries", "5", "net.ipv4.tcp_synack_retries = 5"),
+        set("syn-linear-timeouts", "4", "net.ipv4.tcp_syn_linear_timeouts = 4, since 6.5"),
+        set("window-probe", "empty", "tcp_write_wakeup: tcp_xmit_probe_skb"),
         set("retries", "15", "net.ipv4.tcp_retries2 = 15"),
         set("send-buffer", "4 MiB", "net.ipv4.tcp_wmem, third value"),
         set("ack", "rfc3168", "tcp_ecn_check_ce, TCP_ECN_DEMAND_CWR"),
         set("delack-segments", "2", "__tcp_ack_snd_check: more than one full segment"),
         set("delack-timer", "40 ms", "TCP_DELACK_MIN; the maximum is 200 ms"),
+        set("fin-ack", "delayed", "tcp_fin: inet_csk_enter_pingpong_mode"),
+        set("initial-quick-ack-count", "16", "tcp_event_data_recv: TCP_MAX_QUICKACKS"),
         set("receive-buffer", "16 MiB", "net.ipv4.tcp_rmem, third value, half of it as window"),
         set("buffer-tuning", "fixed", "net.ipv4.tcp_moderate_rcvbuf = 1; off with SO_RCVBUF"),
         set("buffer-tuning-rule", "linux", "tcp_rcv_space_adjust, tcp_rcvbuf_grow"),
@@ -75,6 +85,7 @@ pub static ENTRY: Profile = Profile {
         set("accecn-option", "full", "net.ipv4.tcp_ecn_option = 2, of 7.2"),
         set("accecn-rules", "linux", "tcp_validate_incoming, tcp_ecn.h, of 7.2"),
         set("timestamps", "true", "net.ipv4.tcp_timestamps = 1"),
+        set("timestamps-required", "false", "tcp_validate_incoming: only PAWS discards"),
         set("timestamp-granularity", "1 ms", "TCP_TS_HZ = 1000"),
         set("sack", "true", "net.ipv4.tcp_sack = 1"),
         set("window-scaling", "true", "net.ipv4.tcp_window_scaling = 1"),

@@ -76,6 +76,16 @@ fn the_linux_profile_has_the_known_values_of_linux() {
         ("loss-timer-slack", "2 ms"),
         ("loss-timer-granularity", "4 ms"),
         ("handshake-rtt", "timestamps"),
+        ("nagle-rule", "minshall"),
+        ("growth-when", "window-usage"),
+        ("growth-counts", "delivered"),
+        ("undo", "timestamps"),
+        ("rack-rtt", "last-processed"),
+        ("idle-decay", "per-rto"),
+        ("initial-quick-ack-count", "16"),
+        ("syn-retries", "10"),
+        ("syn-ack-retries", "5"),
+        ("syn-linear-timeouts", "4"),
     ] {
         assert_eq!(switches::get_text(&linux, switch).unwrap(), value, "{switch}");
     }

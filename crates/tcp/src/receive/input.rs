@@ -284,7 +284,8 @@ impl Connection {
                 Err(SegmentError::Paws)
             }
             // Negotiated, so every segment must carry it (RFC 7323 §3.2); dropped silently.
-            None => Err(SegmentError::Paws),
+            None if self.config.timestamps_required => Err(SegmentError::Paws),
+            None => Ok(()),
         }
     }
 

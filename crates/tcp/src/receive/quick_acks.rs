@@ -1,4 +1,5 @@
-//! ACKs that are not delayed at the start of a connection (switch `initial-quick-acks`).
+//! ACKs that are not delayed at the start of a connection (switches `initial-quick-acks` and
+//! `initial-quick-ack-count`).
 //!
 //! A sender with a small initial window would otherwise wait for the delayed-ACK timer. It wraps
 //! the policy, so that connections without it pay nothing for each segment.
@@ -9,25 +10,35 @@ use lowtide_units::Instant;
 
 use crate::ack::{AckAction, AckPolicy, CeSample, RxSample};
 
-/// A policy whose ACKs are not delayed below an offset of the stream.
+/// A policy whose ACKs are not delayed below an offset of the stream, nor the first of them.
 #[derive(Debug)]
 pub(crate) struct InitialQuickAcks {
     policy: Box<dyn AckPolicy>,
     /// Segments that start below this offset are acknowledged at once.
     until: u64,
+    /// ACKs of data left that are not delayed.
+    left: u32,
+    /// Data has arrived.
+    begun: bool,
 }
 
 impl InitialQuickAcks {
-    /// `policy` with immediate ACKs for the first `until` bytes.
-    pub(crate) fn wrap(policy: Box<dyn AckPolicy>, until: u64) -> Box<dyn AckPolicy> {
-        Box::new(Self { policy, until })
+    /// `policy` with immediate ACKs for the first `until` bytes and the first `left` ACKs; the
+    /// policy itself if both are zero.
+    pub(crate) fn wrap(policy: Box<dyn AckPolicy>, until: u64, left: u32) -> Box<dyn AckPolicy> {
+        if until == 0 && left == 0 {
+            policy
+        } else {
+            Box::new(Self { policy, until, left, begun: false })
+        }
     }
 }
 
 impl AckPolicy for InitialQuickAcks {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
+        self.begun = true;
         match self.policy.on_data(rx) {
-            AckAction::Delay(_) if rx.prior_rcv_nxt < self.until => AckAction::Now,
+            AckAction::Delay(_) if rx.prior_rcv_nxt < self.until || self.left > 0 => AckAction::Now,
             action => action,
         }
     }
@@ -37,6 +48,7 @@ impl AckPolicy for InitialQuickAcks {
     }
 
     fn on_ack_sent(&mut self, now: Instant) {
+        self.left = self.left.saturating_sub(u32::from(self.begun));
         self.policy.on_ack_sent(now);
     }
 

@@ -13,7 +13,7 @@ use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 use super::reassembly::Reassembly;
 use super::tuning::{AfterArrival, Arrival, BufferTuner};
 use crate::ack::{AckAction, AckPolicy, CeSample, RxSample};
-use crate::settings::config::Config;
+use crate::settings::config::{Config, FinAck};
 
 mod blocks;
 
@@ -83,6 +83,8 @@ pub(crate) struct Receiver {
     /// Payload bytes received with CE.
     received_ce_bytes: u64,
     dsack: Option<(u64, u64)>,
+    /// Time that the ACK of a FIN without data waits; `None` for no time.
+    fin_ack_wait: Option<Duration>,
     /// ACKs sent by the delayed-ACK timer.
     delack_timeouts: u32,
     /// Sum of the delays of these ACKs.
@@ -108,6 +110,7 @@ impl Receiver {
             reassembly: Reassembly::default(),
             dsack_on: config.dsack,
             dsack: None,
+            fin_ack_wait: (config.fin_ack == FinAck::Delayed).then_some(config.delack_timer),
             fin_at: None,
             policy: None,
             ack_pending: false,
@@ -313,6 +316,18 @@ impl Receiver {
         let (start, before) = (self.offset(seg.seq), self.nxt);
         let fin = seg.flags.contains(Flags::FIN);
         let placed = self.place_segment(start, i64::from(seg.payload_len), fin);
+        if let Some(wait) = self.fin_ack_wait
+            && self.finished()
+            && before > 0
+            && self.nxt == before + 1
+        {
+            // FIN without new data, in order. Its ACK reports no duplicates.
+            self.dsack = None;
+            self.window_unchanged = None;
+            self.received_bytes += u64::from(seg.payload_len);
+            self.schedule_ack(now, wait);
+            return placed.accepted;
+        }
         self.decide_ack(now, seg, before, &placed);
         placed.accepted
     }

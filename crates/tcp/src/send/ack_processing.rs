@@ -40,8 +40,11 @@ impl Connection {
             return Err(SegmentError::AckOfUnsent);
         }
         if upto < self.snd.una as i64 {
-            // Old and reordered. Deviation: its SACK blocks are ignored
-            // (docs/reference/deviations.md). Its payload may be new.
+            // Old and reordered. Its payload may be new, and its SACK blocks too.
+            if self.sack_ok && !seg.options.sack.is_empty() && !self.snd.board.is_empty() {
+                cold_path();
+                self.handle_old_ack(now, seg);
+            }
             return Ok(());
         }
         let upto = upto as u64;
@@ -66,10 +69,13 @@ impl Connection {
         newer_timestamp: bool,
         window_changed: bool,
     ) {
-        let ack = DecodedAck::new(now, seg, self.snd.una, upto, newer_timestamp, window_changed);
+        let mut ack =
+            DecodedAck::new(now, seg, self.snd.una, upto, newer_timestamp, window_changed);
+        ack.duplicates = self.counted_duplicates();
         if ack.advanced && !ack.has_sack && self.on_fast_path() {
             return self.handle_ack_in_order(now, seg, upto);
         }
+        self.note_cwnd_usage();
         // Filled in place: a return value of this size would be copied.
         let mut acked = Acked::default();
         let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
@@ -81,6 +87,22 @@ impl Connection {
         self.snd.last_ece = ack.ece;
         self.react(&sample, &acked);
         self.rearm_after_ack(now, seg, &acked, &loss);
+    }
+
+    /// Processes the SACK blocks of an ACK below SND.UNA, as in Linux (`tcp_ack`, `old_ack`): they
+    /// mark data as delivered and show losses. Its ECN flags and its window are older than those
+    /// known, and the congestion control is not notified.
+    #[inline(never)]
+    fn handle_old_ack(&mut self, now: Instant, seg: &Segment) {
+        let una = self.snd.una;
+        let ack = DecodedAck::new(now, seg, una, una, false, false);
+        let mut acked = Acked::default();
+        let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
+        if delivery.newly_sacked {
+            self.on_progress(now, ack, &acked);
+            let loss = self.update_loss_recovery(now, seg, ack, delivery, &acked);
+            self.rearm_after_ack(now, seg, &acked, &loss);
+        }
     }
 
     /// [`Self::handle_ack`] on the fast path ([`Self::on_fast_path`]) for an ACK of new data
@@ -96,7 +118,9 @@ impl Connection {
             newer_timestamp: false,
             has_sack: false,
             ece: seg.flags.contains(Flags::ECE),
+            duplicates: self.counted_duplicates(),
         };
+        self.note_cwnd_usage();
         let in_flight = self.snd.board.flight_size();
         let delivery = Delivery {
             newly_sacked: false,

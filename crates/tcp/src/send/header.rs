@@ -229,7 +229,7 @@ impl Connection {
             ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };
-        if self.rcv.nxt() > 0 || self.cc.is_some() {
+        if !self.rst_without_ack && (self.rcv.nxt() > 0 || self.cc.is_some()) {
             header.ack = self.rcv.next_seq();
             header.flags |= Flags::ACK;
             header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));

@@ -15,6 +15,7 @@ use crate::ecn::PacketClass;
 use crate::loss::detection::LossDetector;
 use crate::loss::probe::LossProbe;
 use crate::loss::recovery::TxSegment;
+use crate::settings::config::{IdleDecay, NagleRule, WindowProbe};
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -287,7 +288,9 @@ impl Connection {
                 return None;
             }
             let last = self.snd.nxt + len == self.snd.write_seq;
-            if held && !(last && self.snd.fin_queued) {
+            let small_is_acked = self.snd.small_end <= self.snd.una;
+            let minshall = self.config.nagle_rule == NagleRule::Minshall && small_is_acked;
+            if held && !minshall && !(last && self.snd.fin_queued) {
                 self.snd.limited_by = LimitedBy::Application;
                 return None;
             }
@@ -386,9 +389,12 @@ impl Connection {
             Some(last) => last,
         };
         let idle = now.saturating_since(since);
-        let restart = self.config.idle_restart && idle > self.rtt.rto();
+        let rto = self.rtt.rto();
+        let restart = self.config.idle_restart && idle > rto;
         if restart {
-            self.notify_cc(&CongestionEvent::IdleRestart { now, idle });
+            let rtos = (idle.as_ps().div_ceil(rto.as_ps().max(1)) - 1).min(64) as u32;
+            let halvings = (self.config.idle_decay == IdleDecay::PerRto).then_some(rtos);
+            self.notify_cc(&CongestionEvent::IdleRestart { now, idle, halvings });
             self.snd.last_sent_at = Some(now);
         }
         restart
@@ -442,6 +448,9 @@ impl Connection {
         header.payload_len = len as u32;
         if last && len > 0 {
             header.flags |= Flags::PSH;
+            if len < u64::from(segments) * u64::from(self.snd.mss) {
+                self.snd.small_end = end;
+            }
         }
         if fin {
             cold_path();
@@ -530,13 +539,14 @@ impl Connection {
     /// counts as sent only if the peer accepts it.
     ///
     /// If only a FIN is left to send, the probe is empty and repeats the last sequence number,
-    /// which also elicits an ACK (as in Linux). The peer would reject a FIN sent into the closed
-    /// window, and the FIN would wait for the retransmission timer after the window had opened.
+    /// which also elicits an ACK (as in Linux, whose every probe is empty). The peer would reject a
+    /// FIN sent into the closed window, and the FIN would wait for the retransmission timer after
+    /// the window had opened.
     #[cold]
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
-        if start >= self.snd.write_seq {
+        if start >= self.snd.write_seq || self.config.window_probe == WindowProbe::Empty {
             let header = self.segment(now, self.snd.old_seq(), PacketClass::Control, 0);
             return self.control_segment(header);
         }

@@ -36,6 +36,19 @@ const SEGMENT_COST: u64 = 512;
 /// Short segments that may be in flight even with a small send buffer.
 const MIN_SEGMENTS: u64 = 1024;
 
+/// Use of the congestion window within the last window of data (switch `growth-when`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CwndUsage {
+    /// cwnd stopped a send in it.
+    pub(super) limited: bool,
+    /// The most segments outstanding in it, if cwnd stopped no send.
+    pub(super) segments: u64,
+    /// It is over when SND.UNA reaches this offset.
+    pub(super) end: u64,
+    /// SND.NXT at the last record.
+    pub(super) noted: u64,
+}
+
 /// Send state. Offsets count payload bytes from zero; a FIN counts one.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -91,6 +104,9 @@ pub(crate) struct Sender {
     pub(super) delivered_at: Instant,
     /// End of the current round trip.
     pub(super) round_end: u64,
+    /// End of the last small segment that ended the written data (Nagle).
+    pub(super) small_end: u64,
+    pub(super) cwnd_usage: CwndUsage,
     pub(super) last_sent_at: Option<Instant>,
     pub(crate) eifel: Eifel,
     /// Window probes since data was sent, for their backoff.
@@ -120,6 +136,8 @@ impl Sender {
             recovery_ext: None,
             limited_transmit_bytes: 0,
             round_end: 0,
+            small_end: 0,
+            cwnd_usage: CwndUsage::default(),
             limited_by: LimitedBy::Application,
             quota: SendQuota::UNKNOWN,
             nospace: false,

@@ -151,6 +151,9 @@ pub enum GrowthWhen {
     BelowRwnd,
     /// Always (ns-2, INET).
     Always,
+    /// cwnd stopped a send within the last window of data; in slow start also while cwnd is less
+    /// than twice the most segments outstanding in it (Linux `tcp_is_cwnd_limited`).
+    WindowUsage,
 }
 
 /// Window from which an ECN cut starts.
@@ -171,6 +174,53 @@ pub enum LossFrom {
     Cwnd,
     /// cwnd or the peer's window, whichever is smaller (BSD, ns-2, INET).
     Window,
+}
+
+/// Data whose acknowledgement a small segment awaits with Nagle's algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NagleRule {
+    /// All data (RFC 896, RFC 9293 §3.7.4).
+    AnyData,
+    /// An earlier small segment (Minshall's variant; Linux `tcp_minshall_check`).
+    Minshall,
+}
+
+/// A probe of a closed window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowProbe {
+    /// One byte beyond the window (RFC 9293 §3.8.6.1).
+    OneByte,
+    /// An empty segment with an old sequence number (Linux `tcp_xmit_probe_skb`).
+    Empty,
+}
+
+/// The ACK of a FIN that arrives without data, after data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FinAck {
+    /// At once.
+    AtOnce,
+    /// After `delack_timer`, without a DSACK (Linux `tcp_fin`).
+    Delayed,
+}
+
+/// The segment that gives `RACK.rtt`, of those that one ACK delivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RackRtt {
+    /// The one sent last (RFC 8985 §6.2).
+    LastSent,
+    /// The one processed last: the highest acknowledged, else the highest SACKed (Linux
+    /// `tcp_rack_advance`).
+    LastProcessed,
+}
+
+/// cwnd after an idle time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleDecay {
+    /// The restart window at once (RFC 5681 §4.1).
+    AtOnce,
+    /// Half for each RTO of it, not below the restart window (RFC 2861, Linux
+    /// `tcp_cwnd_restart`).
+    PerRto,
 }
 
 /// Number of ticks in a round-trip sample, with a clock that has ticks.
@@ -248,6 +298,10 @@ pub enum UndoRule {
     Eifel,
     /// As `Eifel`, but after a timeout only (FreeBSD).
     EifelRto,
+    /// As `Eifel`, also by an ACK of the whole flight from a peer that sent no DSACK (Linux
+    /// `tcp_packet_delayed`). After a timeout also as `FRto`, and by data that arrives although it
+    /// was not retransmitted.
+    Timestamps,
     /// After a timeout, if the next two ACKs show it (F-RTO, RFC 5682).
     FRto,
 }
@@ -370,6 +424,8 @@ pub struct Config {
     pub abc_limit: u32,
     /// Restart from the restart window after an idle RTO (RFC 5681 §4.1).
     pub idle_restart: bool,
+    /// cwnd after an idle time.
+    pub idle_decay: IdleDecay,
     /// Loss recovery.
     pub recovery: RecoveryRule,
     /// Duplicate ACKs that indicate a loss (DupThresh).
@@ -378,6 +434,12 @@ pub struct Config {
     pub reduction: Reduction,
     /// Send a tail loss probe (RFC 8985 §7); needs SACK.
     pub tail_loss_probe: bool,
+    /// Time of the first probe without an RTT sample; zero for none.
+    pub probe_without_rtt: Duration,
+    /// The segment that gives `RACK.rtt`.
+    pub rack_rtt: RackRtt,
+    /// In recovery after a timeout, the loss of a retransmission begins fast recovery.
+    pub recovery_after_rto: bool,
     /// Assumed maximum ACK delay of the peer, for probes of a single segment.
     pub max_ack_delay: Duration,
     /// Added to the timers of tail loss probes and reordering, for coarse clocks.
@@ -392,6 +454,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
     pub nagle: bool,
+    /// Data that holds a small segment back.
+    pub nagle_rule: NagleRule,
     /// Pacing of data.
     pub pacing: PacingRule,
     /// RTO before the first sample.
@@ -418,6 +482,8 @@ pub struct Config {
     pub syn_ack_retries: u32,
     /// SYN retransmissions after which the timeout is not doubled.
     pub syn_linear_timeouts: u32,
+    /// Probes of a closed window.
+    pub window_probe: WindowProbe,
     /// Consecutive data retransmission timeouts before giving up (R2 of RFC 9293 §3.8.3).
     pub retries: u32,
     /// Limit on unacknowledged plus unsent bytes of the application.
@@ -434,8 +500,12 @@ pub struct Config {
     pub delack_segments: u32,
     /// Maximum delay of an ACK.
     pub delack_timer: Duration,
+    /// The ACK of a FIN without data.
+    pub fin_ack: FinAck,
     /// Each segment of the first bytes of the stream is acknowledged at once.
     pub initial_quick_acks: Bytes,
+    /// ACKs of data, the first of the connection, that are not delayed.
+    pub initial_quick_ack_count: u32,
     /// Receive buffer, which bounds the advertised window; its maximum if it is tuned.
     pub receive_buffer: Bytes,
     /// Sizing of the receive buffer.
@@ -456,6 +526,8 @@ pub struct Config {
     pub ecn_fallback: bool,
     /// Offer and use timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Drop segments without timestamps once they are negotiated (RFC 7323 §3.2).
+    pub timestamps_required: bool,
     /// The tick of TSval.
     pub timestamp_granularity: Duration,
     /// Offer and use SACK (RFC 2018).
@@ -558,10 +630,14 @@ impl Default for Config {
             initial_ssthresh: u32::MAX,
             abc_limit: 2,
             idle_restart: true,
+            idle_decay: IdleDecay::AtOnce,
             recovery: RecoveryRule::Sack,
             dup_thresh: 3,
             reduction: Reduction::OneStep,
             tail_loss_probe: false,
+            probe_without_rtt: Duration::ZERO,
+            rack_rtt: RackRtt::LastSent,
+            recovery_after_rto: false,
             max_ack_delay: Duration::from_ms(200),
             loss_timer_slack: Duration::ZERO,
             loss_timer_granularity: Duration::ZERO,
@@ -569,6 +645,7 @@ impl Default for Config {
             undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,
+            nagle_rule: NagleRule::AnyData,
             pacing: PacingRule::Control,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
@@ -582,6 +659,7 @@ impl Default for Config {
             syn_retries: 7,
             syn_ack_retries: u32::MAX,
             syn_linear_timeouts: 0,
+            window_probe: WindowProbe::OneByte,
             retries: 15,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,
@@ -589,7 +667,9 @@ impl Default for Config {
             ack: "rfc3168",
             delack_segments: 2,
             delack_timer: Duration::from_ms(200),
+            fin_ack: FinAck::AtOnce,
             initial_quick_acks: Bytes::new(0),
+            initial_quick_ack_count: 0,
             receive_buffer: Bytes::new(4_000_000),
             buffer_tuning: BufferTuning::Fixed,
             buffer_tuning_rule: BufferTuningRule::None,
@@ -599,6 +679,7 @@ impl Default for Config {
             ecn: EcnNegotiation::Off,
             ecn_fallback: true,
             timestamps: true,
+            timestamps_required: true,
             timestamp_granularity: Duration::from_ms(1),
             sack: true,
             window_scaling: true,

@@ -38,6 +38,9 @@ pub(super) const CONNECTION: &[Switch] = switches! {
     "timestamps", Connection, (timestamps: FLAG),
         "Offer and use timestamps, with PAWS.",
         "RFC 7323 §3, §5";
+    "timestamps-required", Connection, (timestamps_required: FLAG),
+        "Drop a segment without timestamps once they are negotiated.",
+        "RFC 7323 §3.2: SHOULD; Linux tcp_validate_incoming takes it";
     "timestamp-granularity", Connection,
         (timestamp_granularity: span(Duration::from_ns(1), Duration::from_secs(1))),
         "The tick of TSval. Below 59 ns the clock wraps within the lifetime of a segment.",

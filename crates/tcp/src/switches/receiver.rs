@@ -6,10 +6,11 @@ use lowtide_units::Duration;
 use super::field::{FLAG, Field, choice, names, number, size, span, switches, variants};
 use super::{Side, Switch};
 use crate::ack;
-use crate::settings::config::{BufferTuning, BufferTuningRule};
+use crate::settings::config::{BufferTuning, BufferTuningRule, FinAck};
 
 variants! {
     BufferTuning { "fixed" Fixed, "auto" Auto }
+    FinAck { "at-once" AtOnce, "delayed" Delayed }
     BufferTuningRule {
         "none" None, "freebsd-10" FreeBsd10, "freebsd-14" FreeBsd14, "linux" Linux
     }
@@ -25,10 +26,16 @@ pub(super) const RECEIVER: &[Switch] = switches! {
     "delack-timer", Receiver, (delack_timer: span(Duration::ZERO, Duration::from_ms(500))),
         "The maximum delay of an ACK that waits for another segment.",
         "RFC 9293 §3.8.6.3: at most 500 ms";
+    "fin-ack", Receiver, (fin_ack: choice::<FinAck>()),
+        "A FIN without data that follows data is acknowledged at once, or after `delack-timer`.",
+        "RFC 9293 §3.8.6.3; Linux tcp_fin, inet_csk_enter_pingpong_mode (delayed)";
     "initial-quick-acks", Receiver, (initial_quick_acks: size(0, 1 << 30)),
         "Segments of the first so many bytes of the stream are acknowledged at once; 0 delays \
          from the start.",
-        "RFC 9293 §3.8.6.3 is silent; ns-2 spa_thresh_ (3000 B), Linux quick ACKs";
+        "RFC 9293 §3.8.6.3 is silent; ns-2 spa_thresh_ (3000 B)";
+    "initial-quick-ack-count", Receiver, (initial_quick_ack_count: number(0, 1000)),
+        "So many ACKs of a connection, the first, are sent at once; 0 delays from the start.",
+        "RFC 9293 §3.8.6.3 is silent; Linux TCP_MAX_QUICKACKS (16)";
     "receive-buffer", Receiver, (receive_buffer: size(1, 1 << 30)),
         "Receive buffer in bytes; it limits the advertised window. With `buffer-tuning` it is the \
          maximum.",

@@ -13,8 +13,8 @@ use super::{Side, Switch};
 use crate::cc::GrowthCounts;
 use crate::settings::config::{
     CutFrom, CutRoundEnd, CutRule, CwrRule, EctClass, FreezeGrowth, GrowthWhen, HandshakeRtt,
-    InitialWindow, LossFrom, PacingRule, RecoveryRule, Reduction, RtoMinApplies, RttGains,
-    RttTicks, UndoRule,
+    IdleDecay, InitialWindow, LossFrom, NagleRule, PacingRule, RackRtt, RecoveryRule, Reduction,
+    RtoMinApplies, RttGains, RttTicks, UndoRule, WindowProbe,
 };
 use crate::{cc, feedback};
 
@@ -29,12 +29,21 @@ variants! {
     FreezeGrowth { "off" Off, "first-ece" FirstEce, "ece-acks" EceAcks, "round" Round }
     CutFrom { "cwnd" Cwnd, "window" Window }
     LossFrom { "flight" Flight, "cwnd" Cwnd, "window" Window }
-    GrowthWhen { "cwnd-limited" CwndLimited, "below-rwnd" BelowRwnd, "always" Always }
-    GrowthCounts { "bytes" Bytes, "limited-bytes" LimitedBytes, "acks" Acks }
+    GrowthWhen {
+        "cwnd-limited" CwndLimited, "below-rwnd" BelowRwnd, "always" Always,
+        "window-usage" WindowUsage,
+    }
+    GrowthCounts {
+        "bytes" Bytes, "limited-bytes" LimitedBytes, "acks" Acks, "delivered" Delivered,
+    }
+    NagleRule { "any-data" AnyData, "minshall" Minshall }
+    RackRtt { "last-sent" LastSent, "last-processed" LastProcessed }
+    WindowProbe { "one-byte" OneByte, "empty" Empty }
+    IdleDecay { "at-once" AtOnce, "per-rto" PerRto }
     RecoveryRule { "sack" Sack, "rack" Rack, "newreno" NewReno }
     Reduction { "one-step" OneStep, "prr" Prr }
     PacingRule { "off" Off, "control" Control, "window" Window }
-    UndoRule { "off" Off, "eifel" Eifel, "eifel-rto" EifelRto, "f-rto" FRto }
+    UndoRule { "off" Off, "eifel" Eifel, "eifel-rto" EifelRto, "timestamps" Timestamps, "f-rto" FRto }
     RtoMinApplies { "timeout" Timeout, "variance" Variance }
     RttTicks { "at-least-one" AtLeastOne, "from-zero" FromZero, "first-plus-one" FirstPlusOne }
     RttGains { "rfc6298" Rfc6298, "inet" Inet, "freebsd" Freebsd }
@@ -121,15 +130,16 @@ pub(super) const SENDER: &[Switch] = switches! {
         "RFC 3168 §6.1.2, RFC 8257 §3.4; DCTCP patch for ns-2.35 (first-ece)";
     "growth-when", Sender, (growth_when: choice::<GrowthWhen>()),
         "ACKs grow the window if cwnd stopped the last attempt to send, if cwnd is at most \
-         the peer's window, or always.",
+         the peer's window, always, or if cwnd stopped a send within the last window of data, \
+         in slow start also while cwnd is below twice the data outstanding in it (window-usage).",
         "RFC 7661 §3 (cwnd-limited); FreeBSD cc_ack_received @3d3f8b11 (below-rwnd); INET \
-         TCPNewReno.cc @1ae8f685 (always)";
+         TCPNewReno.cc @1ae8f685 (always); Linux tcp_is_cwnd_limited (window-usage)";
     "growth-counts", Sender, (growth_counts: choice::<GrowthCounts>()),
         "The unit of growth: the bytes that an ACK acknowledges, these with `abc-limit` as \
-         their limit in congestion avoidance too, or one segment per ACK, so that delayed \
-         ACKs slow growth down.",
+         their limit in congestion avoidance too, one segment per ACK, so that delayed ACKs slow \
+         growth down, or the bytes that it newly delivers, not SACKed before, after a timeout too.",
         "RFC 3465 §2.1 (bytes); FreeBSD cc_ack_received @3d3f8b11 (limited-bytes); RFC \
-         5681 §3.1, ns-2 opencwnd, INET receivedDataAck (acks)";
+         5681 §3.1, ns-2 opencwnd, INET receivedDataAck (acks); Linux tcp_cong_avoid (delivered)";
     "window-floor", Sender, (window_floor: number(1, 2)),
         "The minimum window after an ECN or loss reaction, in segments.",
         "RFC 5681 §3.1 eq. 4 (2), RFC 3168 §6.1.2 (1)";
@@ -154,6 +164,10 @@ pub(super) const SENDER: &[Switch] = switches! {
     "idle-restart", Sender, (idle_restart: FLAG),
         "Restart from `restart-window` when nothing was sent for one RTO.",
         "RFC 5681 §4.1";
+    "idle-decay", Sender, (idle_decay: choice::<IdleDecay>()),
+        "After idle the window is the restart window at once, or half for each RTO without data, \
+         and not below it.",
+        "RFC 5681 §4.1; RFC 2861 §3.1, Linux tcp_cwnd_restart (per-rto)";
     "recovery", Sender, (recovery: choice::<RecoveryRule>()),
         "Loss detection: by SACK, by time (rack), or by duplicate ACKs (newreno; always \
          without SACK).",
@@ -168,6 +182,18 @@ pub(super) const SENDER: &[Switch] = switches! {
     "tail-loss-probe", Sender, (tail_loss_probe: ON_OFF),
         "Send a probe when the tail of a flight stays unacknowledged; needs SACK.",
         "RFC 8985 §7";
+    "probe-without-rtt", Sender,
+        (probe_without_rtt: span(Duration::ZERO, Duration::from_secs(10))),
+        "The timer of tail loss probes before the first RTT sample; 0 sends none.",
+        "RFC 8985 §7.2; Linux tcp_schedule_loss_probe: TCP_TIMEOUT_INIT (1 s)";
+    "rack-rtt", Sender, (rack_rtt: choice::<RackRtt>()),
+        "The segment that gives RACK.rtt, of those that an ACK delivers: the one sent last, or \
+         the one processed last (the highest acknowledged, else the highest SACKed).",
+        "RFC 8985 §6.2; Linux tcp_rack_advance (last-processed)";
+    "recovery-after-rto", Sender, (recovery_after_rto: FLAG),
+        "While a timeout is repaired, the loss of a retransmission begins fast recovery, with \
+         its reduction; needs RACK.",
+        "RFC 8985 has none; Linux tcp_fastretrans_alert, FLAG_LOST_RETRANS";
     "max-ack-delay", Sender, (max_ack_delay: span(Duration::ZERO, Duration::from_secs(10))),
         "The peer's maximum delay of the ACK of a single segment, as assumed by tail loss \
          probes.",
@@ -193,14 +219,21 @@ pub(super) const SENDER: &[Switch] = switches! {
         )],
     }),
         "Undo a loss reaction, or that of a timeout only (eifel-rto), when timestamps show that \
-         nothing was lost (eifel), or that of a timeout when the next two ACKs show it (f-rto).",
-        "RFC 3522 §3.2, RFC 4015 §3; FreeBSD t_badrxtwin (eifel-rto); RFC 5682 §2.1";
+         nothing was lost (eifel), or that of a timeout when the next two ACKs show it (f-rto). \
+         `timestamps` is eifel and f-rto as in Linux: also by an ACK of the whole flight from a \
+         peer without DSACK, and after a timeout by any data that was not sent again.",
+        "RFC 3522 §3.2, RFC 4015 §3; FreeBSD t_badrxtwin (eifel-rto); RFC 5682 §2.1; Linux \
+         tcp_packet_delayed, tcp_process_loss (timestamps)";
     "limited-transmit", Sender, (limited_transmit: FLAG),
         "Send new data on the first two duplicate ACKs.",
         "RFC 3042";
     "nagle", Sender, (nagle: FLAG),
         "Hold back small segments while data is outstanding.",
         "RFC 9293 §3.7.4";
+    "nagle-rule", Sender, (nagle_rule: choice::<NagleRule>()),
+        "With `nagle` a small segment waits while any data is unacknowledged, or while an \
+         earlier small segment is.",
+        "RFC 896, RFC 9293 §3.7.4; Linux tcp_minshall_check (minshall)";
     "pacing", Sender, (pacing: choice::<PacingRule>()),
         "Pacing of data: none, at the rate that the congestion control sets (none without \
          one), or at 1.2 windows per round trip (2 in slow start).",
@@ -251,6 +284,10 @@ pub(super) const SENDER: &[Switch] = switches! {
         "SYN retransmissions that do not double the timeout, before those that do.",
         "RFC 6298 §5.5 (0); FreeBSD tcp_syn_backoff @3d3f8b11 (4), Linux \
          net.ipv4.tcp_syn_linear_timeouts";
+    "window-probe", Sender, (window_probe: choice::<WindowProbe>()),
+        "A probe of a closed window: a byte beyond it, or an empty segment with an old sequence \
+         number.",
+        "RFC 9293 §3.8.6.1; Linux tcp_xmit_probe_skb (empty)";
     "retries", Sender, (retries: number(1, 255)),
         "Retransmission timeouts in a row before the connection is given up (R2).",
         "RFC 9293 §3.8.3";

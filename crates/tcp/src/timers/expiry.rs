@@ -75,6 +75,7 @@ impl Connection {
             return;
         }
         let first = self.retries.on_rto();
+        self.note_cwnd_usage();
         self.counters.rto_count += 1;
         // During recovery FlightSize (RFC 5681 §2) includes SACKed bytes that left the network.
         // Half of it may exceed cwnd, and ssthresh would rise. Deviation, as in FreeBSD: FlightSize
@@ -92,7 +93,12 @@ impl Connection {
             self.snd.board.mark_all_lost();
         }
         // Not during a recovery: its retransmissions would look like originals (RFC 5682 §2.1).
-        let frto = self.config.undo == UndoRule::FRto && first && !self.snd.episode.in_recovery();
+        // Linux (tcp_enter_loss) begins it again at each timeout.
+        let frto = match self.config.undo {
+            UndoRule::FRto => first && !self.snd.episode.in_recovery(),
+            UndoRule::Timestamps => !first || !self.snd.episode.in_recovery(),
+            UndoRule::Off | UndoRule::Eifel | UndoRule::EifelRto => false,
+        };
         self.snd.episode.on_rto(self.snd.nxt());
         if frto {
             self.snd.episode.begin_frto();

@@ -2,10 +2,11 @@
 
 use lowtide_tcp::{
     AccEcnOptionRule, AccEcnRules, AckAccept, AckThrottle, Config, CutFrom, CutRoundEnd, CutRule,
-    CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FreezeGrowth, GrowthCounts, GrowthWhen,
-    HandshakeRtt, InitialWindow, IsnRule, LossFrom, PacingRule, Params, RecoveryRule, Reduction,
-    RstAccept, RtoMinApplies, RttGains, RttTicks, SynAnswer, SynCookies, TimeWaitReset,
-    TimestampOffset, UndoRule, ack, cc, feedback, switches,
+    CwrRule, DelayEchoRule, EcnNegotiation, EctClass, FinAck, FreezeGrowth, GrowthCounts,
+    GrowthWhen, HandshakeRtt, IdleDecay, InitialWindow, IsnRule, LossFrom, NagleRule, PacingRule,
+    Params, RackRtt, RecoveryRule, Reduction, RstAccept, RtoMinApplies, RttGains, RttTicks,
+    SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule, WindowProbe, ack, cc,
+    feedback, switches,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -197,8 +198,25 @@ fn vary(config: &mut Config, patient: bool) {
     if config.freeze_growth == FreezeGrowth::Off && choose(5, 2) == 1 {
         config.freeze_growth = FreezeGrowth::FirstEce;
     }
+    if choose(31, 2) == 1 {
+        config.growth_when = GrowthWhen::WindowUsage;
+        config.growth_counts = GrowthCounts::Delivered;
+        config.nagle_rule = NagleRule::Minshall;
+        config.rack_rtt = RackRtt::LastProcessed;
+        config.idle_decay = IdleDecay::PerRto;
+        config.initial_quick_ack_count = 16;
+        config.recovery_after_rto = true;
+    }
     // A loss or timeout without need would be an error on a perfect path.
     if !patient {
+        if choose(31, 2) == 1 {
+            config.window_probe = WindowProbe::Empty;
+            config.fin_ack = FinAck::Delayed;
+            config.probe_without_rtt = Duration::from_secs(1);
+            if config.undo == UndoRule::Eifel {
+                config.undo = UndoRule::Timestamps;
+            }
+        }
         if config.undo == UndoRule::Off && choose(23, 2) == 1 {
             config.undo = UndoRule::FRto;
         }

@@ -229,6 +229,9 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     let tunes = config.buffer_tuning == BufferTuning::Auto;
     // The second value is the kernel's, where tuning starts.
     let tuned = format!("4096 {} {}", receive.clamp(4096, 131_072), receive.max(4096));
+    // `tcp_write_timeout` adds its linear timeouts.
+    let linear = then.syn_linear_timeouts;
+    let syn_retries = config.syn_retries.saturating_sub(linear).clamp(1, 127);
     let mut set = vec![
         ("tcp_ecn", ecn.to_owned()),
         ("tcp_ecn_fallback", flag(config.ecn_fallback).to_owned()),
@@ -238,7 +241,7 @@ fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         ("tcp_window_scaling", flag(config.window_scaling).to_owned()),
         ("tcp_slow_start_after_idle", flag(config.idle_restart).to_owned()),
         ("tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
-        ("tcp_syn_retries", config.syn_retries.min(127).to_string()),
+        ("tcp_syn_retries", syn_retries.to_string()),
         ("tcp_retries2", config.retries.min(255).to_string()),
         ("tcp_wmem", of_buffer(send.max(4096))),
         ("tcp_rmem", if tunes { tuned } else { of_buffer(receive.max(4096)) }),

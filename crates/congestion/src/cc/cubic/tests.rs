@@ -281,7 +281,7 @@ fn time_without_data_does_not_count() {
     let restart = grown(&|flow| {
         let idle = Duration::from_secs(10);
         flow.now += idle;
-        flow.cc.on_event(&CongestionEvent::IdleRestart { now: flow.now, idle });
+        flow.cc.on_event(&CongestionEvent::IdleRestart { now: flow.now, idle, halvings: None });
     });
     for (name, cwnd) in [("silent", silent), ("trickle", trickle), ("restart", restart)] {
         assert!(near(cwnd, steady, 2), "{name}: {cwnd} against {steady}");

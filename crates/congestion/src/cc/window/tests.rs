@@ -101,7 +101,8 @@ fn slow_start_of_a_new_connection_ends_at_the_initial_ssthresh() {
 
 #[test]
 fn after_idle_the_window_is_the_initial_or_the_restart_window() {
-    let idle = CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
+    let idle =
+        CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1), halvings: None };
     for (restart_window, cwnd) in
         [(None, 10 * MSS), (Some(3 * MSS), 3 * MSS), (Some(40 * MSS), 20 * MSS)]
     {
@@ -126,5 +127,22 @@ fn a_cut_starts_from_cwnd_or_from_the_window_in_use() {
         window.drop_unused(&AckSample { snd_wnd, ..ack(MSS) });
         window.cut_to(window.cwnd() / 2);
         assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, cwnd), "{rules:?} {snd_wnd}");
+    }
+}
+
+/// Linux `tcp_cwnd_restart`: 80 segments, halved for each RTO, not below the initial 10; ssthresh
+/// keeps three quarters.
+#[test]
+fn after_idle_the_window_halves_for_each_rto() {
+    for (halvings, cwnd) in [(0, 80), (1, 40), (2, 20), (3, 10), (64, 10)] {
+        let mut window = window(WindowRules { initial_ssthresh: 30 * MSS, ..WindowRules::RFC });
+        window.raise_to(80 * MSS);
+        let halvings = Some(halvings);
+        window.on_event(&CongestionEvent::IdleRestart {
+            now: NOW,
+            idle: Duration::from_secs(1),
+            halvings,
+        });
+        assert_eq!((window.cwnd(), window.ssthresh()), (cwnd * MSS, 60 * MSS), "{halvings:?}");
     }
 }

@@ -33,6 +33,11 @@ impl RecoveryExt {
         })
     }
 
+    /// Time of the last loss reaction.
+    pub(crate) const fn last_reaction_at(&self) -> Instant {
+        self.last_reaction_at
+    }
+
     /// The reduction by PRR in progress.
     #[inline]
     pub(crate) const fn prr(&self) -> Option<&Prr> {

@@ -26,6 +26,10 @@ pub(crate) struct RackSample {
     fack: u64,
     /// The most recently sent of the delivered segments.
     last: Option<SendOrder>,
+    /// SND.UNA, if the segment processed last gives the RTT.
+    una: Option<u64>,
+    /// That segment: the highest below SND.UNA, else the highest SACKed one.
+    processed: Option<SendOrder>,
     /// The highest delivered end.
     highest: u64,
     /// A segment that was sent only once arrived below the highest delivered end.
@@ -40,6 +44,23 @@ impl RackSample {
         let counts = !again || order.at <= self.latest_send_time;
         if counts {
             self.last = self.last.max(Some(order));
+            self.note_processed(order);
+        }
+    }
+}
+
+impl RackSample {
+    /// The segment processed last gives the RTT; `una` is SND.UNA after the ACK.
+    pub(crate) const fn by_processing(mut self, una: u64) -> Self {
+        self.una = Some(una);
+        self
+    }
+
+    fn note_processed(&mut self, order: SendOrder) {
+        let Some(una) = self.una else { return };
+        let rank = |order: SendOrder| (order.end <= una, order.end);
+        if self.processed.is_none_or(|before| rank(before) < rank(order)) {
+            self.processed = Some(order);
         }
     }
 }
@@ -90,6 +111,8 @@ impl Rack {
     pub(crate) const fn begin_sample(&self, latest_send_time: Instant) -> RackSample {
         RackSample {
             latest_send_time,
+            una: None,
+            processed: None,
             fack: self.fack,
             last: None,
             highest: self.fack,
@@ -102,7 +125,7 @@ impl Rack {
         self.fack = sample.highest;
         self.reordering_seen |= sample.reordered;
         if let Some(last) = sample.last {
-            self.rtt = now.saturating_since(last.at);
+            self.rtt = now.saturating_since(sample.processed.unwrap_or(last).at);
             self.newest = self.newest.max(Some(last));
         }
     }

@@ -26,6 +26,8 @@ pub(super) struct DecodedAck {
     pub(super) has_sack: bool,
     /// Its ECE flag.
     pub(super) ece: bool,
+    /// Duplicates before it that stand for delivered segments, because there is no SACK.
+    pub(super) duplicates: u32,
 }
 
 impl DecodedAck {
@@ -47,6 +49,7 @@ impl DecodedAck {
             newer_timestamp,
             has_sack: !seg.options.sack.is_empty(),
             ece: seg.flags.contains(Flags::ECE),
+            duplicates: 0,
         }
     }
 }
@@ -72,6 +75,12 @@ impl Connection {
         }
         self.retries.on_answer();
         moved
+    }
+
+    /// [`DecodedAck::duplicates`].
+    #[inline]
+    pub(super) fn counted_duplicates(&self) -> u32 {
+        if self.sack_ok { 0 } else { self.snd.episode.dup_acks() }
     }
 
     /// Decodes the ECN flags of an ACK that delivered `acked`.

@@ -104,11 +104,38 @@ impl Connection {
         self.snd.episode.hold_retransmissions(false);
         if self.snd.episode.frto_runs() {
             cold_path();
+            if self.config.undo == UndoRule::Timestamps
+                && self.undo_by_original(now, seg, ack, acked, marked)
+            {
+                return;
+            }
             return self.undo_by_frto(now, seg, ack, marked);
         }
         if self.ts.is_some() && (ack.has_sack || self.snd.episode.in_recovery()) {
             self.undo_spurious(now, seg, ack, acked, marked);
         }
+    }
+
+    /// Undoes the reaction to a timeout because data arrived that it did not retransmit, or by
+    /// timestamps; returns whether it did. F-RTO with SACK as in Linux (`tcp_process_loss`,
+    /// `FLAG_ORIG_SACK_ACKED`; RFC 5682 §3.1 step 3.b asks for data after the retransmission).
+    #[inline(never)]
+    fn undo_by_original(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: DecodedAck,
+        acked: &Acked,
+        marked: bool,
+    ) -> bool {
+        let timeout_at = self.snd.recovery_ext.as_ref().map(|ext| ext.last_reaction_at());
+        let original = acked.newest.as_ref().zip(timeout_at).is_some_and(|(n, at)| n.at < at);
+        if original && !marked {
+            self.undo_reaction(now);
+        } else if self.ts.is_some() {
+            self.undo_spurious(now, seg, ack, acked, marked);
+        }
+        !self.snd.episode.after_timeout()
     }
 
     /// Undoes the reaction to a timeout that F-RTO finds spurious (RFC 5682 §2.1, §3).
@@ -162,15 +189,18 @@ impl Connection {
             return;
         }
         let over = self.snd.episode.is_over(ack.upto);
+        let at_once = self.config.undo == UndoRule::Timestamps;
         let verdict = self.snd.eifel.on_ack(EifelAck {
             echo: option.echo,
-            dsack,
-            acks_all: self.snd.board.is_empty(),
+            dsack: dsack && !at_once,
+            acks_all: self.snd.board.is_empty() && !at_once,
             // Beyond the end of the episode, a retransmission belongs to the next one.
-            retransmission_in_flight: !over && self.snd.board.has_retransmission_in_flight(),
+            retransmission_in_flight: !over
+                && !(at_once && self.snd.episode.after_timeout())
+                && self.snd.board.has_retransmission_in_flight(),
         });
         match self.config.undo {
-            UndoRule::Eifel => {}
+            UndoRule::Eifel | UndoRule::Timestamps => {}
             UndoRule::EifelRto if self.snd.episode.after_timeout() => {}
             _ => return,
         }

@@ -1,16 +1,18 @@
 //! Sample step: round-trip time, queueing delay and the facts for the congestion control.
 
+use alloc::boxed::Box;
+
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
 use super::decode::DecodedAck;
 use super::loss::LossUpdate;
 use super::scoreboard::Delivery;
-use crate::cc::AckSample;
+use crate::cc::{AckSample, CongestionControl, GrowthCounts};
 use crate::connection::Connection;
 use crate::feedback::CeFeedback;
 use crate::loss::recovery::Acked;
-use crate::send::sender::LimitedBy;
+use crate::send::sender::{CwndUsage, LimitedBy};
 use crate::settings::config::GrowthWhen;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 
@@ -49,7 +51,7 @@ impl Connection {
             acked_segments: acked.acked_segments,
             sacked_bytes: acked.sacked_bytes,
             sacked_segments: acked.sacked_segments,
-            delivered_bytes: acked.delivered_bytes,
+            delivered_bytes: self.newly_delivered(ack, acked, feedback),
             delivered_segments: acked.delivered_segments,
             lost_bytes: loss.lost.bytes,
             lost_segments: loss.lost.segments,
@@ -77,6 +79,22 @@ impl Connection {
         }
     }
 
+    /// Bytes that an ACK delivers. If they grow the window and there is no SACK, duplicates before
+    /// it have counted some, all but a segment at most (Linux `tcp_remove_reno_sacks`). Marks are
+    /// counted over all.
+    #[inline]
+    fn newly_delivered(&self, ack: DecodedAck, acked: &Acked, feedback: &CeFeedback) -> u64 {
+        let delivered = acked.delivered_bytes;
+        if ack.duplicates == 0
+            || feedback.ce_bytes > 0
+            || self.config.growth_counts != GrowthCounts::Delivered
+        {
+            return delivered;
+        }
+        let mss = u64::from(self.snd.mss);
+        delivered.saturating_sub(u64::from(ack.duplicates) * mss).max(delivered.min(mss))
+    }
+
     /// True if the window grows although cwnd did not stop the last attempt to send. When cwnd
     /// does, it is below the peer's window, so that every rule permits growth.
     #[inline(never)]
@@ -87,6 +105,40 @@ impl Connection {
                 self.cc.as_ref().is_some_and(|cc| cc.cwnd() <= self.snd.window())
             }
             GrowthWhen::Always => true,
+            GrowthWhen::WindowUsage => {
+                let usage = &self.snd.cwnd_usage;
+                let twice = 2 * usage.segments * u64::from(self.snd.mss);
+                let below = |cc: &Box<dyn CongestionControl>| {
+                    cc.cwnd() < cc.ssthresh() && cc.cwnd() < twice
+                };
+                usage.limited || self.cc.as_ref().is_some_and(below)
+            }
+        }
+    }
+
+    /// Records how the last sends used the congestion window, before an ACK changes the flight or a
+    /// timeout the window. Since the last record both only changed by these sends, so that the state
+    /// after the last one decides (Linux `tcp_cwnd_validate`).
+    #[inline]
+    pub(crate) fn note_cwnd_usage(&mut self) {
+        if self.config.growth_when == GrowthWhen::WindowUsage {
+            self.update_cwnd_usage();
+        }
+    }
+
+    #[inline(never)]
+    fn update_cwnd_usage(&mut self) {
+        let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
+        let snd = &mut self.snd;
+        let segments = snd.board.len() as u64;
+        let sent = snd.nxt > snd.cwnd_usage.noted;
+        snd.cwnd_usage.noted = snd.nxt;
+        let full = sent && segments >= cwnd / u64::from(snd.mss.max(1));
+        let limited = full || snd.limited_by == LimitedBy::Cwnd && !snd.pacing_blocked;
+        let usage = &mut snd.cwnd_usage;
+        let larger = !usage.limited && segments > usage.segments;
+        if (sent || limited) && (snd.una >= usage.end || limited || larger) {
+            *usage = CwndUsage { limited, segments, end: snd.nxt, noted: snd.nxt };
         }
     }
 

@@ -70,7 +70,7 @@ impl Connection {
     #[inline(never)]
     fn ack_slow_path(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
         if self.snd.recovery_ext.is_some() {
-            acked.rack_sample = self.rack_sample(now, seg);
+            acked.rack_sample = self.rack_sample(now, seg, ack);
         }
         self.snd.board.ack(ack, acked);
         self.snd.una = ack;

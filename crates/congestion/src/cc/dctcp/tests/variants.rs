@@ -11,7 +11,7 @@ const fn loss(in_flight: u64, already_reduced: bool) -> CongestionEvent {
 }
 
 const IDLE: CongestionEvent =
-    CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
+    CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1), halvings: None };
 const RTO: CongestionEvent =
     CongestionEvent::Rto { now: NOW, first: true, in_recovery: false, in_flight: 10 * MSS };
 const RECOVERED: CongestionEvent = CongestionEvent::Recovered { now: NOW, in_flight: u64::MAX };

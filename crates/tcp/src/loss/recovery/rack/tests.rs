@@ -108,3 +108,25 @@ fn sixteen_recoveries_without_a_dsack_reset_the_window() {
     }
     assert_eq!(rack.reo_wnd_mult, 1);
 }
+
+/// Linux `tcp_rack_advance` sets `rack.rtt_us` for each segment in turn: SACKed ones first, then the
+/// acknowledged ones in the order of the queue.
+#[test]
+fn the_segment_processed_last_can_give_the_rtt() {
+    // (sent at, end), SND.UNA, sent time that gives the RTT.
+    for (segments, una, last) in [
+        (&[(30, 2000), (10, 3000)][..], 1000, 10),
+        (&[(10, 3000), (30, 2000)], 1000, 10),
+        (&[(30, 4000), (10, 2000)], 2000, 10),
+        (&[(10, 1000), (30, 2000)], 2000, 30),
+    ] {
+        let mut rack = Rack::new();
+        let mut sample = rack.begin_sample(at(100)).by_processing(una);
+        for (sent, end) in segments {
+            sample.on_delivered(order(*sent, *end), false);
+        }
+        rack.on_sample(at(100), &sample);
+        assert_eq!(rack.rtt, at(100).saturating_since(at(last)), "{segments:?}");
+        assert_eq!(rack.newest().unwrap().at, at(30));
+    }
+}
