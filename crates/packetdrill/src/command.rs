@@ -20,44 +20,10 @@ const SYSCTLS: &[(&str, &str)] = &[
     ("tcp_wmem", "send-buffer"),
 ];
 
-/// One `sysctl` setting, mapped to a switch.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Sysctl {
-    /// Name in the script.
-    name: String,
-    /// Switch and value, without spaces.
-    pub(crate) switch: &'static str,
-    pub(crate) value: String,
-}
-
 /// Applies the known settings; returns notes on what was ignored.
 pub(crate) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, String> {
-    let (settings, notes) = read(text);
-    for Sysctl { name, switch, value } in settings {
-        crate::so_flags::set_switch(config, switch, &value)
-            .map_err(|error| format!("sysctl {name}: {error}"))?;
-    }
-    Ok(notes)
-}
-
-/// Returns the settings in a command and notes on what is ignored.
-pub(crate) fn read(text: &str) -> (Vec<Sysctl>, Vec<String>) {
-    let (mut settings, mut notes) = (Vec::new(), Vec::new());
-    for command in text.split([';', '\n']).flat_map(|c| c.split("&&")) {
-        let mut words = command.split_whitespace();
-        match words.next() {
-            None => {}
-            Some(first) if first == "sysctl" || first.ends_with("/sysctl") => {
-                sysctl(command, &mut settings, &mut notes);
-            }
-            Some(first) => notes.push(format!("`{first}` is not run: commands never are")),
-        }
-    }
-    (settings, notes)
-}
-
-fn sysctl(command: &str, settings: &mut Vec<Sysctl>, notes: &mut Vec<String>) {
-    for (name, value) in assignments(command) {
+    let (settings, mut notes) = sysctls(text);
+    for (name, value) in settings {
         let short = name.rsplit('.').next().unwrap_or(&name);
         let known = SYSCTLS.iter().find(|(n, _)| *n == short).map(|(_, switch)| *switch);
         let Some(switch) = known.filter(|s| switches::find(s).is_some()) else {
@@ -73,8 +39,26 @@ fn sysctl(command: &str, settings: &mut Vec<Sysctl>, notes: &mut Vec<String>) {
             "tcp_timestamps" if value == "2" => "1".to_string(),
             _ => value,
         };
-        settings.push(Sysctl { name, switch, value });
+        crate::so_flags::set_switch(config, switch, &value)
+            .map_err(|error| format!("sysctl {name}: {error}"))?;
     }
+    Ok(notes)
+}
+
+/// The `sysctl` settings in a command, as name and value, and notes on what is ignored.
+pub fn sysctls(text: &str) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut settings, mut notes) = (Vec::new(), Vec::new());
+    for command in text.split([';', '\n']).flat_map(|c| c.split("&&")) {
+        let mut words = command.split_whitespace();
+        match words.next() {
+            None => {}
+            Some(first) if first == "sysctl" || first.ends_with("/sysctl") => {
+                settings.extend(assignments(command));
+            }
+            Some(first) => notes.push(format!("`{first}` is not run: commands never are")),
+        }
+    }
+    (settings, notes)
 }
 
 /// Splits `name=value` pairs; a quoted value may contain spaces.
@@ -115,8 +99,8 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "sysctl net.ipv4.tcp_fwmark is not known here and changes nothing",
-                "`rm` is not run: commands never are"
+                "`rm` is not run: commands never are",
+                "sysctl net.ipv4.tcp_fwmark is not known here and changes nothing"
             ]
         );
         let error = apply(&mut config, "sysctl net.ipv4.tcp_congestion_control=x").unwrap_err();

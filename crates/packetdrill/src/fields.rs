@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use lowtide_tcp::{DelayMode, EcnMode, LimitedBy, State};
 use lowtide_units::Duration;
 
-use crate::stack::ConnView;
+use crate::view::ConnView;
 
 /// Type of a field's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,6 +4,7 @@
 //! right. Names are the aliases of [`ALIASES`], the keys of the host ([`HOST_KEYS`]), or any switch
 //! of `tcp`. Values are those of the switches; `0` and `1` mean false and true.
 
+use lowtide_tcp::profile::Profile;
 use lowtide_tcp::{Config, NotSimulated, profile, scheme, switches};
 
 use crate::stack::StackSettings;
@@ -36,6 +37,35 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Switches that a Linux kernel can be told: by `net.ipv4`, a socket option, the route
+/// (`initcwnd`) or the MTU of the interface.
+pub const LINUX_SETTINGS: [&str; 24] = [
+    "cc",
+    "ecn",
+    "ecn-fallback",
+    "timestamps",
+    "sack",
+    "dsack",
+    "window-scaling",
+    "idle-restart",
+    "tail-loss-probe",
+    "recovery",
+    "initial-window",
+    "syn-retries",
+    "retries",
+    "rto-min",
+    "rto-max",
+    "send-buffer",
+    "receive-buffer",
+    "nagle",
+    "mtu",
+    "keep-alive",
+    "keep-alive-idle",
+    "keep-alive-interval",
+    "keep-alive-count",
+    "user-timeout",
+];
+
 /// Result of a settings string.
 #[derive(Clone, Debug)]
 pub struct SoFlags {
@@ -43,6 +73,12 @@ pub struct SoFlags {
     pub settings: StackSettings,
     /// A packet that matches no line is an error.
     pub strict: bool,
+    /// The stated profile.
+    pub profile: String,
+    /// Replaces the stated profile, whose congestion control stays.
+    pub(crate) instead: Option<&'static Profile>,
+    /// Settings that were left out because a Linux kernel cannot be told them.
+    pub left_out: Vec<String>,
 }
 
 /// An error in a settings string.
@@ -57,7 +93,9 @@ pub struct SoFlagsError {
 
 impl Default for SoFlags {
     fn default() -> Self {
-        Self { settings: StackSettings::default(), strict: true }
+        let profile = "linux".to_string();
+        let settings = StackSettings::default();
+        Self { settings, strict: true, profile, instead: None, left_out: Vec::new() }
     }
 }
 
@@ -76,10 +114,43 @@ impl SoFlags {
         Ok(())
     }
 
+    /// Replaces the profile of this and of later strings by `profile`.
+    ///
+    /// # Errors
+    /// There is no such profile.
+    pub(crate) fn replace_profile(&mut self, profile: &str) -> Result<(), String> {
+        let found = profile::REGISTRY
+            .find(profile)
+            .ok_or_else(|| unknown("profile", profile, &profile::REGISTRY.names()))?;
+        self.settings.config = found.config().map_err(|e| e.to_string())?;
+        self.instead = Some(found);
+        Ok(())
+    }
+
     fn set(&mut self, word: &str) -> Result<(), String> {
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!("`{word}` has no value; write `{word}=VALUE`"));
         };
+        let before = self.settings.clone();
+        self.set_one(name, value)?;
+        if name == "profile" {
+            value.clone_into(&mut self.profile);
+        }
+        let Some(instead) = self.instead else { return Ok(()) };
+        if name == "profile" {
+            let cc = self.settings.config.cc;
+            self.settings.config = instead.config().map_err(|e| e.to_string())?;
+            self.settings.config.cc = cc;
+        } else if self.settings.isn != before.isn
+            || (self.settings.config != before.config && !is_linux_setting(name, value))
+        {
+            self.settings = before;
+            self.left_out.push(word.to_string());
+        }
+        Ok(())
+    }
+
+    fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
         let config = &mut self.settings.config;
         match name {
             "profile" => {
@@ -113,6 +184,16 @@ impl SoFlags {
             _ => set_switch(config, name, value)?,
         }
         Ok(())
+    }
+}
+
+/// True for words that a Linux kernel can be told. A scheme is decided by what it sets.
+fn is_linux_setting(name: &str, value: &str) -> bool {
+    let name = ALIASES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| *long);
+    match (name, value) {
+        ("recovery", "newreno") => false,
+        ("initial-window", _) => value.parse::<u32>().is_ok(),
+        _ => HOST_KEYS.iter().any(|(key, _)| *key == name) || LINUX_SETTINGS.contains(&name),
     }
 }
 
@@ -209,6 +290,22 @@ mod tests {
         assert!(!flags.strict);
         assert_eq!(flags.settings.local_v4, std::net::Ipv4Addr::new(10, 0, 0, 9));
         assert_eq!(flags.settings.config, StackSettings::default().config);
+    }
+
+    #[test]
+    fn another_profile_keeps_the_control_and_leaves_out_what_linux_cannot_be_told() {
+        let mut flags = SoFlags::default();
+        flags.replace_profile("linux").unwrap();
+        flags
+            .apply("profile=rfc ts=0 iw=4 limited-transmit=0 delack=40ms isn=7 nodelay=1")
+            .unwrap();
+        let linux = profile::REGISTRY.find("linux").unwrap().config().unwrap();
+        let mut expected = Config { cc: "newreno", timestamps: false, ..linux };
+        (expected.initial_window, expected.nagle) = (InitialWindow::Segments(4), false);
+        assert_eq!((flags.settings.config, flags.settings.isn), (expected, None));
+        // A setting that is Linux's own, as this delay, is not left out.
+        assert_eq!(flags.left_out, ["limited-transmit=0", "isn=7"]);
+        assert_eq!(flags.profile, "rfc");
     }
 
     #[test]

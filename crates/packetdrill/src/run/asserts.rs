@@ -1,30 +1,32 @@
-//! Checks assertions against the script's current connection.
+//! Checks assertions against the script's current connection. Times are equal within `slack`.
+
+use lowtide_units::Duration;
 
 use super::peer::Peer;
 use super::report::{ExecError, ScriptFailure};
-use crate::fields::{self, FieldValue};
-use crate::script::{Comparison, Operand, Script};
-use crate::stack::Stack;
+use crate::fields::{self, Field, FieldValue};
+use crate::host::Host;
+use crate::script::{Comparison, Operand, Operator, Script};
 
 pub(super) fn check(
     script: &Script,
-    stack: &mut Stack,
+    host: &mut dyn Host,
     peer: &Peer,
     comparison: &Comparison,
+    slack: Duration,
 ) -> Result<(), ExecError> {
     let Comparison { span, left, operator, right } = comparison;
-    let view = peer.tuple().and_then(|tuple| stack.view(&tuple));
-    let failure =
-        |stack: &Stack, message: String| ScriptFailure::new(script, span, stack.now(), message);
-    let read = |field: &'static fields::Field| match (&view, field.name) {
-        (Some(view), _) => Some(field.read(view)),
-        (None, "state") if stack.listens(peer.bind_port()) => Some(FieldValue::Name("LISTEN")),
-        (None, "state") => Some(FieldValue::Name("CLOSED")),
-        (None, _) => None,
+    let mut read = |field: &'static Field| {
+        let value = peer.tuple().and_then(|tuple| host.field(&tuple, field));
+        match (value, field.name) {
+            (None, "state") if host.listens(peer.bind_port()) => Some(FieldValue::Name("LISTEN")),
+            (None, "state") => Some(FieldValue::Name("CLOSED")),
+            (value, _) => value,
+        }
     };
     let Some(value) = read(left) else {
         let message = format!("there is no connection yet to read `{}` from", left.name);
-        return Err(failure(stack, message).into());
+        return Err(ScriptFailure::new(script, span, host.now(), message).into());
     };
     let (wanted, shown) = match right {
         Operand::Field(field) => {
@@ -39,10 +41,17 @@ pub(super) fn check(
         Operand::Word("infinite") => (FieldValue::Infinite, "infinite".to_string()),
         Operand::Word(word) => (FieldValue::Name(word), (*word).to_string()),
     };
-    match fields::compare(value, wanted) {
-        Some(order) if operator.holds(order) => Ok(()),
+    let close = |a: Duration, b: Duration| a.max(b).saturating_sub(a.min(b)) <= slack;
+    match (fields::compare(value, wanted), value, wanted) {
+        (Some(order), ..) if operator.holds(order) => Ok(()),
+        (_, FieldValue::Time(got), FieldValue::Time(wanted))
+            if *operator == Operator::Equal && close(got, wanted) =>
+        {
+            Ok(())
+        }
         _ => {
-            let mut failure = failure(stack, format!("`{}` is {value}", left.name));
+            let message = format!("`{}` is {value}", left.name);
+            let mut failure = ScriptFailure::new(script, span, host.now(), message);
             failure.expected = Some(format!("{} {} {shown}", left.name, operator.text()));
             failure.got = Some(format!("{} = {value}", left.name));
             Err(failure.into())

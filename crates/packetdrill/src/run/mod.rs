@@ -1,7 +1,7 @@
-//! The interpreter: runs a script against the stack, in virtual time.
+//! The interpreter: runs a script against a host.
 //!
-//! Contract: the same script and settings give the same report, to the picosecond. Time moves from
-//! event to event. Every packet must match a line; a late, early, different or unmatched packet
+//! Contract: on our TCP the same script and settings give the same report, to the picosecond. Time
+//! moves from event to event. Every packet must match a line; a late, early, different or unmatched packet
 //! fails the script. A packet is early if it left more than the tolerance before a preceding event
 //! of the script.
 
@@ -17,16 +17,16 @@ mod setup;
 
 use lowtide_units::{Duration, Instant};
 
-use crate::command;
+use crate::host::{Host, SentPacket};
 use crate::script::{Action, EventTime, PacketSpec, Script, ScriptError, ScriptEvent, TcpOption};
-use crate::stack::{SentPacket, Stack};
+use crate::stack::Stack;
 use calls::{BlockedCall, DescriptorTable};
 use notation::Notation;
 use observed::ObservedPacket;
 use peer::Peer;
 use report::{ExecError, seconds};
 pub use report::{Note, ScriptFailure, ScriptReport};
-use setup::Setup;
+pub use setup::Setup;
 
 /// Maximum wait for a packet without a time (`*`).
 const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
@@ -36,6 +36,11 @@ const MAX_PACKET_WAIT: Duration = Duration::from_secs(75);
 pub struct RunOptions {
     /// A settings string that overrides the script's own (see [`crate::so_flags`]).
     pub so_flags: Option<String>,
+    /// A profile that replaces that of each script, whose congestion control stays. Settings that a
+    /// Linux kernel cannot be told are left out.
+    pub profile: Option<String>,
+    /// The host runs in real time, with at least this tolerance: 4 ms in packetdrill.
+    pub real_time: Option<Duration>,
 }
 
 /// Runs a script to its end or to its first failure.
@@ -47,12 +52,28 @@ pub fn run(
     options: &RunOptions,
 ) -> std::result::Result<ScriptReport, ScriptError> {
     let setup = Setup::read(script, options)?;
+    let mut stack = Stack::new(setup.so_flags.settings.clone());
+    let mut report = run_on(script, setup, &mut stack)?;
+    report.digest = stack.digest();
+    Ok(report)
+}
+
+/// Runs a script on `host`, which was made by the same `setup`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    script: &Script,
+    setup: Setup,
+    host: &mut dyn Host,
+) -> std::result::Result<ScriptReport, ScriptError> {
     let mut runner = Runner {
         script,
-        stack: Stack::new(setup.so_flags.settings.clone()),
+        host,
         peer: Peer::new(&setup),
         calls: DescriptorTable::default(),
         blocked: None,
+        base: Instant::ZERO,
         last: None,
         report: ScriptReport::new(script, setup.notes.clone()),
         setup,
@@ -63,18 +84,19 @@ pub fn run(
         Err(ExecError::Script(error)) => return Err(*error),
     };
     runner.report.failure = failure;
-    runner.report.digest = runner.stack.digest();
-    runner.report.ended = runner.stack.now();
+    runner.report.ended = runner.host.now();
     Ok(runner.report)
 }
 
 struct Runner<'a> {
     script: &'a Script,
     setup: Setup,
-    stack: Stack,
+    host: &'a mut dyn Host,
     peer: Peer,
     calls: DescriptorTable,
     blocked: Option<BlockedCall<'a>>,
+    /// Origin of relative times: when the previous event was due, or its packet left.
+    base: Instant,
     /// Scheduled time of the previous event.
     last: Option<Instant>,
     report: ScriptReport,
@@ -87,19 +109,19 @@ impl<'a> Runner<'a> {
         for event in &self.script.events {
             self.event(event)?;
             self.report.events += 1;
-            if let Some(fault) = self.stack.fault() {
-                return Err(self.failure(event, format!("the stack is broken: {fault}")).into());
+            if let Some(fault) = self.host.fault() {
+                return Err(self.failure(event, fault).into());
             }
         }
         self.finish()
     }
 
-    fn failure(&self, event: &ScriptEvent, message: impl Into<String>) -> ScriptFailure {
-        ScriptFailure::new(self.script, &event.span, self.stack.now(), message)
+    fn failure(&mut self, event: &ScriptEvent, message: impl Into<String>) -> ScriptFailure {
+        ScriptFailure::new(self.script, &event.span, self.host.now(), message)
     }
 
     fn event(&mut self, event: &'a ScriptEvent) -> Result<()> {
-        let base = self.stack.now();
+        let base = self.base;
         let (from, to) = match event.when {
             EventTime::Absolute(at) => (Instant::ZERO + at, Instant::ZERO + at),
             EventTime::AbsoluteRange(a, b) => (Instant::ZERO + a, Instant::ZERO + b),
@@ -115,12 +137,14 @@ impl<'a> Runner<'a> {
             return self.outbound(event, spec, from, to, tolerance);
         }
         self.advance_to_event(event, from, tolerance)?;
+        self.base = base.max(from);
         match &event.action {
             Action::Packet(spec) => {
                 let bytes = inbound::bytes(spec, &mut self.peer);
                 let shown = Notation::inbound(spec);
-                self.report.trace(self.stack.now(), &shown);
-                if let Err(error) = self.stack.inject(&bytes) {
+                let now = self.host.now();
+                self.report.trace(now, &shown);
+                if let Err(error) = self.host.inject(&bytes) {
                     // The stack drops it, as a host would. Raw options mean that the script intends
                     // this.
                     let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
@@ -139,7 +163,9 @@ impl<'a> Runner<'a> {
                 self.call(event, call, until)
             }
             Action::Command(command) => {
-                let notes = command::apply(self.stack.config_mut(), command)
+                let notes = self
+                    .host
+                    .command(command)
                     .map_err(|message| self.script.error(event.span.clone(), message))?;
                 for note in notes {
                     self.report.note(self.script, event.span.start, note);
@@ -147,8 +173,9 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             Action::Assert(comparisons) => {
+                let slack = if self.setup.real_time { tolerance } else { Duration::ZERO };
                 for comparison in comparisons {
-                    asserts::check(self.script, &mut self.stack, &self.peer, comparison)?;
+                    asserts::check(self.script, self.host, &self.peer, comparison, slack)?;
                 }
                 Ok(())
             }
@@ -171,7 +198,7 @@ impl<'a> Runner<'a> {
         at: Instant,
         tolerance: Duration,
     ) -> Result<()> {
-        let now = self.stack.now();
+        let now = self.host.now();
         if at + tolerance < now {
             let message = format!(
                 "this line is at {}, but the previous event lasted until {}",
@@ -181,7 +208,7 @@ impl<'a> Runner<'a> {
             return Err(self.failure(event, message).into());
         }
         self.advance(at)?;
-        let early = self.stack.peek_packet().filter(|p| p.at + tolerance < at).cloned();
+        let early = self.host.peek_packet().filter(|p| p.at + tolerance < at).cloned();
         match early.filter(|_| self.setup.so_flags.strict) {
             Some(packet) => {
                 Err(self.unexpected_packet(event, &packet, "was sent before this line").into())
@@ -192,17 +219,10 @@ impl<'a> Runner<'a> {
 
     /// Advances the clock, timer by timer while a call is blocked.
     fn advance(&mut self, to: Instant) -> Result<()> {
-        while self.blocked.is_some() {
-            match self.stack.next_timer().filter(|t| *t <= to) {
-                Some(next) => self.stack.advance_to(next),
-                None => break,
-            }
-            if self.stack.fault().is_some() {
-                break;
-            }
+        while self.blocked.is_some() && self.host.step(to) && self.host.fault().is_none() {
             self.poll_blocked()?;
         }
-        self.stack.advance_to(to);
+        self.host.advance_to(to);
         Ok(())
     }
 
@@ -215,13 +235,14 @@ impl<'a> Runner<'a> {
         to: Instant,
         tolerance: Duration,
     ) -> Result<()> {
-        let limit = to.max(self.stack.now()) + tolerance;
-        while self.stack.peek_packet().is_none() {
-            let next = self.stack.next_timer().filter(|t| *t <= limit);
-            let Some(next) = next.filter(|_| self.stack.fault().is_none()) else { break };
-            self.advance(next)?;
+        let limit = to.max(self.host.now()) + tolerance;
+        while self.host.peek_packet().is_none()
+            && self.host.step(limit)
+            && self.host.fault().is_none()
+        {
+            self.poll_blocked()?;
         }
-        let Some(packet) = self.stack.take_packet() else {
+        let Some(packet) = self.host.take_packet() else {
             let message = format!("no packet was sent until {}", seconds(limit));
             let mut failure = self.failure(event, message);
             failure.expected = Some(Notation::expected(spec));
@@ -230,10 +251,11 @@ impl<'a> Runner<'a> {
         let observed = match ObservedPacket::read(&packet.bytes) {
             Ok(observed) => observed,
             Err(error) => {
-                let message = format!("the stack sent an invalid packet: {error}");
+                let message = format!("the host sent an invalid packet: {error}");
                 return Err(self.failure(event, message).into());
             }
         };
+        self.base = self.base.max(packet.at);
         self.peer.on_host_packet(&observed, Some(spec));
         let got = self.peer.in_script_numbers(&observed);
         self.report.trace(packet.at, &got.to_string());
@@ -282,7 +304,7 @@ impl<'a> Runner<'a> {
             self.advance(until)?;
             self.expire_blocked(true)?;
         }
-        if let Some(packet) = self.stack.take_packet().filter(|_| self.setup.so_flags.strict) {
+        if let Some(packet) = self.host.take_packet().filter(|_| self.setup.so_flags.strict) {
             return Err(self.unexpected_packet(last, &packet, "was sent before the end").into());
         }
         Ok(())

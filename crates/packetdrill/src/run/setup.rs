@@ -9,22 +9,33 @@ use super::report::Note;
 use crate::script::{Script, ScriptError, ScriptOption};
 use crate::so_flags::SoFlags;
 
+/// Settings of a script, its options and its caller.
 #[derive(Clone, Debug)]
-pub(super) struct Setup {
-    pub(super) so_flags: SoFlags,
+pub struct Setup {
+    /// Settings of the host.
+    pub so_flags: SoFlags,
     pub(super) tolerance: Duration,
     /// Allowed deviation as a share of the time since the previous event, in millionths of a
     /// percent.
     pub(super) tolerance_percent: u64,
-    pub(super) v6: bool,
-    pub(super) local: IpAddr,
-    pub(super) remote: IpAddr,
+    /// The host runs in real time.
+    pub(super) real_time: bool,
+    /// IPv6.
+    pub v6: bool,
+    /// Address of the host.
+    pub local: IpAddr,
+    /// Address of the peer.
+    pub remote: IpAddr,
     pub(super) bind_port: u16,
     pub(super) connect_port: u16,
     /// Duration of one TSval tick in script numbers, if configured.
     pub(super) tick: Option<Duration>,
     pub(super) notes: Vec<Note>,
 }
+
+/// Tolerance of packetdrill as a share, in millionths of a percent: 12.5 %, the granularity of
+/// Linux's timer wheel.
+const REAL_TIME_PERCENT: u64 = 12_500_000;
 
 /// packetdrill options that do not affect the host under test.
 const IGNORED_OPTIONS: [&str; 9] = [
@@ -43,11 +54,21 @@ const KNOWN: &str = "so_flags, tolerance_usecs, tolerance_percent, tcp_ts_tick_u
                      local_ip, remote_ip, bind_port, connect_port";
 
 impl Setup {
-    pub(super) fn read(script: &Script, options: &RunOptions) -> Result<Self, ScriptError> {
-        let flags = SoFlags::default();
+    /// Reads the options of a script and those of the caller.
+    ///
+    /// # Errors
+    /// One of them is invalid.
+    pub fn read(script: &Script, options: &RunOptions) -> Result<Self, ScriptError> {
+        let of_caller =
+            |m: String| script.error(0..0, format!("in the settings of the caller: {m}"));
+        let mut flags = SoFlags::default();
+        if let Some(profile) = &options.profile {
+            flags.replace_profile(profile).map_err(of_caller)?;
+        }
         let mut setup = Self {
             tolerance: Duration::from_ms(4),
             tolerance_percent: 0,
+            real_time: options.real_time.is_some(),
             v6: false,
             local: IpAddr::V4(flags.settings.local_v4),
             remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
@@ -63,9 +84,15 @@ impl Setup {
             setup.option(script, option, &mut local, &mut remote)?;
         }
         if let Some(text) = &options.so_flags {
-            setup.so_flags.apply(text).map_err(|error| {
-                script.error(0..0, format!("in the settings of the caller: {}", error.message))
-            })?;
+            setup.so_flags.apply(text).map_err(|error| of_caller(error.message))?;
+        }
+        if let Some(least) = options.real_time {
+            setup.tolerance = setup.tolerance.max(least);
+            setup.tolerance_percent = setup.tolerance_percent.max(REAL_TIME_PERCENT);
+        }
+        if !setup.so_flags.left_out.is_empty() {
+            let text = format!("left out: {}", setup.so_flags.left_out.join(" "));
+            setup.notes.push(Note { line: 1, text });
         }
         if setup.v6 {
             setup.local = IpAddr::V6(setup.so_flags.settings.local_v6);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cursor::{Cursor, Result};
 use super::{Call, CallResult, Expr, Syscall};
-use crate::stack::Errno;
+use crate::host::Errno;
 
 pub(super) const SYSCALLS: [(&str, Syscall); 16] = [
     ("socket", Syscall::Socket),

@@ -225,7 +225,7 @@ pub enum CallResult {
     /// A non-negative number.
     Value(i64),
     /// -1 with this error; `None` for any error.
-    Error(Option<crate::stack::Errno>),
+    Error(Option<crate::host::Errno>),
 }
 
 /// An argument.

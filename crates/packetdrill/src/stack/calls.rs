@@ -6,33 +6,8 @@ use std::net::IpAddr;
 use lowtide_sockets::ConnKey;
 use lowtide_tcp::CloseReason;
 
-use super::{Conn, Errno, Socket, SocketKind, Stack};
-
-/// Why a call did not succeed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CallError {
-    /// It failed.
-    Errno(Errno),
-    /// A blocking socket would wait: call again when time has passed.
-    WouldBlock,
-}
-
-impl From<Errno> for CallError {
-    fn from(errno: Errno) -> Self {
-        Self::Errno(errno)
-    }
-}
-
-/// Directions that [`Stack::shutdown`] closes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shutdown {
-    /// Receive direction.
-    Read,
-    /// Send direction: FIN follows the written data.
-    Write,
-    /// Both.
-    Both,
-}
+use super::{Conn, Socket, SocketKind, Stack};
+use crate::host::{CallError, Errno, Shutdown};
 
 type Result<T> = std::result::Result<T, CallError>;
 

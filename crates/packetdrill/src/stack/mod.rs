@@ -9,7 +9,7 @@
 mod buffers;
 mod calls;
 mod digest;
-mod errno;
+mod host;
 mod options;
 mod view;
 
@@ -22,12 +22,9 @@ use lowtide_tcp::{Config, Endpoint, FourTuple, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
+use crate::host::SentPacket;
 use buffers::SentSegments;
-pub use calls::{CallError, Shutdown};
 use digest::{Direction, PacketDigest};
-pub use errno::Errno;
-pub use options::{SocketOption, SocketValue};
-pub use view::ConnView;
 
 /// Maximum timer expirations at one instant before the stack is declared stuck.
 const MAX_TIMERS_PER_INSTANT: u32 = 10_000;
@@ -59,15 +56,6 @@ impl Default for StackSettings {
             local_v6: Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
         }
     }
-}
-
-/// A packet that the host sent.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SentPacket {
-    /// When it was sent.
-    pub at: Instant,
-    /// The whole IP packet.
-    pub bytes: Vec<u8>,
 }
 
 /// A connection and its bytes.
@@ -119,6 +107,8 @@ pub struct Stack {
     conns: Sockets<DriverState>,
     out: VecDeque<SentPacket>,
     digest: PacketDigest,
+    /// Bytes that a blocked write has written.
+    blocked_write: usize,
     fault: Option<String>,
 }
 
@@ -134,6 +124,7 @@ impl Stack {
             sockets: BTreeMap::new(),
             out: VecDeque::new(),
             digest: PacketDigest::default(),
+            blocked_write: 0,
             fault: None,
         }
     }
@@ -141,11 +132,6 @@ impl Stack {
     /// Virtual time.
     pub const fn now(&self) -> Instant {
         self.now
-    }
-
-    /// Settings of the next socket.
-    pub const fn config_mut(&mut self) -> &mut Config {
-        &mut self.settings.config
     }
 
     /// Next timer expiration; `None` if no timer is armed.
@@ -204,19 +190,9 @@ impl Stack {
         self.out.pop_front()
     }
 
-    /// Oldest packet of the output queue, left in place.
-    pub fn peek_packet(&self) -> Option<&SentPacket> {
-        self.out.front()
-    }
-
     /// Hash of all packets in and out, with their times.
     pub const fn digest(&self) -> u64 {
         self.digest.value()
-    }
-
-    /// A fault of the stack itself, which no script can cause.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
     }
 
     fn prepare_isn(&mut self) {

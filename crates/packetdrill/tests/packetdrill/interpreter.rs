@@ -14,6 +14,10 @@ const OPEN: &str = "--so_flags=\"profile=rfc ts=0 iw=10 delack=200ms\"
 +0    accept(3, ..., ...) = 4
 ";
 
+fn caller(so_flags: &str) -> RunOptions {
+    RunOptions { so_flags: Some(so_flags.to_string()), ..RunOptions::default() }
+}
+
 fn report(text: &str) -> ScriptReport {
     let script = Script::parse("x.pkt", text).unwrap_or_else(|error| panic!("{error}"));
     run::run(&script, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -331,8 +335,7 @@ fn caller_settings_override_and_ignored_options_are_noted() {
     let text = format!("{OPEN}+0 assert cwnd == 3\n").replace("--tol", "--verbose\n--tol");
     let text = format!("{text}`rm -rf x`\n");
     let script = Script::parse("x.pkt", &text).expect("a script");
-    let report =
-        run::run(&script, &RunOptions { so_flags: Some("iw=3".to_string()) }).expect("it runs");
+    let report = run::run(&script, &caller("iw=3")).expect("it runs");
     assert!(report.passed(), "{:?}", report.failure);
     let notes: Vec<(usize, &str)> =
         report.notes.iter().map(|n| (n.line, n.text.as_str())).collect();
@@ -340,8 +343,7 @@ fn caller_settings_override_and_ignored_options_are_noted() {
         notes,
         [(2, "--verbose has no effect here"), (12, "`rm` is not run: commands never are")]
     );
-    let error =
-        run::run(&script, &RunOptions { so_flags: Some("iw=x".to_string()) }).expect_err("wrong");
+    let error = run::run(&script, &caller("iw=x")).expect_err("wrong");
     assert!(error.message.contains("settings of the caller"), "{}", error.message);
 }
 

@@ -69,10 +69,10 @@ impl Runner<'_> {
         Err(self.refuse(args, index, &format!("a size of at most {MAX_BYTES} bytes")))
     }
 
-    /// The stack's descriptor for the first argument; an unknown number maps to an invalid one.
+    /// The host's descriptor for the first argument; an unknown number maps to an invalid one.
     pub(super) fn fd(&self, args: &Args<'_>) -> Result<i32> {
         let number = self.int(args, 0)?;
-        Ok(self.calls.fds.get(&number).map_or(-1, |d| d.stack_fd))
+        Ok(self.calls.fds.get(&number).map_or(-1, |d| d.host_fd))
     }
 
     /// Port of an address: `...` or `{sa_family = AF_INET, sin_port = htons(8080), ...}`.

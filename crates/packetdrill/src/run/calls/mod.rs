@@ -11,55 +11,36 @@ use lowtide_units::Instant;
 
 use super::report::seconds;
 use super::{Result, Runner};
+use crate::host::{CallError, Errno};
 use crate::script::{Call, CallResult, ScriptEvent, Syscall};
-use crate::stack::{CallError, Errno};
 use args::Args;
 
 /// Descriptors as scripts number them.
 #[derive(Debug, Default)]
 pub(super) struct DescriptorTable {
-    /// Script number to the stack's descriptor.
+    /// Script number to the host's descriptor.
     fds: BTreeMap<i64, Descriptor>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
-    stack_fd: i32,
+    host_fd: i32,
     /// Bytes read so far: the pattern offset of the next byte.
     read: u32,
     written: u32,
 }
 
 /// A call that is blocked.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct BlockedCall<'a> {
     event: &'a ScriptEvent,
     call: &'a Call,
     /// Time at which it must return.
     pub(super) until: Instant,
-    /// Bytes written so far.
-    done: i64,
 }
 
 /// Return value of a call, or the reason that it has none.
-type Outcome = std::result::Result<i64, CallFailure>;
-
-/// Why a call returned no value.
-#[derive(Clone, Copy)]
-enum CallFailure {
-    Errno(Errno),
-    /// It is blocked after writing this many bytes.
-    WouldBlock(i64),
-}
-
-impl CallFailure {
-    const fn of(error: CallError, done: i64) -> Self {
-        match error {
-            CallError::Errno(errno) => Self::Errno(errno),
-            CallError::WouldBlock => Self::WouldBlock(done),
-        }
-    }
-}
+type Outcome = std::result::Result<i64, CallError>;
 
 impl<'a> Runner<'a> {
     pub(super) fn call(
@@ -73,17 +54,20 @@ impl<'a> Runner<'a> {
             let message = format!("the call of line {line} has not returned yet");
             return Err(self.failure(event, message).into());
         }
-        match (returned(self.perform(&Args { event, call }, 0)?), until) {
-            (Ok(result), None) => self.compare(event, call, result),
-            (Ok(result), Some(until)) => {
+        if until.is_some() {
+            self.host.expect_blocking();
+        }
+        match (returned(self.perform(&Args { event, call })?), until) {
+            (Some(result), None) => self.compare(event, call, result),
+            (Some(result), Some(until)) => {
                 self.check_time(event, until)?;
                 self.compare(event, call, result)
             }
-            (Err(done), Some(until)) => {
-                self.blocked = Some(BlockedCall { event, call, until, done });
+            (None, Some(until)) => {
+                self.blocked = Some(BlockedCall { event, call, until });
                 Ok(())
             }
-            (Err(_), None) => {
+            (None, None) => {
                 let message = "this call would block; write when it returns, as in `+0...+.2`, \
                                or make the socket non-blocking";
                 Err(self.failure(event, message).into())
@@ -94,31 +78,31 @@ impl<'a> Runner<'a> {
     /// Retries the blocked call.
     pub(super) fn poll_blocked(&mut self) -> Result<()> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
-        let BlockedCall { event, call, until, done } = blocked;
-        match returned(self.perform(&Args { event, call }, done)?) {
-            Ok(result) => {
+        let BlockedCall { event, call, until } = blocked;
+        match returned(self.perform(&Args { event, call })?) {
+            Some(result) => {
                 self.check_time(event, until)?;
                 self.compare(event, call, result)
             }
-            Err(done) => {
-                self.blocked = Some(BlockedCall { event, call, until, done });
+            None => {
+                self.blocked = Some(blocked);
                 self.expire_blocked(false)
             }
         }
     }
 
     /// Fails if a blocked call has not returned by its deadline.
-    pub(super) fn expire_blocked(&self, at_the_end: bool) -> Result<()> {
-        let Some(blocked) = &self.blocked else { return Ok(()) };
-        if !at_the_end && self.stack.now() <= blocked.until + self.setup.tolerance {
+    pub(super) fn expire_blocked(&mut self, at_the_end: bool) -> Result<()> {
+        let Some(blocked) = self.blocked else { return Ok(()) };
+        if !at_the_end && self.host.now() <= blocked.until + self.setup.tolerance {
             return Ok(());
         }
         let until = seconds(blocked.until);
         Err(self.failure(blocked.event, format!("this call has not returned at {until}")).into())
     }
 
-    fn check_time(&self, event: &ScriptEvent, until: Instant) -> Result<()> {
-        let now = self.stack.now();
+    fn check_time(&mut self, event: &ScriptEvent, until: Instant) -> Result<()> {
+        let now = self.host.now();
         let apart = now.saturating_since(until).max(until.saturating_since(now));
         if apart <= self.setup.tolerance {
             return Ok(());
@@ -148,7 +132,7 @@ impl<'a> Runner<'a> {
                     Some(CallResult::Value(number)) => number,
                     _ => live,
                 };
-                let descriptor = Descriptor { stack_fd: live as i32, read: 0, written: 0 };
+                let descriptor = Descriptor { host_fd: live as i32, read: 0, written: 0 };
                 self.calls.fds.insert(number, descriptor);
             }
             return Ok(());
@@ -167,11 +151,11 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Result of a call that returned; for a blocked call, the bytes written.
-fn returned(outcome: Outcome) -> std::result::Result<std::result::Result<i64, Errno>, i64> {
+/// Result of a call that returned.
+fn returned(outcome: Outcome) -> Option<std::result::Result<i64, Errno>> {
     match outcome {
-        Ok(value) => Ok(Ok(value)),
-        Err(CallFailure::Errno(errno)) => Ok(Err(errno)),
-        Err(CallFailure::WouldBlock(done)) => Err(done),
+        Ok(value) => Some(Ok(value)),
+        Err(CallError::Errno(errno)) => Some(Err(errno)),
+        Err(CallError::WouldBlock) => None,
     }
 }

@@ -1,56 +1,53 @@
 //! Execution of each call.
 
 use super::args::Args;
-use super::{CallFailure, Outcome, Result, Runner};
+use super::{Outcome, Result, Runner};
+use crate::host::Shutdown;
 use crate::run::inbound::payload_byte;
 use crate::script::{Expr, Syscall};
-use crate::stack::{CallError, Errno, Shutdown};
 
 /// Linux values of `O_RDWR` and `O_NONBLOCK`.
 const O_RDWR: i64 = 0o2;
 const O_NONBLOCK: i64 = 0o4000;
 
 impl Runner<'_> {
-    pub(super) fn perform(&mut self, args: &Args<'_>, done: i64) -> Result<Outcome> {
-        let outcome = match args.call.syscall {
+    pub(super) fn perform(&mut self, args: &Args<'_>) -> Result<Outcome> {
+        Ok(match args.call.syscall {
             Syscall::Socket => {
                 self.check_socket(args)?;
-                let live = self.stack.socket(self.setup.v6);
-                if args.has_name(1, "SOCK_NONBLOCK") {
-                    let _ = self.stack.set_nonblocking(live, true);
+                let made = self.host.socket(self.setup.v6);
+                if let (true, Ok(fd)) = (args.has_name(1, "SOCK_NONBLOCK"), made) {
+                    let _ = self.host.set_nonblocking(fd, true);
                 }
-                Ok(i64::from(live))
+                made.map(i64::from)
             }
             Syscall::Bind => {
                 let port = self.port(args, 1)?.unwrap_or(self.setup.bind_port);
                 let (fd, local) = (self.fd(args)?, self.setup.local);
-                self.stack.bind(fd, local, port).map(|()| 0)
+                self.host.bind(fd, local, port).map(|()| 0)
             }
             Syscall::Listen => {
-                let backlog = self.int(args, 1)?.clamp(0, 65_535) as usize;
+                let backlog = self.int(args, 1)?.clamp(0, 65_535) as u16;
                 let fd = self.fd(args)?;
-                let listened = self.stack.listen(fd, backlog);
-                if listened.is_ok()
-                    && let Some(port) = self.stack.listening_port(fd)
-                {
+                self.host.listen(fd, backlog).map(|port| {
                     self.peer.on_listen(port);
-                }
-                listened.map(|()| 0)
+                    0
+                })
             }
             Syscall::Accept => {
                 let fd = self.fd(args)?;
-                self.stack.accept(fd).map(|(fd, ..)| i64::from(fd))
+                self.host.accept(fd).map(i64::from)
             }
             Syscall::Connect => {
                 let port = self.port(args, 1)?.unwrap_or(self.setup.connect_port);
                 let (fd, remote) = (self.fd(args)?, self.setup.remote);
-                self.stack.connect(fd, remote, port).map(|()| 0)
+                self.host.connect(fd, remote, port).map(|()| 0)
             }
             Syscall::Read | Syscall::Recv => return self.read(args),
-            Syscall::Write | Syscall::Send | Syscall::SendTo => return self.write(args, done),
+            Syscall::Write | Syscall::Send | Syscall::SendTo => return self.write(args),
             Syscall::Close => {
                 let fd = self.fd(args)?;
-                self.stack.close(fd).map(|()| 0)
+                self.host.close(fd).map(|()| 0)
             }
             Syscall::Shutdown => {
                 let how = match args.name(1) {
@@ -60,14 +57,13 @@ impl Runner<'_> {
                     _ => return Err(self.refuse(args, 1, "SHUT_RD, SHUT_WR or SHUT_RDWR")),
                 };
                 let fd = self.fd(args)?;
-                self.stack.shutdown(fd, how).map(|()| 0)
+                self.host.shutdown(fd, how).map(|()| 0)
             }
             Syscall::Fcntl => return self.fcntl(args),
             Syscall::Ioctl => return self.ioctl(args),
             Syscall::GetSockOpt => return self.getsockopt(args),
             Syscall::SetSockOpt => return self.setsockopt(args),
-        };
-        Ok(outcome.map_err(|e| CallFailure::of(e, 0)))
+        })
     }
 
     fn check_socket(&self, args: &Args<'_>) -> Result<()> {
@@ -90,12 +86,9 @@ impl Runner<'_> {
             wait = !flags.iter().any(|f| f == "MSG_DONTWAIT");
         }
         let fd = self.fd(args)?;
-        let bytes = match self.stack.read(fd, most as usize, peek) {
+        let bytes = match self.host.read(fd, most as usize, peek, wait) {
             Ok(bytes) => bytes,
-            Err(CallError::WouldBlock) if !wait => {
-                return Ok(Err(CallFailure::Errno(Errno::EAGAIN)));
-            }
-            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
+            Err(error) => return Ok(Err(error)),
         };
         let number = self.int(args, 0)?;
         if let Some(descriptor) = self.calls.fds.get_mut(&number) {
@@ -113,7 +106,7 @@ impl Runner<'_> {
         Ok(Ok(bytes.len() as i64))
     }
 
-    fn write(&mut self, args: &Args<'_>, done: i64) -> Result<Outcome> {
+    fn write(&mut self, args: &Args<'_>) -> Result<Outcome> {
         let size = self.size(args, 2)?;
         let mut wait = true;
         if args.call.syscall != Syscall::Write {
@@ -122,26 +115,13 @@ impl Runner<'_> {
         }
         let (fd, number) = (self.fd(args)?, self.int(args, 0)?);
         let first = self.calls.fds.get(&number).map_or(0, |d| d.written);
-        let left = (size - done).max(0) as u32;
-        let bytes: Vec<u8> = (0..left).map(|i| payload_byte(first.wrapping_add(i))).collect();
-        let n = match self.stack.write(fd, &bytes) {
-            Ok(n) => n,
-            Err(CallError::WouldBlock) if !wait => {
-                return Ok(Err(CallFailure::Errno(Errno::EAGAIN)));
-            }
-            // A partial write takes precedence over a later error.
-            Err(CallError::Errno(_)) if done > 0 => return Ok(Ok(done)),
-            Err(error) => return Ok(Err(CallFailure::of(error, done))),
-        };
-        if let Some(descriptor) = self.calls.fds.get_mut(&number) {
+        let bytes: Vec<u8> =
+            (0..size as u32).map(|i| payload_byte(first.wrapping_add(i))).collect();
+        let written = self.host.write(fd, &bytes, wait);
+        if let (Some(descriptor), Ok(n)) = (self.calls.fds.get_mut(&number), written) {
             descriptor.written = first.wrapping_add(n as u32);
         }
-        let done = done + n as i64;
-        let blocking = wait && self.stack.nonblocking(fd) == Ok(false);
-        if done < size && blocking {
-            return Ok(Err(CallFailure::WouldBlock(done)));
-        }
-        Ok(Ok(done))
+        Ok(written.map(|n| n as i64))
     }
 
     /// `ioctl(fd, SIOCINQ, [bytes])`, also named FIONREAD.
@@ -158,9 +138,9 @@ impl Runner<'_> {
             _ => return Err(self.refuse(args, 2, "[bytes] or `...`")),
         };
         let fd = self.fd(args)?;
-        let got = match self.stack.unread(fd) {
+        let got = match self.host.unread(fd) {
             Ok(got) => i64::try_from(got).unwrap_or(i64::MAX),
-            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
+            Err(error) => return Ok(Err(error)),
         };
         if wanted.is_some_and(|wanted| wanted != got) {
             let mut failure = self.failure(args.event, "ioctl returned another number");
@@ -173,9 +153,9 @@ impl Runner<'_> {
 
     fn fcntl(&mut self, args: &Args<'_>) -> Result<Outcome> {
         let fd = self.fd(args)?;
-        let outcome = match args.name(1) {
+        Ok(match args.name(1) {
             Some("F_GETFL") => {
-                self.stack.nonblocking(fd).map(|on| if on { O_RDWR | O_NONBLOCK } else { O_RDWR })
+                self.host.nonblocking(fd).map(|on| if on { O_RDWR | O_NONBLOCK } else { O_RDWR })
             }
             Some("F_SETFL") => {
                 let on = if let Some(Expr::Int(bits)) = args.expr(2) {
@@ -184,10 +164,9 @@ impl Runner<'_> {
                     self.one_of(args, 2, &["O_RDWR", "O_NONBLOCK"])?;
                     args.has_name(2, "O_NONBLOCK")
                 };
-                self.stack.set_nonblocking(fd, on).map(|()| 0)
+                self.host.set_nonblocking(fd, on).map(|()| 0)
             }
             _ => return Err(self.refuse(args, 1, "F_GETFL or F_SETFL")),
-        };
-        Ok(outcome.map_err(|e| CallFailure::of(e, 0)))
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! Socket options as scripts write them.
 
 use super::args::Args;
-use super::{CallFailure, Outcome, Result, Runner};
+use super::{Outcome, Result, Runner};
+use crate::host::{Errno, SocketOption, SocketValue};
 use crate::script::Expr;
-use crate::stack::{Errno, SocketOption, SocketValue};
 
 impl Runner<'_> {
     fn socket_option(&self, args: &Args<'_>) -> Result<SocketOption> {
@@ -50,8 +50,7 @@ impl Runner<'_> {
     pub(super) fn setsockopt(&mut self, args: &Args<'_>) -> Result<Outcome> {
         let (option, value) = (self.socket_option(args)?, self.option_value(args)?);
         let fd = self.fd(args)?;
-        let outcome = self.stack.set_option(fd, option, &value);
-        Ok(outcome.map(|()| 0).map_err(|e| CallFailure::of(e, 0)))
+        Ok(self.host.set_option(fd, option, &value).map(|()| 0))
     }
 
     pub(super) fn getsockopt(&mut self, args: &Args<'_>) -> Result<Outcome> {
@@ -59,9 +58,9 @@ impl Runner<'_> {
         let any = matches!(args.expr(3), Some(Expr::Any));
         let wanted = if any { None } else { Some(self.wanted_option(args, option)?) };
         let fd = self.fd(args)?;
-        let got = match self.stack.option(fd, option) {
+        let got = match self.host.option(fd, option) {
             Ok(got) => got,
-            Err(error) => return Ok(Err(CallFailure::of(error, 0))),
+            Err(error) => return Ok(Err(error)),
         };
         if wanted.as_ref().is_some_and(|wanted| *wanted != got) {
             let mut failure = self.failure(args.event, "the option has another value");
