@@ -22,6 +22,7 @@ mod live;
 #[cfg(real_packets)]
 mod live_stack;
 mod memory;
+mod packetdrill;
 mod plan;
 #[cfg(real_packets)]
 mod proxy;
@@ -67,6 +68,7 @@ pub(crate) use live::{
 #[cfg(real_packets)]
 pub(crate) use live_stack::{LiveStackArgs, NetnsArg};
 pub(crate) use memory::MemoryArg;
+pub(crate) use packetdrill::PacketdrillArgs;
 pub(crate) use plan::PlanArgs;
 #[cfg(real_packets)]
 pub(crate) use proxy::ProxyArgs;
@@ -207,7 +209,8 @@ pub(crate) enum Command {
     /// Measure the simulator's speed
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(BenchArgs),
-    /// Run packetdrill scripts against our TCP in virtual time
+    /// Run packetdrill scripts against our TCP in virtual time, or against the Linux kernel
+    #[command(after_long_help = packetdrill::EXAMPLES)]
     Packetdrill(PacketdrillArgs),
     /// Run our TCP on real packets, with the Linux kernel or another lowtide as peer
     #[cfg(real_packets)]
@@ -524,19 +527,6 @@ pub(crate) enum PrintArg {
     Setup,
     /// Thresholds of the verdicts.
     Thresholds,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PacketdrillArgs {
-    /// Scripts, or directories to search for `*.pkt`
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Settings that override those of each script, as `profile=linux ecn=1 ts=0 iw=10`
-    #[arg(long, value_name = "SETTINGS")]
-    pub(crate) so_flags: Option<String>,
-    /// Print every packet in script notation, with its time
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
 }
 
 /// Kinds of `list`.

@@ -90,6 +90,11 @@ const STATES: [(State, &str, u64); 10] = [
     (State::Closing, "CLOSING", 11),
 ];
 
+/// Name of the state that Linux numbers so; `CLOSED` for none.
+pub fn state_name(number: u64) -> &'static str {
+    STATES.iter().find(|(.., n)| *n == number).map_or("CLOSED", |(_, name, _)| name)
+}
+
 fn state(view: &ConnView) -> (&'static str, u64) {
     let found = STATES.iter().find(|(s, ..)| *s == view.info.state);
     found.map_or(("CLOSED", 7), |(_, name, number)| (name, *number))

@@ -180,7 +180,7 @@ const PRIORITY: u8 = 40;
 
 /// Gives this thread and its children real-time priority: a host that waits for a CPU looks like a
 /// slow link. Returns a remark if the system refuses.
-fn set_realtime_priority() -> Option<String> {
+pub(crate) fn set_realtime_priority() -> Option<String> {
     let value = ThreadPriorityValue::try_from(PRIORITY).ok()?;
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let wish = ThreadPriority::Crossplatform(value);

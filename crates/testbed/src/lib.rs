@@ -18,6 +18,7 @@ pub mod persistent;
 mod plan;
 mod run;
 mod run_state;
+pub mod scripts;
 mod socket_info;
 mod sockets;
 mod stack_choice;

@@ -1,5 +1,8 @@
 //! `lowtide packetdrill`: scripts in, one line per script out.
 
+#[cfg(real_packets)]
+mod kernel;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,17 +17,21 @@ use crate::output::Output;
 
 #[derive(Serialize)]
 struct PacketdrillOutput {
+    /// The kernel that ran the scripts; null for our TCP.
+    against: Option<String>,
     passed: usize,
     failed: usize,
     /// Scripts that could not be run.
     refused: usize,
+    /// Scripts that need what the kernel lacks, or that last too long for it.
+    not_judged: usize,
     scripts: Vec<ScriptOutcome>,
 }
 
 #[derive(Serialize)]
 struct ScriptOutcome {
     name: String,
-    /// `ok`, `fail` or `refused`.
+    /// `ok`, `fail`, `refused`, `lacking` or `too-long`.
     verdict: &'static str,
     events: usize,
     ended_s: Option<f64>,
@@ -53,6 +60,15 @@ struct ScriptNote {
     text: String,
 }
 
+/// What became of one script.
+enum Ran {
+    Report(ScriptReport),
+    Refused(ScriptError),
+    /// The kernel cannot judge it: verdict and reason.
+    #[cfg(real_packets)]
+    NotJudged(&'static str, String),
+}
+
 pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), CommandError> {
     let mut paths = Vec::new();
     for path in &args.files {
@@ -62,50 +78,89 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
         let help = "directories are searched for *.pkt; name any other file".to_string();
         return Err(CommandError::Usage("no scripts were found".to_string(), Some(help)));
     }
-    let options = RunOptions { so_flags: args.so_flags.clone() };
-    let mut verdicts = Vec::new();
-    let mut refused = Vec::new();
+    let mut all = Verdicts { verbose: args.verbose, out, scripts: Vec::new(), refused: Vec::new() };
+    #[cfg(real_packets)]
+    if args.against.is_some() {
+        kernel::run(args, &paths, out, |name, ran| all.add(name, ran))?;
+        return all.finish(Some(kernel::name()));
+    }
+    let (so_flags, profile) = (args.so_flags.clone(), args.profile.clone());
+    let options = RunOptions { so_flags, profile, real_time: None };
     for path in &paths {
         let name = path.display().to_string();
         let ran = Script::parse(&name, &read(path)?).and_then(|s| run::run(&s, &options));
-        match ran {
-            Ok(report) => {
-                if !out.json {
-                    print_report(&report, args.verbose, out)?;
+        all.add(&name, ran.map_or_else(Ran::Refused, Ran::Report))?;
+    }
+    all.finish(None)
+}
+
+/// Verdicts so far, printed one by one.
+struct Verdicts {
+    verbose: bool,
+    out: Output,
+    scripts: Vec<ScriptOutcome>,
+    refused: Vec<ScriptError>,
+}
+
+impl Verdicts {
+    fn add(&mut self, name: &str, ran: Ran) -> Result<(), CommandError> {
+        let text = |text: String| if self.out.json { Ok(()) } else { self.out.text(&text) };
+        self.scripts.push(match ran {
+            Ran::Report(report) => {
+                if !self.out.json {
+                    print_report(&report, self.verbose, self.out)?;
                 }
-                verdicts.push(script_outcome(report, args.verbose));
+                script_outcome(report, self.verbose)
             }
-            Err(error) => {
-                if !out.json {
-                    out.text(&format!("BAD   {name}:{}: {}", error.line(), error.message))?;
+            Ran::Refused(error) => {
+                text(format!("BAD   {name}:{}: {}", error.line(), error.message))?;
+                let verdict = not_run(name, "refused", error.line(), &error.message);
+                let help = error.help.clone();
+                self.refused.push(error);
+                ScriptOutcome {
+                    failure: verdict.failure.map(|f| FailureDetail { help, ..f }),
+                    ..verdict
                 }
-                verdicts.push(refused_outcome(&name, &error));
-                refused.push(error);
+            }
+            #[cfg(real_packets)]
+            Ran::NotJudged(verdict, reason) => {
+                text(format!("-     {name}: {reason}"))?;
+                not_run(name, verdict, 1, &reason)
+            }
+        });
+        Ok(())
+    }
+
+    fn finish(mut self, against: Option<String>) -> Result<(), CommandError> {
+        let count = |verdict| self.scripts.iter().filter(|v| v.verdict == verdict).count();
+        let (total, passed, failed) = (self.scripts.len(), count("ok"), count("fail"));
+        let refused = self.refused.len();
+        let not_judged = total - passed - failed - refused;
+        if against.is_some() {
+            for script in &mut self.scripts {
+                script.digest = None;
             }
         }
+        if self.out.json {
+            let scripts = self.scripts;
+            let answer =
+                PacketdrillOutput { against, passed, failed, refused, not_judged, scripts };
+            self.out.answer("lowtide.packetdrill/1", &answer)?;
+        } else {
+            let by =
+                against.map_or(String::new(), |by| format!(", {not_judged} not judged by {by}"));
+            self.out.text(&format!(
+                "{total} scripts: {passed} ok, {failed} failed, {refused} refused{by}"
+            ))?;
+        }
+        if !self.refused.is_empty() {
+            return Err(CommandError::Scripts(self.refused));
+        }
+        if failed > 0 {
+            return Err(CommandError::Run(format!("{failed} of {total} scripts failed")));
+        }
+        Ok(())
     }
-    let failed = verdicts.iter().filter(|v| v.verdict == "fail").count();
-    let passed = verdicts.len() - failed - refused.len();
-    let answer = PacketdrillOutput { passed, failed, refused: refused.len(), scripts: verdicts };
-    if out.json {
-        out.answer("lowtide.packetdrill/1", &answer)?;
-    } else {
-        let total = answer.scripts.len();
-        out.text(&format!(
-            "{total} scripts: {passed} ok, {failed} failed, {} refused",
-            refused.len()
-        ))?;
-    }
-    if !refused.is_empty() {
-        return Err(CommandError::Scripts(refused));
-    }
-    if failed > 0 {
-        return Err(CommandError::Run(format!(
-            "{failed} of {} scripts failed",
-            answer.scripts.len()
-        )));
-    }
-    Ok(())
 }
 
 /// Collects a file, or every `*.pkt` below a directory, in order of name.
@@ -177,18 +232,18 @@ fn script_outcome(report: ScriptReport, verbose: bool) -> ScriptOutcome {
     }
 }
 
-fn refused_outcome(name: &str, error: &ScriptError) -> ScriptOutcome {
+fn not_run(name: &str, verdict: &'static str, line: usize, message: &str) -> ScriptOutcome {
     ScriptOutcome {
         name: name.to_string(),
-        verdict: "refused",
+        verdict,
         events: 0,
         ended_s: None,
         digest: None,
         failure: Some(FailureDetail {
-            line: error.line(),
+            line,
             at_s: None,
-            message: error.message.clone(),
-            help: error.help.clone(),
+            message: message.to_owned(),
+            help: None,
             expected: None,
             got: None,
             differs: Vec::new(),

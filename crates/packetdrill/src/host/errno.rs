@@ -31,8 +31,10 @@ macro_rules! errnos {
 }
 
 errnos! {
+    EIO = 5, "Input/output error";
     EBADF = 9, "Bad file descriptor";
     EAGAIN = 11, "Resource temporarily unavailable";
+    EACCES = 13, "Permission denied";
     EINVAL = 22, "Invalid argument";
     EPIPE = 32, "Broken pipe";
     ENOSYS = 38, "Function not implemented";
@@ -50,6 +52,7 @@ errnos! {
     ENOTCONN = 107, "Transport endpoint is not connected";
     ETIMEDOUT = 110, "Connection timed out";
     ECONNREFUSED = 111, "Connection refused";
+    EHOSTUNREACH = 113, "No route to host";
     EALREADY = 114, "Operation already in progress";
     EINPROGRESS = 115, "Operation now in progress";
 }

@@ -258,6 +258,25 @@ impl Script {
         ScriptError::new(&self.name, &self.text, span, message)
     }
 
+    /// Least duration of a run, from the times of the script.
+    pub fn duration(&self) -> Duration {
+        let (mut now, mut end) = (Duration::ZERO, Duration::ZERO);
+        for event in &self.events {
+            let base = now;
+            now = match event.when {
+                EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => now.max(at),
+                EventTime::Relative(after) | EventTime::RelativeRange(after, _) => now + after,
+                EventTime::Any => now,
+            };
+            let until = event.until.map_or(Duration::ZERO, |until| match event.when {
+                EventTime::Absolute(_) => until,
+                _ => base + until,
+            });
+            end = end.max(until).max(now);
+        }
+        end
+    }
+
     /// Line of byte `at`, counted from one.
     pub fn line(&self, at: usize) -> usize {
         error::line(&self.text, at)

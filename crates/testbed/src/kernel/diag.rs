@@ -4,7 +4,7 @@
 //! and addresses. Fields that an older kernel lacks are `None`: new fields are appended.
 
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use lowtide_units::Duration as Span;
@@ -15,6 +15,9 @@ use crate::socket_info::SocketInfo;
 /// `AF_NETLINK`, and its protocol for socket queries.
 const NETLINK: i32 = 16;
 const SOCK_DIAG: i32 = 4;
+/// Address families.
+pub(crate) const AF_INET: u8 = 2;
+pub(crate) const AF_INET6: u8 = 10;
 /// `SOCK_DIAG_BY_FAMILY`, `NLMSG_ERROR`, `NLMSG_DONE`.
 const BY_FAMILY: u16 = 20;
 const ERROR: u16 = 2;
@@ -42,8 +45,12 @@ const INFINITE: u32 = 0x7fff_ffff;
 /// One socket: its four-tuple and its info.
 #[derive(Clone, Debug)]
 pub(crate) struct DiagSocket {
-    pub(crate) local: SocketAddrV4,
-    pub(crate) peer: SocketAddrV4,
+    pub(crate) local: SocketAddr,
+    pub(crate) peer: SocketAddr,
+    /// State, as Linux numbers them.
+    pub(crate) state: u8,
+    /// `struct tcp_info`; empty in SYN-RECEIVED and TIME-WAIT.
+    pub(crate) raw: Vec<u8>,
     pub(crate) info: SocketInfo,
 }
 
@@ -71,8 +78,9 @@ pub struct KernelWindow {
 pub fn kernel_windows() -> io::Result<Vec<KernelWindow>> {
     let window = |socket: DiagSocket| {
         let mss = u64::from(socket.info.mss?);
+        let SocketAddr::V4(peer) = socket.peer else { return None };
         Some(KernelWindow {
-            peer: socket.peer,
+            peer,
             cwnd: socket.info.cwnd? / mss,
             ssthresh: socket.info.ssthresh.map(|bytes| bytes / mss),
             alpha_q20: socket.info.alpha_q20,
@@ -80,18 +88,18 @@ pub fn kernel_windows() -> io::Result<Vec<KernelWindow>> {
             control: socket.info.cc,
         })
     };
-    Ok(sockets()?.into_iter().filter_map(window).collect())
+    Ok(sockets(AF_INET)?.into_iter().filter_map(window).collect())
 }
 
-/// All connected IPv4 TCP sockets of this thread's namespace.
+/// All connected TCP sockets of an address family in this thread's namespace.
 ///
 /// # Errors
 /// The kernel does not support such requests.
-pub(crate) fn sockets() -> io::Result<Vec<DiagSocket>> {
+pub(crate) fn sockets(family: u8) -> io::Result<Vec<DiagSocket>> {
     let mut socket =
         Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
     socket.set_read_timeout(Some(REPLY_TIMEOUT))?;
-    socket.send(&dump_request())?;
+    socket.send(&dump_request(family))?;
     let mut all = Vec::new();
     let mut place = vec![0; 1 << 16];
     loop {
@@ -112,7 +120,7 @@ pub(crate) fn sockets() -> io::Result<Vec<DiagSocket>> {
     }
 }
 
-fn dump_request() -> Vec<u8> {
+fn dump_request(family: u8) -> Vec<u8> {
     const LEN: usize = HEADER + 56;
     let mut out = Vec::with_capacity(LEN);
     out.extend_from_slice(&(LEN as u32).to_ne_bytes());
@@ -120,8 +128,8 @@ fn dump_request() -> Vec<u8> {
     out.extend_from_slice(&DUMP.to_ne_bytes());
     out.extend_from_slice(&[0; 8]);
     let wanted = [INFO, VEGAS, CONG].iter().fold(0, |bits, a| bits | 1 << (a - 1));
-    // Family AF_INET, protocol IPPROTO_TCP.
-    out.extend_from_slice(&[2, 6, wanted, 0]);
+    // The protocol is IPPROTO_TCP.
+    out.extend_from_slice(&[family, 6, wanted, 0]);
     out.extend_from_slice(&(!LISTEN).to_ne_bytes());
     out.resize(LEN, 0);
     out
@@ -136,19 +144,29 @@ fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 }
 
 fn parse_socket(body: &[u8]) -> Option<DiagSocket> {
+    let v6 = body.first() == Some(&AF_INET6);
     let end = |port: usize, address: usize| {
         let port = u16::from_be_bytes(bytes_at(body, port)?);
-        Some(SocketAddrV4::new(Ipv4Addr::from_octets(bytes_at(body, address)?), port))
+        let address = if v6 {
+            IpAddr::V6(Ipv6Addr::from_octets(bytes_at(body, address)?))
+        } else {
+            IpAddr::V4(Ipv4Addr::from_octets(bytes_at(body, address)?))
+        };
+        Some(SocketAddr::new(address, port))
     };
     let (local, peer) = (end(4, 8)?, end(6, 24)?);
     let unacknowledged = u32_at(body, 60)?;
     let mut socket_info =
         SocketInfo { unacknowledged: Some(u64::from(unacknowledged)), ..SocketInfo::default() };
+    let mut raw = Vec::new();
     let mut rest = body.get(MESSAGE..)?;
     while let (Some(len), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
         let Some(value) = rest.get(4..usize::from(len)) else { break };
         match kind {
-            INFO => read_info(value, &mut socket_info),
+            INFO => {
+                raw = value.to_vec();
+                read_info(value, &mut socket_info);
+            }
             CONG => {
                 let name = value.split(|b| *b == 0).next().unwrap_or(&[]);
                 socket_info.cc = String::from_utf8_lossy(name).into_owned();
@@ -161,7 +179,7 @@ fn parse_socket(body: &[u8]) -> Option<DiagSocket> {
         }
         rest = rest.get(usize::from(len).next_multiple_of(4)..).unwrap_or(&[]);
     }
-    Some(DiagSocket { local, peer, info: socket_info })
+    Some(DiagSocket { local, peer, state: *body.get(1)?, raw, info: socket_info })
 }
 
 /// Reads `struct tcp_info`; its times are microseconds.
@@ -194,15 +212,15 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes_at(bytes, at).map(u16::from_ne_bytes)
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes_at(bytes, at).map(u32::from_ne_bytes)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes_at(bytes, at).map(u64::from_ne_bytes)
 }
 

@@ -121,13 +121,14 @@ impl Sockets for KernelSockets {
         if conns.is_empty() {
             return Ok(Vec::new());
         }
-        let all: BTreeMap<_, _> =
-            diag::sockets()?.into_iter().map(|s| ((s.local, s.peer), s.info)).collect();
+        let all: BTreeMap<_, _> = diag::sockets(diag::AF_INET)?
+            .into_iter()
+            .map(|s| ((s.local, s.peer), s.info))
+            .collect();
         let look = |conn: &Conn| {
             let NonblockingSocket::Kernel(socket) = self.conns.get(*conn)? else { return None };
             let addresses = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-            let (SocketAddr::V4(local), SocketAddr::V4(peer)) = addresses else { return None };
-            all.get(&(local, peer)).cloned()
+            all.get(&addresses).cloned()
         };
         Ok(conns.iter().map(look).collect())
     }

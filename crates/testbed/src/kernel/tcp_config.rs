@@ -207,10 +207,10 @@ const fn flag(on: bool) -> &'static str {
 }
 
 /// `net.ipv4.<name>` and its value.
-type Sysctl = (&'static str, String);
+pub(crate) type Sysctl = (&'static str, String);
 
 /// Sysctls to set, and the kernel's resulting behaviour as a configuration.
-fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
+pub(crate) fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     let linux = profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {

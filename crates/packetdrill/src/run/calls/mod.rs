@@ -79,16 +79,12 @@ impl<'a> Runner<'a> {
     pub(super) fn poll_blocked(&mut self) -> Result<()> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let BlockedCall { event, call, until } = blocked;
-        match returned(self.perform(&Args { event, call })?) {
-            Some(result) => {
-                self.check_time(event, until)?;
-                self.compare(event, call, result)
-            }
-            None => {
-                self.blocked = Some(blocked);
-                self.expire_blocked(false)
-            }
+        if let Some(result) = returned(self.perform(&Args { event, call })?) {
+            self.check_time(event, until)?;
+            return self.compare(event, call, result);
         }
+        self.blocked = Some(blocked);
+        self.expire_blocked(false)
     }
 
     /// Fails if a blocked call has not returned by its deadline.

@@ -1,0 +1,107 @@
+//! What a kernel is told for a script, and what a script needs that it lacks.
+
+use lowtide_packetdrill::fields::Field;
+use lowtide_packetdrill::run::Setup;
+use lowtide_packetdrill::script::{Action, Operand, Script, TcpOption};
+use lowtide_tcp::{Config, EcnNegotiation, InitialWindow, profile, switches};
+use lowtide_units::Duration;
+
+use super::info;
+use crate::kernel::tcp_config::{self, Sysctl};
+
+/// The settings of one script.
+#[derive(Debug)]
+pub(super) struct KernelSettings {
+    pub(super) config: Config,
+    /// Name of the congestion control in the kernel.
+    pub(super) cc: &'static str,
+    /// Settings of `net.ipv4` that differ from the kernel's own.
+    pub(super) sysctls: Vec<Sysctl>,
+    /// Segments, if it differs from the kernel's own.
+    pub(super) initial_window: Option<u32>,
+}
+
+impl KernelSettings {
+    /// # Errors
+    /// What the script needs that a Linux kernel lacks. `leave_out`: settings that it lacks were
+    /// left out on purpose.
+    pub(super) fn of(script: &Script, setup: &Setup, leave_out: bool) -> Result<Self, String> {
+        let flags = &setup.so_flags;
+        if flags.profile != "rfc" && !flags.profile.starts_with("linux") {
+            return Err(format!("the profile `{}`", flags.profile));
+        }
+        if let Some(word) = flags.left_out.first().filter(|_| !leave_out) {
+            return Err(format!("`{word}`"));
+        }
+        check_events(script)?;
+        let config = flags.settings.config.clone();
+        let linux = profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
+        let linux = linux.unwrap_or_default();
+        let (mut sysctls, mut kernels) = tcp_config::settings(&config);
+        let (defaults, _) = tcp_config::settings(&linux);
+        sysctls.retain(|sysctl| !defaults.contains(sysctl));
+        let initial_window = match config.initial_window {
+            same if same == linux.initial_window => None,
+            InitialWindow::Segments(n) => Some(n),
+            _ => return Err("an initial window by an RFC".to_owned()),
+        };
+        let whole = |d: Duration| d == Duration::from_secs(d.as_ms() / 1000);
+        if !(whole(config.keep_alive_idle) && whole(config.keep_alive_interval)) {
+            return Err("keep-alive in parts of a second".to_owned());
+        }
+        kernels.initial_window = config.initial_window;
+        kernels.tso_defer = config.tso_defer;
+        (kernels.ecn, kernels.nagle) = (config.ecn, config.nagle);
+        (kernels.send_buffer, kernels.receive_buffer) = (config.send_buffer, config.receive_buffer);
+        kernels.keep_alive = config.keep_alive;
+        kernels.keep_alive_idle = config.keep_alive_idle;
+        kernels.keep_alive_interval = config.keep_alive_interval;
+        kernels.keep_alive_count = config.keep_alive_count;
+        kernels.user_timeout = config.user_timeout;
+        // These bring their own feedback.
+        if config.cc == "dctcp" && config.ack == "dctcp" || config.ecn == EcnNegotiation::AccEcn {
+            (kernels.ack, kernels.feedback) = (config.ack, config.feedback);
+            kernels.ect = config.ect;
+        }
+        for switch in switches::SWITCHES {
+            let of = |config| switches::get_text(config, switch.name).unwrap_or_default();
+            let (wanted, kernels) = (of(&config), of(&kernels));
+            if wanted != kernels {
+                return Err(format!("`{}={wanted}` (it has {kernels})", switch.name));
+            }
+        }
+        let cc = if config.cc == "newreno" { "reno" } else { config.cc };
+        Ok(Self { config, cc, sysctls, initial_window })
+    }
+}
+
+/// Checks fields of assertions, and options of packets.
+fn check_events(script: &Script) -> Result<(), String> {
+    let check = |field: &Field| {
+        if info::provides(field.name) {
+            return Ok(());
+        }
+        Err(format!("the field `{}`", field.name))
+    };
+    for event in &script.events {
+        match &event.action {
+            Action::Assert(comparisons) => {
+                for comparison in comparisons {
+                    check(comparison.left)?;
+                    if let Operand::Field(field) = comparison.right {
+                        check(field)?;
+                    }
+                }
+            }
+            Action::Packet(packet) => {
+                let delay =
+                    |o: &TcpOption| matches!(o, TcpOption::DelayOffer | TcpOption::Delay(_));
+                if packet.options.iter().flatten().any(delay) {
+                    return Err("the delay option".to_owned());
+                }
+            }
+            Action::Call(_) | Action::Command(_) => {}
+        }
+    }
+    Ok(())
+}
