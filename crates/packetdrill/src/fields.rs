@@ -307,6 +307,24 @@ pub static FIELDS: &[Field] = &[
     }),
 ];
 
+/// Fields that a Linux kernel does not report.
+pub const LINUX_LACKS: [&str; 14] = [
+    "delack_timeouts",
+    "delay_option",
+    "delay_reductions",
+    "delivered_ce_bytes",
+    "ecn_mode",
+    "ecn_reductions",
+    "ect",
+    "fast_retransmits",
+    "limited_by",
+    "pacing_rate",
+    "queueing_delay",
+    "received_ce_bytes",
+    "received_ce_pkts",
+    "rejected",
+];
+
 /// `tcp_info` fields that this stack does not provide, with the reason.
 const UNSUPPORTED_TCP_INFO: &[(&str, &str)] = &[
     ("tcpi_ca_state", "this stack has no Disorder and CWR states; assert `recovery == true`"),

@@ -141,11 +141,30 @@ impl SoFlags {
             let cc = self.settings.config.cc;
             self.settings.config = instead.config().map_err(|e| e.to_string())?;
             self.settings.config.cc = cc;
+        } else if name == "scheme" {
+            self.restore_what_linux_lacks(&before.config)?;
         } else if self.settings.isn != before.isn
             || (self.settings.config != before.config && !is_linux_setting(name, value))
         {
             self.settings = before;
             self.left_out.push(word.to_string());
+        }
+        Ok(())
+    }
+
+    /// Takes back the switches of a scheme that a Linux kernel cannot be told. Those of its control
+    /// and its feedback are left to the host, which has them or refuses the script.
+    fn restore_what_linux_lacks(&mut self, before: &Config) -> Result<(), String> {
+        const OF_CONTROL: [&str; 4] = ["feedback", "ack", "ect", "cwr"];
+        for switch in switches::SWITCHES {
+            let name = switch.name;
+            let of = |config| switches::get_text(config, name).unwrap_or_default();
+            let (old, new) = (of(before), of(&self.settings.config));
+            if old != new && !LINUX_SETTINGS.contains(&name) && !OF_CONTROL.contains(&name) {
+                switches::set_text(&mut self.settings.config, name, &old)
+                    .map_err(|e| e.to_string())?;
+                self.left_out.push(format!("{name}={new}"));
+            }
         }
         Ok(())
     }

@@ -30,10 +30,10 @@ pub(crate) struct PacketdrillArgs {
     #[cfg(real_packets)]
     #[arg(long, value_name = "HOST")]
     pub(crate) against: Option<AgainstArg>,
-    /// Least tolerance of times in microseconds, with `--against`
-    #[cfg(real_packets)]
-    #[arg(long, value_name = "US", default_value_t = 4000, requires = "against")]
-    pub(crate) tolerance_usecs: u32,
+    /// Least tolerance of times in microseconds, and 12.5 % of the time since the event before; 4000
+    /// with `--against`, as in packetdrill
+    #[arg(long, value_name = "US")]
+    pub(crate) tolerance_usecs: Option<u32>,
     /// Scripts that run at the same time, with `--against`
     #[cfg(real_packets)]
     #[arg(short, long, value_name = "N", default_value_t = 1, requires = "against",

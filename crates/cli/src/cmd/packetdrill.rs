@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use lowtide_input_files::SCRIPT;
 use lowtide_packetdrill::run::{self, RunOptions, ScriptReport};
 use lowtide_packetdrill::script::{Script, ScriptError};
+use lowtide_units::Duration;
 use serde::Serialize;
 
 use crate::args::PacketdrillArgs;
@@ -85,7 +86,8 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Com
         return all.finish(Some(kernel::name()));
     }
     let (so_flags, profile) = (args.so_flags.clone(), args.profile.clone());
-    let options = RunOptions { so_flags, profile, real_time: None };
+    let tolerance = args.tolerance_usecs.map(|us| Duration::from_us(u64::from(us)));
+    let options = RunOptions { so_flags, profile, tolerance };
     for path in &paths {
         let name = path.display().to_string();
         let ran = Script::parse(&name, &read(path)?).and_then(|s| run::run(&s, &options));

@@ -154,6 +154,18 @@ impl Links {
         })
     }
 
+    /// Limits packets of several segments, as the kernel's stack makes them, to `segments`; with
+    /// one it makes none.
+    ///
+    /// # Errors
+    /// The interface does not exist, or no permission.
+    pub fn set_gso_max_segments(&mut self, name: &str, segments: u32) -> Result<(), LiveError> {
+        let what = || format!("limit the segments of a packet of `{name}`");
+        self.set(name, what, |_, attributes| {
+            attributes.push(LinkAttribute::GsoMaxSegs(segments));
+        })
+    }
+
     /// Removes an interface; for one end of a veth pair, also the other.
     ///
     /// # Errors

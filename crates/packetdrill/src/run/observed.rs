@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lowtide_wire::{Addresses, Segment, WireError, packet};
+use lowtide_wire::{Addresses, Flags, Segment, WireError, packet};
 
 use crate::script::TcpOption;
 
@@ -33,5 +33,12 @@ impl ObservedPacket {
         };
         let payload = bytes.get(payload).unwrap_or(&[]).to_vec();
         Ok(Self { src, dst, segment, options, payload })
+    }
+
+    /// Adds the segment that follows this one. Linux sets PSH on each packet of several segments.
+    pub(super) fn append(&mut self, next: Self) {
+        self.segment.payload_len += next.segment.payload_len;
+        self.segment.flags |= next.segment.flags | Flags::PSH;
+        self.payload.extend(next.payload);
     }
 }

@@ -18,7 +18,7 @@ pub struct Setup {
     /// Allowed deviation as a share of the time since the previous event, in millionths of a
     /// percent.
     pub(super) tolerance_percent: u64,
-    /// The host runs in real time.
+    /// Times are compared as in real time.
     pub(super) real_time: bool,
     /// IPv6.
     pub v6: bool,
@@ -30,6 +30,8 @@ pub struct Setup {
     pub(super) connect_port: u16,
     /// Duration of one TSval tick in script numbers, if configured.
     pub(super) tick: Option<Duration>,
+    /// Assertions on fields that a Linux kernel lacks are left out.
+    pub(super) linux_fields: bool,
     pub(super) notes: Vec<Note>,
 }
 
@@ -68,7 +70,8 @@ impl Setup {
         let mut setup = Self {
             tolerance: Duration::from_ms(4),
             tolerance_percent: 0,
-            real_time: options.real_time.is_some(),
+            real_time: options.tolerance.is_some(),
+            linux_fields: options.profile.is_some(),
             v6: false,
             local: IpAddr::V4(flags.settings.local_v4),
             remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
@@ -86,7 +89,7 @@ impl Setup {
         if let Some(text) = &options.so_flags {
             setup.so_flags.apply(text).map_err(|error| of_caller(error.message))?;
         }
-        if let Some(least) = options.real_time {
+        if let Some(least) = options.tolerance {
             setup.tolerance = setup.tolerance.max(least);
             setup.tolerance_percent = setup.tolerance_percent.max(REAL_TIME_PERCENT);
         }

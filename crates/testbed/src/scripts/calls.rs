@@ -168,7 +168,13 @@ impl Host for KernelHost {
     fn command(&mut self, text: &str) -> Result<Vec<String>, String> {
         let (sysctls, notes) = command::sysctls(text);
         for (name, value) in sysctls {
-            let short = name.strip_prefix("net.").unwrap_or(&name);
+            let dotted = name.replace('/', ".");
+            let short = dotted.strip_prefix("net.").unwrap_or(&dotted);
+            // The kernel allows some of its controls on sockets only.
+            if short == "ipv4.tcp_congestion_control" {
+                self.settings.cc = value;
+                continue;
+            }
             netns::set_sysctl(short, &value).map_err(|error| format!("sysctl {name}: {error}"))?;
         }
         Ok(notes)

@@ -63,7 +63,10 @@ impl KernelHost {
         let mtu = u16::try_from(settings.config.mtu).unwrap_or(u16::MAX);
         let plan = DevicePlan::parse(&format!("tun:{INTERFACE}"), mtu, vec![network])?;
         let device = Device::open(&plan)?;
-        Links::open()?.add_host_route(INTERFACE, setup.remote, settings.initial_window)?;
+        let mut links = Links::open()?;
+        // As in our stack: with segmentation offload the kernel also sets PSH on every such packet.
+        links.set_gso_max_segments(INTERFACE, 1)?;
+        links.add_host_route(INTERFACE, setup.remote, settings.initial_window)?;
         Ok(Self {
             device,
             buffer: vec![0; MAX_PACKET],

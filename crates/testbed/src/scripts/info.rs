@@ -30,11 +30,6 @@ pub(super) struct KernelConn {
     pub(super) unread: Option<u64>,
 }
 
-/// True if assertions can read the field of a kernel.
-pub(super) fn provides(field: &str) -> bool {
-    KernelConn::default().field(field).is_some()
-}
-
 impl KernelConn {
     pub(super) fn new(active: bool) -> Self {
         Self { active, ..Self::default() }
@@ -117,5 +112,21 @@ impl KernelConn {
             }
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_packetdrill::fields::{FIELDS, LINUX_LACKS};
+
+    use super::KernelConn;
+
+    #[test]
+    fn the_list_of_lacking_fields_is_complete() {
+        let conn = KernelConn::new(false);
+        let lacks = FIELDS.iter().map(|f| f.name).filter(|name| conn.field(name).is_none());
+        let mut lacks: Vec<&str> = lacks.collect();
+        lacks.sort_unstable();
+        assert_eq!(lacks, LINUX_LACKS);
     }
 }

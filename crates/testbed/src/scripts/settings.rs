@@ -1,12 +1,11 @@
 //! What a kernel is told for a script, and what a script needs that it lacks.
 
-use lowtide_packetdrill::fields::Field;
+use lowtide_packetdrill::fields::{Field, LINUX_LACKS};
 use lowtide_packetdrill::run::Setup;
 use lowtide_packetdrill::script::{Action, Operand, Script, TcpOption};
 use lowtide_tcp::{Config, EcnNegotiation, InitialWindow, profile, switches};
 use lowtide_units::Duration;
 
-use super::info;
 use crate::kernel::tcp_config::{self, Sysctl};
 
 /// The settings of one script.
@@ -14,8 +13,8 @@ use crate::kernel::tcp_config::{self, Sysctl};
 pub(super) struct KernelSettings {
     pub(super) config: Config,
     /// Name of the congestion control in the kernel.
-    pub(super) cc: &'static str,
-    /// Settings of `net.ipv4` that differ from the kernel's own.
+    pub(super) cc: String,
+    /// Settings of `net.ipv4`.
     pub(super) sysctls: Vec<Sysctl>,
     /// Segments, if it differs from the kernel's own.
     pub(super) initial_window: Option<u32>,
@@ -33,13 +32,17 @@ impl KernelSettings {
         if let Some(word) = flags.left_out.first().filter(|_| !leave_out) {
             return Err(format!("`{word}`"));
         }
-        check_events(script)?;
+        check_events(script, leave_out)?;
         let config = flags.settings.config.clone();
         let linux = profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
         let linux = linux.unwrap_or_default();
         let (mut sysctls, mut kernels) = tcp_config::settings(&config);
         let (defaults, _) = tcp_config::settings(&linux);
-        sysctls.retain(|sysctl| !defaults.contains(sysctl));
+        // Buffers are as fixed as in the profile, or windows would hide all else.
+        sysctls.retain(|sysctl| !defaults.contains(sysctl) || sysctl.0.ends_with("mem"));
+        if config.buffer_tuning == linux.buffer_tuning {
+            sysctls.push(("tcp_moderate_rcvbuf", "0".to_owned()));
+        }
         let initial_window = match config.initial_window {
             same if same == linux.initial_window => None,
             InitialWindow::Segments(n) => Some(n),
@@ -71,14 +74,14 @@ impl KernelSettings {
             }
         }
         let cc = if config.cc == "newreno" { "reno" } else { config.cc };
-        Ok(Self { config, cc, sysctls, initial_window })
+        Ok(Self { config, cc: cc.to_owned(), sysctls, initial_window })
     }
 }
 
 /// Checks fields of assertions, and options of packets.
-fn check_events(script: &Script) -> Result<(), String> {
+fn check_events(script: &Script, leave_out: bool) -> Result<(), String> {
     let check = |field: &Field| {
-        if info::provides(field.name) {
+        if leave_out || !LINUX_LACKS.contains(&field.name) {
             return Ok(());
         }
         Err(format!("the field `{}`", field.name))

@@ -27,16 +27,15 @@ pub(super) fn run(
     out: Output,
     mut report: impl FnMut(&str, Ran) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let tolerance = Duration::from_us(u64::from(args.tolerance_usecs));
+    let tolerance = args.tolerance_usecs.unwrap_or(4000);
     let options = RunOptions {
         so_flags: args.so_flags.clone(),
         profile: Some(args.profile.clone().unwrap_or_else(|| "linux".to_owned())),
-        real_time: Some(tolerance),
+        tolerance: Some(Duration::from_us(u64::from(tolerance))),
     };
     out.note(&format!(
-        "against {}: tolerance {} us, or 12.5 % of the time since the event before",
+        "against {}: tolerance {tolerance} us, or 12.5 % of the time since the event before",
         name(),
-        args.tolerance_usecs
     ));
     let leave_out = args.profile.is_some();
     let next = AtomicUsize::new(0);

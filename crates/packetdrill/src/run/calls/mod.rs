@@ -49,6 +49,13 @@ impl<'a> Runner<'a> {
         call: &'a Call,
         until: Option<Instant>,
     ) -> Result<()> {
+        // In real time a call returns a little later than it is due.
+        let due = self.blocked.filter(|_| self.setup.real_time).map(|blocked| blocked.until);
+        while due
+            .is_some_and(|due| self.blocked.is_some() && self.host.step(due + self.setup.tolerance))
+        {
+            self.poll_blocked()?;
+        }
         if let Some(blocked) = &self.blocked {
             let line = self.script.line(blocked.event.span.start);
             let message = format!("the call of line {line} has not returned yet");
