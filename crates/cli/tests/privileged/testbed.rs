@@ -155,6 +155,11 @@ pub(crate) fn without_root_the_kernel_backend_names_its_needs() {
     for args in [&["testbed", "up", "queue-buildup-100m"][..], &["testbed", "down"]] {
         assert!(error(args).contains("CAP_SYS_ADMIN and CAP_NET_ADMIN"));
     }
+    let script = at.join("x.pkt");
+    fs::write(&script, "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n").expect("a file");
+    let why = error(&["packetdrill", "--against", "kernel", &script.display().to_string()]);
+    assert!(why.contains("cannot create a network namespace"), "{why}");
+    assert!(why.contains("CAP_SYS_ADMIN") && why.lines().count() == 2, "{why}");
 }
 
 /// A testbed that runs in the background.

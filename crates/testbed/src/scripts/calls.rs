@@ -87,23 +87,36 @@ impl KernelHost {
         wait: bool,
         call: impl FnOnce(&Socket) -> io::Result<Returned> + Send + 'static,
     ) -> CallOutcome<Returned> {
-        let lasts = std::mem::take(&mut self.lasts);
-        if let Some(mut blocked) = self.blocked.take() {
-            if blocked.has_returned()
-                && let Some(result) = blocked.returned.take()
-            {
-                return done(result);
-            }
-            self.blocked = Some(blocked);
-            return Err(CallError::WouldBlock);
+        if let Some(outcome) = self.outcome_of_blocked() {
+            return outcome;
         }
         let socket = Arc::clone(self.get(fd)?);
         if !wait || socket.nonblocking().unwrap_or(false) {
             return done(call(&socket));
         }
+        self.call_on_thread(move || call(&socket))
+    }
+
+    /// Outcome of the call that blocks, if there is one.
+    fn outcome_of_blocked(&mut self) -> Option<CallOutcome<Returned>> {
+        let mut blocked = self.blocked.take()?;
+        if blocked.has_returned()
+            && let Some(result) = blocked.returned.take()
+        {
+            return Some(done(result));
+        }
+        self.blocked = Some(blocked);
+        Some(Err(CallError::WouldBlock))
+    }
+
+    fn call_on_thread(
+        &mut self,
+        call: impl FnOnce() -> io::Result<Returned> + Send + 'static,
+    ) -> CallOutcome<Returned> {
+        let lasts = std::mem::take(&mut self.lasts);
         let (sender, result) = mpsc::channel();
         let thread = std::thread::Builder::new().spawn(move || {
-            let _ = sender.send(call(&socket));
+            let _ = sender.send(call());
         });
         done(thread)?;
         if let Ok(result) = result.recv_timeout(if lasts { BEGUN } else { AT_ONCE }) {
@@ -256,8 +269,20 @@ impl Host for KernelHost {
     }
 
     fn close(&mut self, fd: i32) -> CallOutcome<()> {
+        if let Some(outcome) = self.outcome_of_blocked() {
+            return outcome.map(drop);
+        }
         self.listeners.remove(&fd);
-        self.sockets.remove(&fd).map(drop).ok_or(CallError::Errno(Errno::EBADF))
+        let socket = self.sockets.remove(&fd).ok_or(CallError::Errno(Errno::EBADF))?;
+        if !socket.linger().ok().flatten().is_some_and(|time| !time.is_zero()) {
+            return Ok(());
+        }
+        // With a linger time it lasts until the peer has acknowledged all.
+        let closing = move || {
+            drop(socket);
+            Ok(Returned::Nothing)
+        };
+        self.call_on_thread(closing).map(drop)
     }
 
     fn nonblocking(&mut self, fd: i32) -> CallOutcome<bool> {

@@ -6,6 +6,7 @@
 mod kernels;
 mod ours;
 mod refused;
+mod scripts;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
             kernels::kernel_stacks_run_the_scenario_and_report_counters,
             kernels::kernel_stacks_use_the_scenarios_ecn_and_cc,
             kernels::mixed_stacks_interoperate,
+            scripts::a_script_passes_and_each_wrong_value_fails,
+            scripts::calls_that_block_return_when_they_are_due,
+            scripts::a_line_may_state_several_segments,
+            scripts::what_the_kernel_lacks_is_named,
         ),
         tests!(&[NAMESPACES, TUN, refused::NO_ACC_ECN];
             refused::accurate_ecn_is_refused_where_the_kernel_lacks_it,
