@@ -274,7 +274,7 @@ impl Host for KernelHost {
         }
         self.listeners.remove(&fd);
         let socket = self.sockets.remove(&fd).ok_or(CallError::Errno(Errno::EBADF))?;
-        if !socket.linger().ok().flatten().is_some_and(|time| !time.is_zero()) {
+        if socket.linger().ok().flatten().is_none_or(|time| time.is_zero()) {
             return Ok(());
         }
         // With a linger time it lasts until the peer has acknowledged all.
