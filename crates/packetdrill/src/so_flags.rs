@@ -38,8 +38,8 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
 ];
 
 /// Switches that a Linux kernel can be told: by `net.ipv4`, a socket option, the route
-/// (`initcwnd`) or the MTU of the interface.
-pub const LINUX_SETTINGS: [&str; 24] = [
+/// (`initcwnd`) or the MTU of the interface. Since 6.17 `tcp_recovery` no longer turns RACK off.
+const LINUX_SETTINGS: [&str; 23] = [
     "cc",
     "ecn",
     "ecn-fallback",
@@ -49,7 +49,6 @@ pub const LINUX_SETTINGS: [&str; 24] = [
     "window-scaling",
     "idle-restart",
     "tail-loss-probe",
-    "recovery",
     "initial-window",
     "syn-retries",
     "retries",
@@ -210,7 +209,6 @@ impl SoFlags {
 fn is_linux_setting(name: &str, value: &str) -> bool {
     let name = ALIASES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| *long);
     match (name, value) {
-        ("recovery", "newreno") => false,
         ("initial-window", _) => value.parse::<u32>().is_ok(),
         _ => HOST_KEYS.iter().any(|(key, _)| *key == name) || LINUX_SETTINGS.contains(&name),
     }
