@@ -17,8 +17,8 @@ SCRIPTS = ROOT / "crates/packetdrill/scripts"
 PAGE = ROOT / "docs/evidence/scripts-on-linux.md"
 CLASSES = {
     "equal": "both pass, or both differ from the script in the same way",
-    "documented": "they differ by a documented row",
-    "unexplained": "they differ, and no row says why",
+    "documented": "they differ by a row of deviations, or by a rule with its source",
+    "unexplained": "they differ, and the cause is not known",
     "lacking": "the kernel lacks what the script needs",
     "too-long": "not run: longer than 200 s of real time",
 }

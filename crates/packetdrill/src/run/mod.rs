@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
             let next = self.host.peek_packet().and_then(|p| ObservedPacket::read(&p.bytes).ok());
             let end = first.segment.seq.add(u64::from(first.segment.payload_len));
             match next.filter(|next| next.segment.seq == end && !next.payload.is_empty()) {
-                Some(next) => first.append(next),
+                Some(next) => first.append(next, spec.flags),
                 None => break,
             }
             self.host.take_packet();

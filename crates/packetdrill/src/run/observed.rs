@@ -35,10 +35,12 @@ impl ObservedPacket {
         Ok(Self { src, dst, segment, options, payload })
     }
 
-    /// Adds the segment that follows this one. Linux sets PSH on each packet of several segments.
-    pub(super) fn append(&mut self, next: Self) {
+    /// Adds the segment that follows this one. PSH is as `expected`: it depends on the packets that
+    /// offload would make.
+    pub(super) fn append(&mut self, next: Self, expected: Flags) {
         self.segment.payload_len += next.segment.payload_len;
-        self.segment.flags |= next.segment.flags | Flags::PSH;
+        let all = (self.segment.flags | next.segment.flags).without(Flags::PSH);
+        self.segment.flags = if expected.contains(Flags::PSH) { all | Flags::PSH } else { all };
         self.payload.extend(next.payload);
     }
 }

@@ -122,9 +122,12 @@ impl KernelHost {
     }
 
     pub(super) fn send(&mut self, bytes: &[u8]) {
+        let before = self.now();
         if let Err(error) = self.device.send(bytes) {
             self.fault = Some(format!("the TUN interface failed: {error}"));
         }
+        // The kernel answers within this call, unless it was interrupted.
+        self.note_lateness(before);
     }
 
     /// Waits until something happens, at most to `limit`.
