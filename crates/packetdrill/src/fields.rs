@@ -308,7 +308,7 @@ pub static FIELDS: &[Field] = &[
 ];
 
 /// Fields that a Linux kernel does not report.
-pub const LINUX_LACKS: [&str; 14] = [
+pub const LINUX_LACKS: [&str; 21] = [
     "delack_timeouts",
     "delay_option",
     "delay_reductions",
@@ -323,6 +323,13 @@ pub const LINUX_LACKS: [&str; 14] = [
     "received_ce_bytes",
     "received_ce_pkts",
     "rejected",
+    "tcpi_delivered_ce_bytes",
+    "tcpi_delivered_e0_bytes",
+    "tcpi_delivered_e1_bytes",
+    "tcpi_received_ce",
+    "tcpi_received_ce_bytes",
+    "tcpi_received_e0_bytes",
+    "tcpi_received_e1_bytes",
 ];
 
 /// `tcp_info` fields that this stack does not provide, with the reason.

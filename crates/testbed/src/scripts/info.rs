@@ -103,7 +103,7 @@ impl KernelConn {
             "tcpi_bytes_retrans" => n(wide(208)),
             "tcpi_data_segs_out" => n(word(156)),
             "timeouts" => n(word(240) & 0xffff),
-            "delivered_ce_segs" => n(word(196)),
+            "delivered_ce_segs" | "tcpi_delivered_ce" => n(word(196)),
             "recovery" => flag(byte(1) == RECOVERY),
             "ecn" => flag(byte(5) & OPTION_ECN != 0),
             "cc" => {
