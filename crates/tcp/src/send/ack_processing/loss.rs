@@ -195,8 +195,7 @@ impl Connection {
             dsack: dsack && !at_once,
             acks_all: self.snd.board.is_empty() && !at_once,
             // Beyond the end of the episode, a retransmission belongs to the next one.
-            retransmission_in_flight: !over
-                && !(at_once && self.snd.episode.after_timeout())
+            retransmission_in_flight: !(over || at_once && self.snd.episode.after_timeout())
                 && self.snd.board.has_retransmission_in_flight(),
         });
         match self.config.undo {

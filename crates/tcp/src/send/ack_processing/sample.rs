@@ -1,14 +1,12 @@
 //! Sample step: round-trip time, queueing delay and the facts for the congestion control.
 
-use alloc::boxed::Box;
-
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
 use super::decode::DecodedAck;
 use super::loss::LossUpdate;
 use super::scoreboard::Delivery;
-use crate::cc::{AckSample, CongestionControl, GrowthCounts};
+use crate::cc::{AckSample, GrowthCounts};
 use crate::connection::Connection;
 use crate::feedback::CeFeedback;
 use crate::loss::recovery::Acked;
@@ -108,10 +106,8 @@ impl Connection {
             GrowthWhen::WindowUsage => {
                 let usage = &self.snd.cwnd_usage;
                 let twice = 2 * usage.segments * u64::from(self.snd.mss);
-                let below = |cc: &Box<dyn CongestionControl>| {
-                    cc.cwnd() < cc.ssthresh() && cc.cwnd() < twice
-                };
-                usage.limited || self.cc.as_ref().is_some_and(below)
+                usage.limited
+                    || self.cc.as_ref().is_some_and(|cc| cc.cwnd() < cc.ssthresh().min(twice))
             }
         }
     }
