@@ -22,7 +22,7 @@ link-rate = "400 Mbit/s"
 link-delay = "1 ms"
 bottleneck-rate = "50 Mbit/s"
 [switch]
-buffer = "60 pkt"
+buffer = "20 pkt"
 [switch.mark]
 kind = "codel"
 signal = "drop"

@@ -230,10 +230,10 @@ fn refused_ecn(value: &str, error: &LiveError) -> CommandError {
     if !unknown {
         return live_error(error);
     }
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let system = rustix::system::uname();
     let message = format!(
         "Linux {} refuses net.ipv4.tcp_ecn = {value}: Accurate ECN needs 7.0 or later",
-        release.trim()
+        system.release().to_string_lossy()
     );
     CommandError::Usage(message, Some("use `--kernel-ecn` off, on or passive".to_owned()))
 }
