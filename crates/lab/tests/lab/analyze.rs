@@ -275,6 +275,8 @@ fn delayed_acks_are_counted_with_their_delay() {
         ("traffic.long.size", "20 kB"),
         ("transport.sender.initial-window", "2"),
         ("transport.receiver.delack-segments", "8"),
+        ("transport.receiver.initial-quick-acks", "0 B"),
+        ("transport.receiver.initial-quick-ack-count", "0"),
         ("compare.schemes", "sack"),
     ]);
     run(temp.path(), "queue-buildup", &settings);

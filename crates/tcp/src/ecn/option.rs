@@ -7,7 +7,6 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{AccEcnOption, AccEcnOrder, Ecn as Codepoint, SeqNum};
 
-use super::accecn::AccEcnState;
 use super::{EcnState, PacketClass};
 use crate::settings::config::{AccEcnOptionRule, AccEcnRules};
 
@@ -323,7 +322,7 @@ impl EcnState {
 
     /// We requested AccECN and the peer accepted.
     pub(crate) fn is_accecn_client(&self) -> bool {
-        self.negotiated_accecn().is_some_and(AccEcnState::is_client)
+        self.negotiated_accecn().is_some_and(|accecn| accecn.is_client())
     }
 
     /// Bytes by which full segments are shorter for their option.

@@ -51,7 +51,9 @@ impl Connection {
         let window_changed = self.update_window(seg, upto > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
         if self.snd.nxt == 0 && self.receive_only && !ece && seg.options.sack.is_empty() {
-            // Nothing was sent yet, so this ACK acknowledges nothing.
+            // Nothing was sent yet, so this ACK acknowledges nothing. It may answer an empty probe
+            // of a window that was closed from the start.
+            self.retries.on_answer();
             self.snd.on_no_ece();
         } else {
             self.handle_ack(now, seg, upto, newer_timestamp, window_changed);

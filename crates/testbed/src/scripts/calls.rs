@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::sync::mpsc;
 use std::time::Duration as Wait;
 
 use lowtide_live::netns;
@@ -20,39 +20,13 @@ use lowtide_wire::WireError;
 use nix::sys::socket::{MsgFlags, recv, send};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
+use super::blocked_call::{BlockedCall, Returned};
 use super::host::KernelHost;
 
 /// Wait for a call that the script expects to return at once.
 const AT_ONCE: Wait = Wait::from_millis(100);
 /// Wait until a call that lasts has certainly begun.
 const BEGUN: Wait = Wait::from_micros(500);
-
-/// Result of a call.
-enum Returned {
-    Nothing,
-    Socket(Socket),
-    Bytes(Vec<u8>),
-    Count(usize),
-}
-
-/// A call that blocks, on its thread.
-pub(super) struct BlockedCall {
-    result: Receiver<io::Result<Returned>>,
-    returned: Option<io::Result<Returned>>,
-}
-
-impl BlockedCall {
-    pub(super) fn has_returned(&mut self) -> bool {
-        if self.returned.is_none() {
-            self.returned = match self.result.try_recv() {
-                Ok(result) => Some(result),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => Some(Err(io::ErrorKind::Other.into())),
-            };
-        }
-        self.returned.is_some()
-    }
-}
 
 fn failed(error: &io::Error) -> CallError {
     let errno = error.raw_os_error().and_then(Errno::numbered);

@@ -19,7 +19,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use socket2::Socket;
 
-use super::calls::BlockedCall;
+use super::blocked_call::BlockedCall;
 use super::info::KernelConn;
 use super::settings::KernelSettings;
 

@@ -4,6 +4,7 @@
 //! The interpreter is that of `lowtide packetdrill`. What a script needs and the kernel lacks is
 //! named, never skipped.
 
+mod blocked_call;
 mod calls;
 mod host;
 mod info;

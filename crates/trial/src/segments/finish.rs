@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use lowtide_tcp::{CloseReason, State};
+use lowtide_tcp::{CloseReason, Connection, State, WindowProbe};
 use lowtide_units::Duration;
 use lowtide_wire::{Flags, SeqNum};
 
@@ -79,12 +79,24 @@ impl Harness {
             );
             let before = self.peers[peer].state.snd_max;
             self.honest_ack(peer);
+            if self.window_stays_closed(peer) {
+                break;
+            }
             if self.peers[peer].state.snd_max == before {
                 self.advance_to_next_timer();
             }
         }
         let timed_out = self.peers[peer].invariants.reason == Some(CloseReason::TimedOut);
         assert!(was_over || !timed_out, "timed out on an honest peer");
+    }
+
+    /// A forged segment beyond the peer's own data closed the window. The peer's own segments are
+    /// older, so none opens it, and an empty probe brings no ACK of new data (Linux as well:
+    /// `tcp_may_update_window`).
+    fn window_stays_closed(&mut self, peer: usize) -> bool {
+        let closed = |c: &Connection| c.info().snd_wnd == 0;
+        self.config.window_probe == WindowProbe::Empty
+            && self.peers[peer].id.and_then(|id| self.host.conn(id)).is_some_and(closed)
     }
 
     fn acked(&mut self, peer: usize) -> u64 {
