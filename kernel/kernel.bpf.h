@@ -72,6 +72,9 @@ struct tcp_sock {
 	__u32 mss_cache;
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;
+	__u32 delivered;
+	__u32 delivered_ce;
+	__u32 data_segs_out;
 	__u8 is_cwnd_limited : 1;
 	__u32 max_packets_out;
 	__u8 ecn_flags;
@@ -81,11 +84,10 @@ struct tcp_sock {
 	__u32 srtt_us;
 	__u32 packets_out;
 	__u32 lsndtime;
+	struct {
+		__u32 rtt_us;
+	} rack;
 	struct minmax rtt_min;
-} LT_CORE;
-
-struct rate_sample {
-	long rtt_us;
 } LT_CORE;
 
 enum tcp_ca_event {
@@ -108,15 +110,18 @@ struct bpf_iter__tcp {
 	struct sock_common *sk_common;
 } LT_CORE;
 
-/* The members that libbpf fills, by name, in the kernel's struct. */
+/* The members that libbpf fills, by name, in the kernel's struct. The loader changes the first two:
+ * crates/kernel/src/bpf/objects.rs has their offsets. */
 struct tcp_congestion_ops {
+	__u32 flags;
+	void (*cwnd_event_tx_start)(struct sock *);	/* not in every kernel */
 	__u32 (*ssthresh)(struct sock *);
 	void (*set_state)(struct sock *, __u8);
 	void (*cwnd_event)(struct sock *, enum tcp_ca_event);
-	void (*cong_control)(struct sock *, __u32, int, const struct rate_sample *);
+	/* Kernels differ in the further arguments. */
+	void (*cong_control)(struct sock *);
 	__u32 (*undo_cwnd)(struct sock *);
 	char name[16];
-	__u32 flags;
 	void (*init)(struct sock *);
 } LT_CORE;
 
@@ -131,13 +136,15 @@ struct tcp_congestion_ops {
 #define TCP_CA_CWR 2
 #define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
-#define TCP_ECN_OK 1		/* ecn_flags: ECN was negotiated */
+#define TCP_ECN_MODE_RFC3168 1	/* ecn_flags: classic ECN; both modes: negotiation is pending */
 #define TCP_ECN_QUEUE_CWR 2	/* ecn_flags: the next new data carries CWR */
 #define TCP_ECN_DEMAND_CWR 4	/* ecn_flags: ACKs carry ECE */
-#define FLAG_ECE 0x40		/* flags of cong_control: the ACK has ECE */
+#define TCP_ECN_MODE_ACCECN 16	/* ecn_flags: AccECN; unused by kernels without it */
+#define TCP_ECN_MODE_ANY (TCP_ECN_MODE_RFC3168 | TCP_ECN_MODE_ACCECN)
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+#define TCP_INIT_CWND 10
 #define ICSK_ACK_TIMER 2	/* icsk_ack.pending: a delayed ACK waits for its timer */
 #define ICSK_ACK_NOW 0x10	/* icsk_ack.pending: send an ACK at once */
-#define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
 #define SOL_TCP 6
 #define TCP_CONGESTION 13

@@ -9,19 +9,4 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 	return lt_dctcp_ack(d, p, ack);
 }
 
-SEC("struct_ops")
-void BPF_PROG(odctcp_init, struct sock *sk)
-{
-	if (lt_keeps_ecn(sk))
-		lt_sender_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(odctcp_cong_control, struct sock *sk, __u32 ack, int flag,
-	      const struct rate_sample *rs)
-{
-	if (lt_keeps_ecn(sk))
-		lt_sender_ack(sk, flag, 0);
-}
-
-LT_CONTROL(odctcp, TCP_CONG_NEEDS_ECN, lt_echo_delaying_cwr);
+LT_CONTROL(odctcp, TCP_CONG_NEEDS_ECN, lt_keeps_ecn, lt_echo_delaying_cwr, lt_no_delack_timeout);

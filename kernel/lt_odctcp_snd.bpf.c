@@ -4,8 +4,8 @@
  *
  * It does not set TCP_CONG_NEEDS_ECN: a SYN with ECT(0) in the IP header makes a Linux listener
  * without such a control refuse ECN. The connecting end requests classic ECN
- * (net.ipv4.tcp_ecn = 1). All bytes that an ACK with ECE acknowledges count as marked; CWR after
- * each cut ends the receiver's latch. Without negotiated ECN it is NewReno. */
+ * (net.ipv4.tcp_ecn = 1), where all bytes that an ACK with ECE acknowledges count as marked, and CWR
+ * after each cut ends the receiver's latch, or AccECN (3). Without negotiated ECN it is NewReno. */
 #include "sender.bpf.h"
 #include "callbacks.bpf.h"
 
@@ -15,17 +15,4 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 	return lt_dctcp_ack(d, p, ack);
 }
 
-SEC("struct_ops")
-void BPF_PROG(odctcp_snd_init, struct sock *sk)
-{
-	lt_sender_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(odctcp_snd_cong_control, struct sock *sk, __u32 ack, int flag,
-	      const struct rate_sample *rs)
-{
-	lt_sender_ack(sk, flag, 0);
-}
-
-LT_CONTROL(odctcp_snd, 0, lt_no_receiver);
+LT_CONTROL(odctcp_snd, 0, lt_needs_no_ecn, lt_no_receiver, lt_no_delack_timeout);

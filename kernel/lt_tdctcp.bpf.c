@@ -13,34 +13,18 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 }
 
 /* The rule of crates/tcp (AckSample::delack_suspected): the ACK covers fewer than two segments, has
- * the ECE of the ACK before, nothing is outstanding after it, and its round trip took a tick
- * longer than the least one. */
+ * the ECE of the ACK before, nothing is outstanding after it, and the round trip of the segment that
+ * was sent last took a tick longer than the least one. */
 #define LT_TICK_US 10000
 
-LT_RULE _Bool lt_delack_timeout(struct sock *sk, int flag, const struct rate_sample *rs)
+LT_RULE _Bool lt_delack_timeout(struct sock *sk)
 {
 	struct tcp_sock *tp = lt_tcp(sk);
 	struct lt_sender *s = lt_state(sk);
 	lt_u32 acked = tp->snd_una - s->dctcp.una;
 
-	return acked && acked < 2 * tp->mss_cache && s->ece == !!(flag & FLAG_ECE) &&
-	       tp->snd_una == tp->snd_nxt && rs->rtt_us > 0 &&
-	       (lt_u32)rs->rtt_us >= tp->rtt_min.s[0].v + LT_TICK_US;
+	return acked && acked < 2 * tp->mss_cache && s->ece == !!lt_new_ce(sk) &&
+	       tp->snd_una == tp->snd_nxt && tp->rack.rtt_us >= tp->rtt_min.s[0].v + LT_TICK_US;
 }
 
-SEC("struct_ops")
-void BPF_PROG(tdctcp_init, struct sock *sk)
-{
-	if (lt_keeps_ecn(sk))
-		lt_sender_init(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(tdctcp_cong_control, struct sock *sk, __u32 ack, int flag,
-	      const struct rate_sample *rs)
-{
-	if (lt_keeps_ecn(sk))
-		lt_sender_ack(sk, flag, lt_delack_timeout(sk, flag, rs));
-}
-
-LT_CONTROL(tdctcp, TCP_CONG_NEEDS_ECN, lt_echo_at_once);
+LT_CONTROL(tdctcp, TCP_CONG_NEEDS_ECN, lt_keeps_ecn, lt_echo_at_once, lt_delack_timeout);

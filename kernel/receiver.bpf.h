@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The receiving half of DCTCP (RFC 8257 section 3.2): ECE tells the CE state of the last segment,
  * and a change of the state is acknowledged at once, with the old echo for the data before it.
+ * With AccECN the kernel counts CE exactly and acknowledges a change itself: this half does nothing.
  *
  * The kernel reports the ECN field of arriving data only to controls with TCP_CONG_NEEDS_ECN. */
 #ifndef LOWTIDE_RECEIVER_BPF_H
@@ -15,10 +16,12 @@ LT_RULE _Bool lt_keeps_ecn(struct sock *sk)
 {
 	char reno[] = "reno";
 
-	if (lt_is_ready(lt_state(sk)) || (lt_tcp(sk)->ecn_flags & TCP_ECN_OK) ||
+	if (lt_is_ready(lt_state(sk)) || lt_ecn_mode(lt_tcp(sk)) ||
 	    sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return 1;
 	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+	/* reno has no private memory: `lowtide kernel stats` finds the socket by this value. */
+	lt_state(sk)->dctcp.window.cwnd = LT_FELL_BACK;
 	return 0;
 }
 
@@ -38,10 +41,11 @@ LT_RULE void lt_receiver_event(struct sock *sk, enum tcp_ca_event event, _Bool d
 	struct lt_sender *s = lt_state(sk);
 	lt_u8 ce = event == CA_EVENT_ECN_IS_CE;
 
-	if (event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE)
+	if ((event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE) ||
+	    lt_ecn_mode(tp) != TCP_ECN_MODE_RFC3168)
 		return;
 	if (!lt_is_ready(s))
-		lt_sender_init(sk);
+		lt_sender_begin(sk, 0);
 	if (s->ce != ce) {
 		/* The kernel ends the echo when CWR arrives, before it reports the segment. */
 		_Bool cwr = s->ce && !(tp->ecn_flags & TCP_ECN_DEMAND_CWR);

@@ -28,16 +28,20 @@ struct lt_sender {
 	struct lt_dctcp dctcp;
 	lt_u32 cut_end;		/* snd_nxt at the last ECN cut */
 	lt_u32 cuts;		/* ECN cuts so far */
-	lt_u32 marked_acks;	/* ACKs with ECE so far */
+	lt_u32 marked_acks;	/* ACKs that reported CE so far */
 	lt_u32 rcv_before;	/* receiver: rcv_nxt before the last segment */
 	lt_u32 written;		/* snd_cwnd as written last */
 	lt_u32 written_ssthresh;	/* snd_ssthresh as written last */
 	lt_u32 leaps;		/* values of the kernel above the written ones; they were replaced */
+	lt_u32 delivered_ce;	/* the kernel's count of marked segments at the last ACK */
 	lt_u8 ca_state;		/* the kernel's state that was handled last */
 	lt_u8 in_cut;		/* an ECN cut was made, and its window of data is not acknowledged */
 	lt_u8 ce;		/* receiver: the last segment carried CE */
-	lt_u8 ece;		/* the last ACK had ECE */
+	lt_u8 ece;		/* the last ACK reported CE */
 };
+
+/* In window.cwnd of a socket that became `reno`; no window is as large. */
+#define LT_FELL_BACK 0xfe11bac0u
 
 _Static_assert(sizeof(struct lt_sender) <= 13 * sizeof(__u64), "fits the private memory");
 
@@ -56,6 +60,11 @@ LT_RULE _Bool lt_is_ready(const struct lt_sender *s)
 LT_RULE struct lt_sender *lt_state(struct sock *sk)
 {
 	return (struct lt_sender *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+LT_RULE lt_u8 lt_ecn_mode(struct tcp_sock *tp)
+{
+	return tp->ecn_flags & TCP_ECN_MODE_ANY;
 }
 
 LT_RULE struct lt_dctcp_params lt_params(void)
@@ -83,7 +92,8 @@ LT_RULE void lt_write_window(struct tcp_sock *tp, struct lt_sender *s)
 	struct lt_window *w = &s->dctcp.window;
 
 	s->written = lt_packets(w, w->cwnd);
-	s->written_ssthresh = w->ssthresh == LT_UNLIMITED ? 0x7fffffff : lt_packets(w, w->ssthresh);
+	s->written_ssthresh = w->ssthresh == LT_UNLIMITED ? TCP_INFINITE_SSTHRESH :
+							    lt_packets(w, w->ssthresh);
 	tp->snd_cwnd = s->written;
 	tp->snd_ssthresh = s->written_ssthresh;
 }
@@ -110,26 +120,42 @@ LT_RULE void lt_write_pacing_rate(struct sock *sk, struct tcp_sock *tp)
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
-LT_RULE void lt_sender_init(struct sock *sk)
+/* `switched`: the socket has sent data under another control. Its window and ssthresh remain; the
+ * restart window is the kernel's default initial window, not the window of this moment. */
+LT_RULE void lt_sender_begin(struct sock *sk, _Bool switched)
 {
 	struct tcp_sock *tp = lt_tcp(sk);
 	struct lt_sender *s = lt_state(sk);
 	struct lt_dctcp_params p = lt_params();
+	struct lt_window *w = &s->dctcp.window;
 	lt_u32 mss = lt_max(tp->mss_cache, 1);
 
 	if (sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return;
 	lt_dctcp_init(&s->dctcp, &p, mss, lt_min(tp->snd_cwnd, 0xffff) * mss, tp->snd_una);
+	s->ca_state = TCP_CA_Open;
+	if (switched) {
+		w->initial = lt_min(w->initial, TCP_INIT_CWND * mss);
+		if (tp->snd_ssthresh <= 0xffff)
+			w->ssthresh = tp->snd_ssthresh * mss;
+		/* The other control has reacted. */
+		s->ca_state = LT_READ_BITFIELD((struct inet_connection_sock *)sk, icsk_ca_state);
+	}
 	s->cut_end = tp->snd_una;
 	s->cuts = 0;
 	s->marked_acks = 0;
 	s->rcv_before = tp->rcv_nxt;
 	s->leaps = 0;
-	s->ca_state = TCP_CA_Open;
+	s->delivered_ce = tp->delivered_ce;
 	s->in_cut = 0;
 	s->ce = 0;
 	s->ece = 0;
 	lt_write_window(tp, s);
+}
+
+LT_RULE void lt_sender_init(struct sock *sk)
+{
+	lt_sender_begin(sk, lt_tcp(sk)->data_segs_out != 0);
 }
 
 LT_RULE lt_u32 lt_flight(struct tcp_sock *tp)
@@ -163,16 +189,24 @@ LT_RULE void lt_on_state(struct tcp_sock *tp, struct lt_sender *s, lt_u8 state, 
 LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 			const struct lt_ack *ack);
 
-LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
+/* Marked segments that the kernel learned of since the last ACK. In both ECN modes its count grows
+ * before cong_control runs. With classic ECN it grows by the segments that an ACK with ECE delivers. */
+LT_RULE lt_u32 lt_new_ce(struct sock *sk)
+{
+	return lt_tcp(sk)->delivered_ce - lt_state(sk)->delivered_ce;
+}
+
+LT_RULE void lt_sender_ack(struct sock *sk, _Bool delack_timeout)
 {
 	struct tcp_sock *tp = lt_tcp(sk);
 	struct lt_sender *s = lt_state(sk);
 	struct lt_dctcp_params p = lt_params();
 	lt_u8 state = LT_READ_BITFIELD((struct inet_connection_sock *)sk, icsk_ca_state);
 	struct lt_ack ack = {};
+	lt_u32 ce;
 
 	if (!lt_is_ready(s)) {
-		lt_sender_init(sk);
+		lt_sender_begin(sk, 0);
 		/* The SYN-ACK is still an ACK in SYN-SENT. */
 		if (!lt_is_ready(s))
 			return;
@@ -187,8 +221,13 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 	ack.snd_una = tp->snd_una;
 	ack.snd_nxt = tp->snd_nxt;
 	ack.acked = tp->snd_una - s->dctcp.una;
-	ack.ece = (tp->ecn_flags & TCP_ECN_OK) && (flag & FLAG_ECE);
-	ack.marked = ack.ece ? ack.acked : 0;
+	ce = lt_new_ce(sk);
+	s->delivered_ce = tp->delivered_ce;
+	ack.ece = ce != 0;
+	/* Classic ECN: RFC 8257 section 3.3 counts all bytes of an ACK with ECE. AccECN counts segments. */
+	if (ack.ece)
+		ack.marked = lt_ecn_mode(tp) != TCP_ECN_MODE_ACCECN ? ack.acked :
+			     lt_min(lt_min(ce, 0xffff) * s->dctcp.window.mss, ack.acked);
 	/* RFC 8257 section 3.3: one cut per window of data, until snd_una passes cut_end. */
 	ack.may_reduce = !s->in_cut || lt_before(s->cut_end, tp->snd_una);
 	ack.after_rto = state == TCP_CA_Loss;
@@ -205,23 +244,25 @@ LT_RULE void lt_sender_ack(struct sock *sk, int flag, _Bool delack_timeout)
 		s->in_cut = 1;
 		s->cut_end = tp->snd_nxt;
 		s->cuts++;
-		/* CWR on the next new data: a receiver of classic ECN latches ECE until it arrives. */
-		tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
+		/* CWR on the next new data: a receiver of classic ECN latches ECE until it arrives.
+		 * In AccECN the bit is part of the counter. */
+		if (lt_ecn_mode(tp) == TCP_ECN_MODE_RFC3168)
+			tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 	}
 	lt_write_window(tp, s);
 	lt_write_pacing_rate(sk, tp);
 }
 
-/* The kernel restarts idle connections only for controls without cong_control (RFC 5681
- * section 4.1). */
-LT_RULE void lt_sender_event(struct sock *sk, enum tcp_ca_event event)
+/* Sending starts with nothing in flight. The kernel restarts idle connections only for controls
+ * without cong_control (RFC 5681 section 4.1). */
+LT_RULE void lt_sender_tx_start(struct sock *sk)
 {
 	struct tcp_sock *tp = lt_tcp(sk);
 	struct lt_sender *s = lt_state(sk);
 	struct lt_dctcp_params p = lt_params();
 	lt_u32 idle;
 
-	if (event != CA_EVENT_TX_START || !lt_is_ready(s))
+	if (!lt_is_ready(s))
 		return;
 	idle = (lt_u32)bpf_jiffies64() - tp->lsndtime;
 	if ((int)idle <= 0 || idle < ((struct inet_connection_sock *)sk)->icsk_rto)
@@ -243,7 +284,21 @@ LT_RULE lt_u32 lt_sender_undo(struct sock *sk)
 	return s->written;
 }
 
-/* For LT_CONTROL: the control has no receiving half, and the kernel echoes classic ECN. */
+/* For LT_CONTROL: the control works with and without ECN. */
+LT_RULE _Bool lt_needs_no_ecn(struct sock *sk)
+{
+	(void)sk;
+	return 1;
+}
+
+/* For LT_CONTROL: the control ignores the receiver's delayed-ACK timer. */
+LT_RULE _Bool lt_no_delack_timeout(struct sock *sk)
+{
+	(void)sk;
+	return 0;
+}
+
+/* For LT_CONTROL: the control has no receiving half, and the kernel echoes CE. */
 LT_RULE void lt_no_receiver(struct sock *sk, enum tcp_ca_event event)
 {
 	(void)sk;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Lists the TCP sockets of this network namespace whose congestion control is one of ours, with its
- * private memory: alpha, window, cuts. A control cannot supply `get_info`, so `ss` shows none of
- * it. One lt_socket per socket, read by crates/kernel/src/sockets.rs. */
+/* Lists the TCP sockets of this network namespace whose congestion control is, or was before it
+ * became `reno`, one of ours, with its private memory: alpha, window, cuts. A control cannot supply
+ * `get_info`, so `ss` shows none of it. One lt_socket per socket, read by crates/kernel/src/sockets.rs. */
 #include "sender.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -23,10 +23,14 @@ struct lt_socket {
 	__u32 remote_port;
 	__u32 snd_cwnd;
 	__u32 srtt_us;		/* in 1/8 us, as the kernel keeps it */
+	__u32 ecn_mode;		/* bits of TCP_ECN_MODE_ANY */
+	__u32 delivered;	/* segments */
+	__u32 delivered_ce;	/* of these, segments that were reported as marked */
+	__u32 fell_back;	/* a twin became `reno`, because ECN was not negotiated */
 	struct lt_sender sender;
 };
 
-_Static_assert(sizeof(struct lt_socket) == 72 + 104, "as in sockets.rs");
+_Static_assert(sizeof(struct lt_socket) == 88 + 100, "as in sockets.rs");
 
 SEC("iter/tcp")
 int lt_sockets(struct bpf_iter__tcp *ctx)
@@ -43,7 +47,10 @@ int lt_sockets(struct bpf_iter__tcp *ctx)
 		return 0;
 	icsk = &tp->inet_conn;
 	BPF_CORE_READ_STR_INTO(&out.control, icsk, icsk_ca_ops, name);
-	if (out.control[0] != 'l' || out.control[1] != 't' || out.control[2] != '_')
+	bpf_core_read(&out.sender, sizeof(out.sender), &icsk->icsk_ca_priv);
+	out.fell_back = out.sender.dctcp.window.cwnd == LT_FELL_BACK;
+	if (!out.fell_back &&
+	    (out.control[0] != 'l' || out.control[1] != 't' || out.control[2] != '_'))
 		return 0;
 	out.state = skc->skc_state;
 	out.family = skc->skc_family;
@@ -58,7 +65,9 @@ int lt_sockets(struct bpf_iter__tcp *ctx)
 	out.remote_port = __builtin_bswap16(skc->skc_dport);
 	out.snd_cwnd = tp->snd_cwnd;
 	out.srtt_us = tp->srtt_us;
-	bpf_core_read(&out.sender, sizeof(out.sender), &icsk->icsk_ca_priv);
+	out.ecn_mode = lt_ecn_mode(tp);
+	out.delivered = tp->delivered;
+	out.delivered_ce = tp->delivered_ce;
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }

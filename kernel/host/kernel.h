@@ -31,17 +31,16 @@ struct inet_connection_sock {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 mss_cache, snd_cwnd, snd_ssthresh, max_packets_out, rcv_nxt, snd_nxt, snd_una;
-	__u32 srtt_us, packets_out, lsndtime;
+	__u32 srtt_us, packets_out, lsndtime, delivered, delivered_ce, data_segs_out;
 	__u8 is_cwnd_limited, ecn_flags;
+	struct {
+		__u32 rtt_us;
+	} rack;
 	struct {
 		struct {
 			__u32 v;
 		} s[3];
 	} rtt_min;
-};
-
-struct rate_sample {
-	long rtt_us;
 };
 
 enum tcp_ca_event {
@@ -54,7 +53,7 @@ enum tcp_ca_event {
 };
 
 struct tcp_congestion_ops {
-	void *ssthresh, *set_state, *cwnd_event, *cong_control, *undo_cwnd, *init;
+	void *cwnd_event_tx_start, *ssthresh, *set_state, *cwnd_event, *cong_control, *undo_cwnd, *init;
 	char name[16];
 	__u32 flags;
 };

@@ -15,8 +15,8 @@ struct lt_dctcp {
 	lt_u32 window_end;	/* an ACK beyond this sequence number ends the observation window */
 	lt_u32 una;		/* snd_una of the last ACK */
 	lt_u32 restart;		/* the next ACK begins an observation window */
-	lt_u64 acked;		/* bytes of this observation window */
-	lt_u64 marked;		/* of these, marked bytes */
+	lt_u32 acked;		/* bytes of this observation window: less than two TCP windows */
+	lt_u32 marked;		/* of these, marked bytes */
 };
 
 struct lt_dctcp_params {

@@ -11,16 +11,15 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 }
 
 SEC("struct_ops")
-void BPF_PROG(broken_init, struct sock *sk)
+void BPF_PROG(lt_broken_init_socket, struct sock *sk)
 {
 	lt_sender_init(sk);
 }
 
 SEC("struct_ops")
-void BPF_PROG(broken_cong_control, struct sock *sk, __u32 ack, int flag,
-	      const struct rate_sample *rs)
+void BPF_PROG(lt_broken_cong_control, struct sock *sk)
 {
 	lt_tcp(sk)->snd_una = 0;
 }
 
-LT_CONTROL(broken, 0, lt_no_receiver);
+LT_CALLBACKS(broken, 0, lt_no_receiver);

@@ -18,23 +18,22 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 /* `kept`: the bits that the kernel has set and that remain. */
 #define CWR_CONTROL(prefix, kept)								\
 SEC("struct_ops")										\
-void BPF_PROG(prefix##_init, struct sock *sk)							\
+void BPF_PROG(lt_##prefix##_init_socket, struct sock *sk)					\
 {												\
 	lt_sender_init(sk);									\
 }												\
 												\
 SEC("struct_ops")										\
-void BPF_PROG(prefix##_cong_control, struct sock *sk, __u32 ack, int flag,			\
-	      const struct rate_sample *rs)							\
+void BPF_PROG(lt_##prefix##_cong_control, struct sock *sk)					\
 {												\
 	struct tcp_sock *tp = lt_tcp(sk);							\
 	__u8 queued = tp->ecn_flags & (kept);							\
 												\
-	lt_sender_ack(sk, flag, 0);								\
+	lt_sender_ack(sk, 0);									\
 	tp->ecn_flags = (tp->ecn_flags & ~TCP_ECN_QUEUE_CWR) | queued;				\
 }												\
 												\
-LT_CONTROL(prefix, 0, lt_no_receiver)
+LT_CALLBACKS(prefix, 0, lt_no_receiver)
 
 #ifdef LT_WITHHELD
 CWR_CONTROL(no_cwr, 0);

@@ -57,7 +57,9 @@ pub(crate) use figure::FigureArgs;
 pub(crate) use flow::FlowArg;
 pub(crate) use groups::command;
 #[cfg(real_packets)]
-pub(crate) use kernel::{KernelCommand, KernelLoadArgs, KernelUnloadArgs, KernelWatchArgs};
+pub(crate) use kernel::{
+    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
+};
 #[cfg(real_packets)]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(real_packets)]

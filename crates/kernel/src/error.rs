@@ -40,8 +40,7 @@ pub enum KernelError {
     NoBtf,
     /// The kernel is too old.
     #[error(
-        "this kernel is {release}; BPF congestion controls that see the flags of ACKs need Linux \
-         {least} or later"
+        "this kernel is {release}; the BPF congestion controls need Linux {least} or later"
     )]
     TooOld {
         /// Its release.
@@ -98,6 +97,12 @@ pub enum KernelError {
          there, or unload with --force, which sets it to `reno`"
     )]
     DefaultInUse(String),
+    /// A network namespace other than the initial one cannot have it as its default.
+    #[error(
+        "`{0}` is restricted: only the initial network namespace may have it as its default; \
+         unload it and load it with --unrestricted, or select it with --cgroup or --route"
+    )]
+    Restricted(String),
     /// A cgroup selects a twin already.
     #[error("{} selects `{by}` already: unload that first", cgroup.display())]
     AlreadySelected {

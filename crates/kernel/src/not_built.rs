@@ -10,6 +10,7 @@ use crate::view::{LoadedTwin, Registration, Selections, SocketView};
 pub fn load(
     twin: &'static Twin,
     given: &[(&str, &str)],
+    _: bool,
     _: &Selections,
 ) -> Result<(), KernelError> {
     // A wrong parameter is reported by every binary.

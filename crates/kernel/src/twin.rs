@@ -32,6 +32,23 @@ pub struct Twin {
     pub params: &'static [Param],
 }
 
+impl Twin {
+    /// Returns what the control cannot do for connections with this `net.ipv4.tcp_ecn`; `None` if
+    /// nothing. Controls with a receiving half negotiate ECN whatever the setting.
+    pub fn limit(&self, tcp_ecn: &str) -> Option<&'static str> {
+        match (self.scheme, self.ends, tcp_ecn) {
+            (_, Ends::Sender, "0") => Some("no connection has ECN: the control is NewReno"),
+            (_, Ends::Sender, "2" | "5") => {
+                Some("connections that this host opens have no ECN: the control is NewReno there")
+            }
+            ("odctcp" | "odctcp-receiver", _, "3" | "4" | "5") => Some(
+                "with a peer of AccECN the kernel counts CE: the receiving half does nothing there",
+            ),
+            _ => None,
+        }
+    }
+}
+
 const SHIFT_G: Param = Param {
     name: "shift-g",
     kind: ValueKind::Count { min: 0, max: 10 },
@@ -167,6 +184,17 @@ mod tests {
             assert_eq!(find_twin(twin.scheme).unwrap().name, twin.name);
         }
         assert!(find_twin("cubic").unwrap_err().to_string().contains("lt_dctcp"));
+    }
+
+    #[test]
+    fn modes_of_ecn_that_a_control_cannot_use_are_named() {
+        let limited = |name: &str| -> Vec<&str> {
+            let twin = find_twin(name).unwrap();
+            ["0", "1", "2", "3", "4", "5"].into_iter().filter(|m| twin.limit(m).is_some()).collect()
+        };
+        assert_eq!(limited("lt_odctcp_snd"), ["0", "2", "5"]);
+        assert_eq!(limited("lt_odctcp_rcv"), ["3", "4", "5"]);
+        assert_eq!(limited("lt_dctcp"), [""; 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use lowtide_units::Duration;
 
 use crate::twin::Twin;
 
-/// One socket that uses a twin.
+/// One socket that uses a twin, or used it until it became `reno`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SocketView {
     /// Inode of its network namespace.
@@ -21,6 +21,14 @@ pub struct SocketView {
     pub local: SocketAddr,
     /// Remote address and port.
     pub remote: SocketAddr,
+    /// Mode of ECN: `off`, `rfc3168`, `accecn`, or `pending` before the peer's answer.
+    pub ecn: &'static str,
+    /// Segments that were delivered so far.
+    pub delivered: u32,
+    /// Of these, segments that the receiver reported as marked.
+    pub delivered_ce: u32,
+    /// ECN was not negotiated, and the twin became `reno`; the values of its rules are 0.
+    pub fell_back: bool,
     /// Window in segments, as the kernel has it.
     pub snd_cwnd: u32,
     /// Window in bytes, as the rules have it.
@@ -31,7 +39,7 @@ pub struct SocketView {
     pub alpha: f64,
     /// ECN cuts so far.
     pub cuts: u32,
-    /// ACKs with ECE so far.
+    /// ACKs that reported marks so far.
     pub marked_acks: u32,
     /// Values of cwnd or ssthresh above the written ones that the kernel set. The next ACK replaced
     /// them.

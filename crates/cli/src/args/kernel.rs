@@ -14,7 +14,7 @@ Examples:
   lowtide kernel load lt_dctcp
   lowtide kernel load lt_odctcp_snd --param shift-g=5 --route 10.0.0.0/8
   lowtide kernel load lt_odctcp_rcv --cgroup /sys/fs/cgroup/system.slice/storage.service
-  ip netns exec rack1 lowtide kernel load lt_dctcp --default     default of that namespace alone
+  ip netns exec rack1 lowtide kernel load lt_dctcp --unrestricted --default    of that namespace
   lowtide kernel list
   lowtide kernel unload lt_dctcp";
 
@@ -26,8 +26,8 @@ pub(crate) enum KernelCommand {
     Load(KernelLoadArgs),
     /// List the twins: state, parameters, cgroups and sockets
     List,
-    /// Show alpha, window, cuts and marks of each socket that uses a twin
-    Stats,
+    /// Show mode of ECN, alpha, window, cuts and marks of each socket that uses a twin
+    Stats(KernelStatsArgs),
     /// Show `stats` again and again, until Ctrl-C
     Watch(KernelWatchArgs),
     /// Unload a twin: its selections and its registration
@@ -56,6 +56,18 @@ pub(crate) struct KernelLoadArgs {
     /// Make it the default of new sockets of this network namespace
     #[arg(long)]
     pub(crate) default: bool,
+    /// Let every user choose it, and every network namespace have it as its default; otherwise it is
+    /// restricted, as Linux's dctcp (RFC 8257: controlled networks)
+    #[arg(long)]
+    pub(crate) unrestricted: bool,
+}
+
+/// Format of the statistics.
+#[derive(Debug, Args)]
+pub(crate) struct KernelStatsArgs {
+    /// Print them in Prometheus's text format
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) prometheus: bool,
 }
 
 /// Interval of the statistics.

@@ -1,17 +1,19 @@
 //! `lowtide kernel`.
 
+mod stats;
 mod unit;
 
 use std::sync::atomic::Ordering;
 
 use lowtide_kernel::{
-    KernelError, LoadedTwin, Selections, SocketReader, SocketView, TWINS, Twin, TwinState,
-    find_twin,
+    KernelError, LoadedTwin, Selections, SocketReader, TWINS, Twin, TwinState, find_twin,
 };
 use lowtide_units::{Duration, parse_duration};
 use serde::Serialize;
 
-use crate::args::{KernelCommand, KernelLoadArgs, KernelUnloadArgs, KernelWatchArgs};
+use crate::args::{
+    KernelCommand, KernelLoadArgs, KernelStatsArgs, KernelUnloadArgs, KernelWatchArgs,
+};
 use crate::error::CommandError;
 use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
@@ -20,7 +22,7 @@ pub(crate) fn kernel(command: &KernelCommand, out: Output) -> Result<(), Command
     match command {
         KernelCommand::Load(args) => load(args, out),
         KernelCommand::List => list(out),
-        KernelCommand::Stats => stats(out),
+        KernelCommand::Stats(args) => stats(args, out),
         KernelCommand::Watch(args) => watch(args, out),
         KernelCommand::Unload(args) => unload(args, out),
         KernelCommand::Unit(args) => Output::raw(&unit::unit(args)?),
@@ -37,6 +39,9 @@ fn failed(error: KernelError) -> CommandError {
     }
 }
 
+/// Mode of ECN of this network namespace.
+const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
+
 fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
     let twin = find_twin(&args.name).map_err(failed)?;
     let params = params(args)?;
@@ -47,11 +52,12 @@ fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
         default: args.default,
     };
     // A loaded twin can be selected for more sockets, but its parameters are those of its load.
-    let adds = params.is_empty() && !selections.is_empty() && is_loaded(twin)?;
+    let new = !params.is_empty() || args.unrestricted;
+    let adds = !new && !selections.is_empty() && is_loaded(twin)?;
     let done = if adds {
         lowtide_kernel::select(twin, &selections)
     } else {
-        lowtide_kernel::load(twin, &params, &selections)
+        lowtide_kernel::load(twin, &params, args.unrestricted, &selections)
     };
     done.map_err(failed)?;
     if let Some(release) = lowtide_kernel::untested_release() {
@@ -60,12 +66,19 @@ fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
             "warning: the BPF programs were tested on Linux up to {major}.{minor}; this is {release}"
         ));
     }
+    let tcp_ecn = std::fs::read_to_string(TCP_ECN).unwrap_or_default();
+    if let Some(limit) = twin.limit(tcp_ecn.trim()) {
+        out.note(&format!("warning: net.ipv4.tcp_ecn = {}: {limit}", tcp_ecn.trim()));
+    }
     if out.quiet {
         return Ok(());
     }
     let mut text = format!("{} is loaded: {}\n", twin.name, twin.summary);
     if selections.is_empty() {
-        text.push_str("sockets use it if they ask for it: setsockopt(TCP_CONGESTION)\n");
+        let who = if args.unrestricted { "" } else { " with CAP_NET_ADMIN" };
+        text.push_str(&format!(
+            "sockets use it if a program{who} asks for it: setsockopt(TCP_CONGESTION)\n"
+        ));
     }
     if !args.cgroups.is_empty() {
         text.push_str("sockets that exist already in these cgroups are untouched\n");
@@ -162,80 +175,12 @@ fn list(out: Output) -> Result<(), CommandError> {
     out.table(&["twin", "scheme", "state", "sockets", "parameters", "cgroups"], &[3], &rows)
 }
 
-#[derive(Serialize)]
-struct SocketEntry {
-    netns: u64,
-    control: String,
-    state: &'static str,
-    local: String,
-    remote: String,
-    cwnd_bytes: u32,
-    snd_cwnd: u32,
-    ssthresh_bytes: Option<u32>,
-    alpha: f64,
-    cuts: u32,
-    ece_acks: u32,
-    leaps: u32,
-    srtt_us: u32,
-}
-
-#[derive(Serialize)]
-struct KernelStatsOutput {
-    schema: &'static str,
-    sockets: Vec<SocketEntry>,
-}
-
-fn stats(out: Output) -> Result<(), CommandError> {
-    show(SocketReader::open().and_then(|reader| reader.read()).map_err(failed)?, out)
-}
-
-fn show(sockets: Vec<SocketView>, out: Output) -> Result<(), CommandError> {
-    if out.json {
-        let sockets = sockets.into_iter().map(entry).collect();
-        return out.json(&KernelStatsOutput { schema: "lowtide.kernel-stats/1", sockets });
+fn stats(args: &KernelStatsArgs, out: Output) -> Result<(), CommandError> {
+    let sockets = SocketReader::open().and_then(|reader| reader.read()).map_err(failed)?;
+    if args.prometheus {
+        return Output::raw(&stats::prometheus(&sockets));
     }
-    if sockets.is_empty() {
-        return out.text("no socket uses a twin");
-    }
-    table(&sockets, out)
-}
-
-fn entry(socket: SocketView) -> SocketEntry {
-    SocketEntry {
-        netns: socket.netns,
-        control: socket.control,
-        state: socket.state,
-        local: socket.local.to_string(),
-        remote: socket.remote.to_string(),
-        cwnd_bytes: socket.cwnd,
-        snd_cwnd: socket.snd_cwnd,
-        ssthresh_bytes: socket.ssthresh,
-        alpha: socket.alpha,
-        cuts: socket.cuts,
-        ece_acks: socket.marked_acks,
-        leaps: socket.leaps,
-        srtt_us: socket.srtt_us,
-    }
-}
-
-fn table(sockets: &[SocketView], out: Output) -> Result<(), CommandError> {
-    let header = [
-        "twin", "state", "local", "remote", "alpha", "cwnd", "ssthresh", "cuts", "ECE ACKs",
-        "leaps", "srtt us",
-    ];
-    let row = |s: &SocketView| {
-        let mut row =
-            vec![s.control.clone(), s.state.to_owned(), s.local.to_string(), s.remote.to_string()];
-        if s.state != "listen" {
-            let ssthresh = s.ssthresh.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
-            row.extend([format!("{:.3}", s.alpha), s.snd_cwnd.to_string(), ssthresh]);
-            row.extend([s.cuts, s.marked_acks, s.leaps, s.srtt_us].map(|n| n.to_string()));
-        }
-        row.resize(header.len(), String::new());
-        row
-    };
-    let rows: Vec<Vec<String>> = sockets.iter().map(row).collect();
-    out.table(&header, &[4, 5, 6, 7, 8, 9, 10], &rows)
+    stats::show(sockets, out)
 }
 
 /// Time between two looks whether Ctrl-C was pressed, milliseconds.
@@ -248,7 +193,7 @@ fn watch(args: &KernelWatchArgs, out: Output) -> Result<(), CommandError> {
     watch_for_interrupt()?;
     let reader = SocketReader::open().map_err(failed)?;
     while !STOP.load(Ordering::Relaxed) {
-        show(reader.read().map_err(failed)?, out)?;
+        stats::show(reader.read().map_err(failed)?, out)?;
         // Short sleeps, so that Ctrl-C ends the command at once.
         for _ in 0..every.as_ms() / LOOK_MS {
             if STOP.load(Ordering::Relaxed) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use libbpf_rs::{MapCore as _, Object};
 use lowtide_schema::Values;
 
-use super::register::attach;
+use super::register::{attach_pinned, end_pinned};
 use super::select::select_locked;
 use super::{bpffs, kernel, objects};
 use crate::error::KernelError;
@@ -25,7 +25,8 @@ const MAX_WAIT_FOR_KILLED: Duration = Duration::from_secs(1);
 
 /// Registers `twin` with the kernel, for the whole machine, with these values of its parameters
 /// (the others have their defaults), and selects it as [`crate::select`] does. Its pins keep it
-/// registered until [`crate::unload`] or a reboot.
+/// registered until [`crate::unload`] or a reboot. Only processes with `CAP_NET_ADMIN` may choose it,
+/// unless it is `unrestricted`.
 ///
 /// # Errors
 /// A parameter is wrong, the kernel lacks something, refuses the program, or knows the name, or a
@@ -33,20 +34,25 @@ const MAX_WAIT_FOR_KILLED: Duration = Duration::from_secs(1);
 pub fn load(
     twin: &'static Twin,
     given: &[(&str, &str)],
+    unrestricted: bool,
     selections: &Selections,
 ) -> Result<(), KernelError> {
     let values =
         Values::parse(twin.params, given).map_err(|e| KernelError::Param(e.to_string()))?;
     kernel::check("loading a BPF congestion control")?;
     let _lock = bpffs::lock()?;
-    register(twin, &values)?;
+    register(twin, &values, unrestricted)?;
     select_locked(twin, selections).or_else(|error| {
         unregister(twin)?;
         Err(error)
     })
 }
 
-fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
+fn register(
+    twin: &'static Twin,
+    values: &Values,
+    unrestricted: bool,
+) -> Result<(), KernelError> {
     let folder = bpffs::folder_or_mount()?.join(twin.name);
     if folder.join(LINK).exists() && kernel::is_registered(twin.name)? {
         return Err(KernelError::AlreadyLoaded(twin.name.to_owned()));
@@ -56,7 +62,7 @@ fn register(twin: &'static Twin, values: &Values) -> Result<(), KernelError> {
     }
     let object = objects::control(twin.name).ok_or(KernelError::NotBuilt)?;
     let params = encode(values);
-    let object = objects::open(twin.name, object, Some(&params))?;
+    let object = objects::open(twin.name, object, Some(&params), unrestricted)?;
     if folder.exists() {
         // Pins of a loader that was killed, or of a control that was unregistered by other means.
         unpin(&folder)?;
@@ -88,17 +94,19 @@ fn unpin(folder: &Path) -> Result<(), KernelError> {
         .collect();
     pins.sort_by_key(|path| path.ends_with(LINK));
     for pin in pins {
-        fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
+        match pin.ends_with(LINK) {
+            true => end_pinned(&pin)?,
+            false => fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?,
+        }
     }
     fs::remove_dir(folder).map_err(|e| KernelError::io(folder, e))
 }
 
 fn pin(twin: &'static Twin, mut object: Object, folder: &Path) -> Result<(), KernelError> {
     let refused = |error: libbpf_rs::Error| objects::refused(twin.name, &error);
-    let mut link = attach(twin.name, &mut object)?;
     if let Some(mut map) = object.maps_mut().find(|map| map.name() == objects::PARAMS) {
         map.pin(folder.join("params")).map_err(refused)?;
     }
     // The last pin: it keeps the control registered.
-    link.pin(folder.join(LINK)).map_err(refused)
+    attach_pinned(twin.name, &mut object, &folder.join(LINK))
 }

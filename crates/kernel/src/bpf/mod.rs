@@ -1,6 +1,7 @@
 //! Operations on the kernel, with the BPF programs of `kernel/`.
 
 mod bpffs;
+mod features;
 mod kernel;
 mod list;
 mod load;

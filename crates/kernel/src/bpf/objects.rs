@@ -1,9 +1,11 @@
 //! The compiled BPF programs and their loading.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use libbpf_rs::{ErrorKind, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{ErrorKind, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
 
+use super::features::Features;
 use crate::error::KernelError;
 
 macro_rules! object {
@@ -23,6 +25,13 @@ const LIBBPF: &str = "libbpf:";
 
 /// Map with the parameters of a program: its section.
 pub(super) const PARAMS: &str = ".rodata.params";
+
+/// `flags` and `cwnd_event_tx_start` in `struct tcp_congestion_ops` of `kernel/kernel.bpf.h`.
+const FLAGS: Range<usize> = 0..4;
+const TX_START: Range<usize> = 8..16;
+
+/// `TCP_CONG_NON_RESTRICTED` of `include/net/tcp.h`.
+const NON_RESTRICTED: u32 = 1;
 
 /// Returns the program of a twin.
 pub(crate) fn control(name: &str) -> Option<&'static [u8]> {
@@ -46,11 +55,12 @@ fn messages() -> MutexGuard<'static, String> {
     MESSAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Loads a program with `params` as its parameters.
+/// Loads a program with `params` as its parameters. Every user may choose an `unrestricted` control.
 pub(crate) fn open(
     name: &str,
     object: &[u8],
     params: Option<&[u8]>,
+    unrestricted: bool,
 ) -> Result<Object, KernelError> {
     let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     messages().clear();
@@ -58,6 +68,7 @@ pub(crate) fn open(
     let loaded = ObjectBuilder::default()
         .open_memory(object)
         .and_then(|opened| with_params(opened, params))
+        .and_then(|opened| for_this_kernel(opened, unrestricted))
         .and_then(OpenObject::load);
     set_print(None);
     loaded.map_err(|error| {
@@ -91,6 +102,26 @@ fn with_params(
             if map.name() == PARAMS {
                 map.set_initial_value(params)?;
             }
+        }
+    }
+    Ok(opened)
+}
+
+/// Sets the flags of the control, and removes what the kernel's struct lacks: libbpf refuses a member
+/// that the kernel does not have, unless it is zero.
+fn for_this_kernel(
+    mut opened: OpenObject,
+    unrestricted: bool,
+) -> Result<OpenObject, libbpf_rs::Error> {
+    for mut map in opened.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+        let features = Features::of_this_kernel()?;
+        map.set_map_flags(features.map_flags(map.map_flags()))?;
+        let Some(ops) = map.initial_value_mut() else { continue };
+        if let Some(flags) = ops.get_mut(FLAGS).filter(|_| unrestricted) {
+            flags.iter_mut().zip(NON_RESTRICTED.to_ne_bytes()).for_each(|(byte, bit)| *byte |= bit);
+        }
+        if let Some(tx_start) = ops.get_mut(TX_START).filter(|_| !features.tx_start) {
+            tx_start.fill(0);
         }
     }
     Ok(opened)

@@ -1,7 +1,11 @@
 //! Registers a control with the kernel.
 
-use libbpf_rs::{ErrorKind, Link, MapCore as _, Object};
+use std::fs;
+use std::path::Path;
 
+use libbpf_rs::{ErrorKind, Link, MapCore as _, MapHandle, Object};
+
+use super::features::Features;
 use super::{kernel, objects};
 use crate::error::KernelError;
 use crate::view::Registration;
@@ -13,13 +17,42 @@ use crate::view::Registration;
 /// As [`crate::load`].
 pub fn register_object(name: &str, object: &[u8]) -> Result<Registration, KernelError> {
     kernel::check("loading a BPF congestion control")?;
-    let mut object = objects::open(name, object, None)?;
+    let mut object = objects::open(name, object, None, false)?;
     Ok(Registration { _link: Box::new(attach(name, &mut object)?) })
+}
+
+/// Registers the control `name` of a loaded object until [`end_pinned`] of `pin`.
+pub(super) fn attach_pinned(
+    name: &str,
+    object: &mut Object,
+    pin: &Path,
+) -> Result<(), KernelError> {
+    let refused = |error: libbpf_rs::Error| objects::refused(name, &error);
+    if Features::of_this_kernel().map_err(refused)?.links {
+        return attach(name, object)?.pin(pin).map_err(refused);
+    }
+    // Pinned before it is registered: a loader that is killed in between leaves no registration
+    // without a pin.
+    if let Some(mut control) = object.maps_mut().find(|map| map.name() == name) {
+        control.pin(pin).map_err(refused)?;
+    }
+    attach(name, object)?.disconnect();
+    Ok(())
+}
+
+/// Ends the registration that `pin` holds.
+pub(super) fn end_pinned(pin: &Path) -> Result<(), KernelError> {
+    let has_links = Features::of_this_kernel().is_ok_and(|features| features.links);
+    if let Some(map) = (!has_links).then(|| MapHandle::from_pinned_path(pin)).and_then(Result::ok) {
+        // An error: it is not registered.
+        let _ = map.delete(&0_u32.to_ne_bytes());
+    }
+    fs::remove_file(pin).map_err(|e| KernelError::io(pin, e))
 }
 
 /// Registers the control `name` of a loaded object. The kernel unregisters it after the link and
 /// its pins are gone.
-pub(super) fn attach(name: &str, object: &mut Object) -> Result<Link, KernelError> {
+fn attach(name: &str, object: &mut Object) -> Result<Link, KernelError> {
     let control = object.maps_mut().find(|map| map.name() == name);
     let mut control = control.ok_or_else(|| KernelError::Refused {
         name: name.to_owned(),

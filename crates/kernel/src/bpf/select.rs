@@ -123,7 +123,7 @@ fn attach(
         return Err(KernelError::AlreadySelected { cgroup, by: by.name });
     }
     let file = File::open(&cgroup).map_err(|e| KernelError::io(&cgroup, e))?;
-    let object = objects::open("select", objects::SELECT, Some(&encode(twin, delack_max)))?;
+    let object = objects::open("select", objects::SELECT, Some(&encode(twin, delack_max)), false)?;
     let refused = |error: libbpf_rs::Error| objects::refused("select", &error);
     let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
     let mut link = program.attach_cgroup(file.as_raw_fd()).map_err(refused)?;

@@ -13,13 +13,17 @@ use crate::error::KernelError;
 use crate::view::SocketView;
 
 /// Size of `struct lt_socket` in `kernel/sockets.bpf.c`.
-const RECORD: usize = SENDER + 104;
+const RECORD: usize = SENDER + 100;
 
 /// Offset of `struct lt_sender` in it.
-const SENDER: usize = 72;
+const SENDER: usize = 88;
 
 /// `ssthresh` before the first reaction (`LT_UNLIMITED`).
 const UNLIMITED: u32 = u32::MAX;
+
+/// Bits of `ecn_flags` (`TCP_ECN_MODE_RFC3168`, `TCP_ECN_MODE_ACCECN`); both: not negotiated yet.
+const RFC3168: u32 = 1;
+const ACCECN: u32 = 16;
 
 /// States of `enum` in `include/net/tcp_states.h`.
 const STATES: [&str; 13] = [
@@ -56,7 +60,10 @@ impl SocketView {
         };
         let name = record.get(..16)?.split(|byte| *byte == 0).next()?;
         let state = STATES.get(word(16)? as usize).copied().unwrap_or(STATES[0]);
-        let (cwnd, ssthresh) = (word(SENDER)?, word(SENDER + 4)?);
+        let fell_back = word(84)? != 0;
+        // The memory of a socket that fell back is not that of the rules.
+        let rule = |at: usize| Some(if fell_back { 0 } else { word(SENDER + at)? });
+        let ssthresh = rule(4)?;
         Some(Self {
             netns,
             control: String::from_utf8_lossy(name).into_owned(),
@@ -65,12 +72,21 @@ impl SocketView {
             remote: SocketAddr::new(address(40)?, word(60)? as u16),
             snd_cwnd: word(64)?,
             srtt_us: word(68)? / 8,
-            cwnd,
-            ssthresh: (ssthresh != UNLIMITED).then_some(ssthresh),
-            alpha: f64::from(word(SENDER + 40)?) / f64::from(1 << 20),
-            cuts: word(SENDER + 76)?,
-            marked_acks: word(SENDER + 80)?,
-            leaps: word(SENDER + 96)?,
+            ecn: match word(72)? {
+                RFC3168 => "rfc3168",
+                ACCECN => "accecn",
+                0 => "off",
+                _ => "pending",
+            },
+            delivered: word(76)?,
+            delivered_ce: word(80)?,
+            fell_back,
+            cwnd: rule(0)?,
+            ssthresh: (ssthresh != UNLIMITED && !fell_back).then_some(ssthresh),
+            alpha: f64::from(rule(40)?) / f64::from(1 << 20),
+            cuts: rule(68)?,
+            marked_acks: rule(72)?,
+            leaps: rule(88)?,
         })
     }
 }
@@ -89,7 +105,7 @@ impl SocketReader {
     /// The binary has no programs, the kernel has no BTF, or the process may not list sockets.
     pub fn open() -> Result<Self, KernelError> {
         kernel::check("listing sockets")?;
-        let object = objects::open("sockets", objects::SOCKETS, None)?;
+        let object = objects::open("sockets", objects::SOCKETS, None, false)?;
         let program = object.progs_mut().next().ok_or(KernelError::NotBuilt)?;
         Ok(Self { link: program.attach().map_err(|e| objects::refused("sockets", &e))? })
     }
@@ -138,9 +154,12 @@ mod tests {
         word(SENDER, 12_000);
         word(SENDER + 4, u32::MAX);
         word(SENDER + 40, 1 << 19);
-        word(SENDER + 76, 7);
-        word(SENDER + 80, 90);
-        word(SENDER + 96, 3);
+        word(72, ACCECN);
+        word(76, 1000);
+        word(80, 100);
+        word(SENDER + 68, 7);
+        word(SENDER + 72, 90);
+        word(SENDER + 88, 3);
         record
     }
 
@@ -154,6 +173,11 @@ mod tests {
         assert_eq!((socket.snd_cwnd, socket.cwnd, socket.ssthresh), (12, 12_000, None));
         assert_eq!((socket.alpha, socket.srtt_us), (0.5, 250));
         assert_eq!((socket.cuts, socket.marked_acks, socket.leaps), (7, 90, 3));
+        assert_eq!((socket.ecn, socket.delivered, socket.delivered_ce), ("accecn", 1000, 100));
+        let mut fell_back = record();
+        fell_back[84] = 1;
+        let socket = SocketView::decode(&fell_back, 7).unwrap();
+        assert_eq!((socket.fell_back, socket.cwnd, socket.cuts), (true, 0, 0));
         assert_eq!(SocketView::decode(&record()[..RECORD - 1], 7).map(|s| s.cuts), Some(7));
         assert_eq!(SocketView::decode(&[0; 20], 7), None);
     }

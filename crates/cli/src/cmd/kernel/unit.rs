@@ -73,8 +73,10 @@ fn options(args: &KernelLoadArgs) -> String {
     args.cgroups.iter().for_each(|cgroup| add("--cgroup", &cgroup.display().to_string()));
     args.delack_max.iter().for_each(|delay| add("--delack-max", delay));
     args.routes.iter().for_each(|route| add("--route", route));
-    if args.default {
-        out.push_str(" --default");
+    for (name, given) in [("--unrestricted", args.unrestricted), ("--default", args.default)] {
+        if given {
+            let _ = write!(out, " {name}");
+        }
     }
     out
 }
@@ -144,6 +146,7 @@ mod tests {
             delack_max: None,
             routes: Vec::new(),
             default: false,
+            unrestricted: false,
         }
     }
 
