@@ -39,9 +39,7 @@ pub enum KernelError {
     )]
     NoBtf,
     /// The kernel is too old.
-    #[error(
-        "this kernel is {release}; the BPF congestion controls need Linux {least} or later"
-    )]
+    #[error("this kernel is {release}; the BPF congestion controls need Linux {least} or later")]
     TooOld {
         /// Its release.
         release: String,

@@ -37,12 +37,12 @@ impl Cases<'_> {
 pub(crate) fn an_old_kernel_is_named(lines: &[Value]) {
     let cases = Cases(lines);
     for name in ["lt_dctcp", "lt_odctcp_snd", "lt_odctcp_rcv", "lt_odctcp", "lt_tdctcp"] {
-        cases.refused(name, "this kernel is 6.1.0");
-        cases.refused(name, "Linux 6.10 or later");
-        assert!(!Cases::has(cases.of(name), name));
+        // Without links the map holds the registration.
+        assert!(cases.done(name).contains("is loaded"));
+        assert!(Cases::has(cases.of(name), name));
     }
     for question in ["stats", "list"] {
-        cases.refused(question, "this kernel is 6.1.0");
+        cases.done(question);
     }
 }
 

@@ -399,11 +399,21 @@ pub(crate) fn a_control_selected_before_the_syn_starts_as_any_other() {
         if used == twin.0 {
             assert_eq!(senders.len(), 1);
             assert_eq!(senders[0]["leaps"], 0, "{}", senders[0]);
+            assert_eq!(senders[0]["ecn"], "rfc3168", "{}", senders[0]);
+            let counts = ["delivered", "delivered_ce"].map(|key| senders[0][key].as_u64().unwrap());
+            assert!(counts[0] > counts[1] && counts[1] > 0, "{}", senders[0]);
             assert!(senders[0]["cuts"].as_u64().unwrap() > 0, "{}", senders[0]);
             assert!(senders[0]["snd_cwnd"].as_u64().unwrap() > 2, "{}", senders[0]);
         } else {
-            // The listener refused ECN, as the SYN had ECT: the control fell back.
+            // The listener refused ECN, as the SYN had ECT: the control fell back, and is named.
             assert!(senders.is_empty(), "{senders:?}");
+            let stats = json(&["kernel", "stats"]);
+            let fell_back = |s: &&Value| s["control"] == "reno" && s["fell_back"] == true;
+            assert_eq!(stats["sockets"].as_array().unwrap().iter().filter(fell_back).count(), 1);
+            let metrics = lowtide(&["kernel", "stats", "--prometheus"]).stdout;
+            let metrics = String::from_utf8(metrics).unwrap();
+            let named = "lowtide_kernel_fell_back{control=\"reno\",ecn=\"off\"";
+            assert!(metrics.contains(named), "{metrics}");
         }
         sender.kill().unwrap();
         sender.wait().unwrap();
@@ -451,7 +461,8 @@ pub(crate) fn a_loaded_twin_is_selected_for_more_and_as_the_default() {
     let _one = one_at_a_time();
     let cgroup = Cgroup::new().expect("a mount of type cgroup2");
     let folder = cgroup.0.display().to_string();
-    let twin = Twin::load("lt_odctcp_snd", &["--param", "shift-g=6", "--cgroup", &folder]);
+    let all = ["--unrestricted", "--param", "shift-g=6", "--cgroup", &folder];
+    let twin = Twin::load("lt_odctcp_snd", &all);
     let hosts = hosts();
     let network = hosts.network(&[]);
     let inside = |args: &[&str]| hosts.left.run(|| lowtide(args)).unwrap();
@@ -468,6 +479,10 @@ pub(crate) fn a_loaded_twin_is_selected_for_more_and_as_the_default() {
     let again = inside(&["kernel", "load", "lt_dctcp", "--default", "--cgroup", &folder]);
     assert!(stderr(&again).contains("selects `lt_odctcp_snd` already"), "{}", stderr(&again));
     assert_eq!(state("lt_dctcp")["state"], "not loaded", "nothing remains half-loaded");
+
+    let restricted = inside(&["kernel", "load", "lt_tdctcp", "--default"]);
+    assert!(stderr(&restricted).contains("--unrestricted"), "{}", stderr(&restricted));
+    assert_eq!(state("lt_tdctcp")["state"], "not loaded", "nothing remains half-loaded");
 
     let refused = lowtide(&["kernel", "unload", twin.0]);
     assert!(

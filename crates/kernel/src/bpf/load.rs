@@ -48,11 +48,7 @@ pub fn load(
     })
 }
 
-fn register(
-    twin: &'static Twin,
-    values: &Values,
-    unrestricted: bool,
-) -> Result<(), KernelError> {
+fn register(twin: &'static Twin, values: &Values, unrestricted: bool) -> Result<(), KernelError> {
     let folder = bpffs::folder_or_mount()?.join(twin.name);
     if folder.join(LINK).exists() && kernel::is_registered(twin.name)? {
         return Err(KernelError::AlreadyLoaded(twin.name.to_owned()));

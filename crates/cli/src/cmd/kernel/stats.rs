@@ -70,8 +70,20 @@ fn entry(socket: SocketView) -> SocketEntry {
 
 fn table(sockets: &[SocketView], out: Output) -> Result<(), CommandError> {
     let header = [
-        "twin", "state", "local", "remote", "ECN", "delivered", "CE", "alpha", "cwnd", "ssthresh",
-        "cuts", "CE ACKs", "leaps", "srtt us",
+        "twin",
+        "state",
+        "local",
+        "remote",
+        "ECN",
+        "delivered",
+        "CE",
+        "alpha",
+        "cwnd",
+        "ssthresh",
+        "cuts",
+        "CE ACKs",
+        "leaps",
+        "srtt us",
     ];
     let row = |s: &SocketView| {
         let fell_back = if s.fell_back { " (no ECN)" } else { "" };

@@ -212,7 +212,8 @@ fn enter_netns(args: &LiveHostArgs) -> Result<Option<[String; 2]>, CommandError>
     netns::set_sysctl("ipv4.tcp_congestion_control", &args.kernel_cc).map_err(|e| {
         let available = netns::sysctl("ipv4.tcp_available_congestion_control").unwrap_or_default();
         let help = format!(
-            "a namespace has `reno` and the unrestricted congestion controls; available are {}",
+            "a namespace has `reno` and the unrestricted congestion controls (`lowtide kernel load \
+             --unrestricted`); available are {}",
             available.trim()
         );
         CommandError::Usage(

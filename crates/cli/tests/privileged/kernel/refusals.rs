@@ -91,7 +91,8 @@ pub(crate) fn a_bpf_file_system_that_cannot_be_used_changes_nothing() {
     assert!(both.status.success(), "{}", stderr(&both));
 
     let hosts = hosts();
-    let twin = hosts.right.run(|| Twin::load("lt_dctcp", &["--default"])).unwrap();
+    let twin =
+        hosts.right.run(|| Twin::load("lt_dctcp", &["--unrestricted", "--default"])).unwrap();
     for force in ["", " --force"] {
         let unload = format!("unload lt_dctcp{force}");
         refused(&mut mounted(read_only, &unload), "is on a read-only file system");
