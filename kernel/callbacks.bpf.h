@@ -12,7 +12,7 @@
  * that was compiled with LT_NO_TX_START. */
 #ifdef LT_NO_TX_START
 #define LT_TX_START_PROGRAM(prefix)
-#define LT_TX_START(prefix) 0
+#define LT_TX_START(prefix)
 #else
 #define LT_TX_START_PROGRAM(prefix)								\
 SEC("struct_ops")										\
@@ -20,12 +20,12 @@ void BPF_PROG(lt_##prefix##_tx_start, struct sock *sk)						\
 {												\
 	lt_sender_tx_start(sk);									\
 }
-#define LT_TX_START(prefix) (void *)lt_##prefix##_tx_start
+#define LT_TX_START(prefix) .cwnd_event_tx_start = (void *)lt_##prefix##_tx_start,
 #endif
 
 /* All callbacks but lt_PREFIX_init_socket and lt_PREFIX_cong_control. ON_EVENT(sk, event) is called
- * for each event of the kernel. Kernels report the start of sending as an event or with an operation
- * of its own, never with both. */
+ * for each event of the kernel. Kernels report the start of sending as an event or with an
+ * operation of its own, never with both. */
 #define LT_CALLBACKS(prefix, control_flags, ON_EVENT)						\
 char LICENSE[] SEC("license") = "Dual MIT/GPL";							\
 												\
@@ -63,7 +63,7 @@ struct tcp_congestion_ops lt_##prefix = {							\
 	.cong_control = (void *)lt_##prefix##_cong_control,					\
 	.set_state = (void *)lt_##prefix##_set_state,						\
 	.cwnd_event = (void *)lt_##prefix##_cwnd_event,						\
-	.cwnd_event_tx_start = LT_TX_START(prefix),						\
+	LT_TX_START(prefix)									\
 	.ssthresh = (void *)lt_##prefix##_ssthresh,						\
 	.undo_cwnd = (void *)lt_##prefix##_undo_cwnd,						\
 	.flags = (control_flags),								\

@@ -114,7 +114,9 @@ struct bpf_iter__tcp {
  * crates/kernel/src/bpf/objects.rs has their offsets. */
 struct tcp_congestion_ops {
 	__u32 flags;
+#ifndef LT_NO_TX_START
 	void (*cwnd_event_tx_start)(struct sock *);	/* not in every kernel */
+#endif
 	__u32 (*ssthresh)(struct sock *);
 	void (*set_state)(struct sock *, __u8);
 	void (*cwnd_event)(struct sock *, enum tcp_ca_event);

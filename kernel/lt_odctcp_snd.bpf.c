@@ -4,8 +4,9 @@
  *
  * It does not set TCP_CONG_NEEDS_ECN: a SYN with ECT(0) in the IP header makes a Linux listener
  * without such a control refuse ECN. The connecting end requests classic ECN
- * (net.ipv4.tcp_ecn = 1), where all bytes that an ACK with ECE acknowledges count as marked, and CWR
- * after each cut ends the receiver's latch, or AccECN (3). Without negotiated ECN it is NewReno. */
+ * (net.ipv4.tcp_ecn = 1) or AccECN (3). With classic ECN all bytes that an ACK with ECE
+ * acknowledges count as marked, and CWR after each cut ends the receiver's latch. Without
+ * negotiated ECN it is NewReno. */
 #include "sender.bpf.h"
 #include "callbacks.bpf.h"
 

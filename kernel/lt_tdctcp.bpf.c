@@ -13,8 +13,8 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 }
 
 /* The rule of crates/tcp (AckSample::delack_suspected): the ACK covers fewer than two segments, has
- * the ECE of the ACK before, nothing is outstanding after it, and the round trip of the segment that
- * was sent last took a tick longer than the least one. */
+ * the ECE of the ACK before, nothing is outstanding after it, and the round trip of the segment
+ * that was sent last took a tick longer than the least one. */
 #define LT_TICK_US 10000
 
 LT_RULE _Bool lt_delack_timeout(struct sock *sk)

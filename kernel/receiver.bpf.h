@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The receiving half of DCTCP (RFC 8257 section 3.2): ECE tells the CE state of the last segment,
  * and a change of the state is acknowledged at once, with the old echo for the data before it.
- * With AccECN the kernel counts CE exactly and acknowledges a change itself: this half does nothing.
+ * With AccECN the kernel counts CE and acknowledges a change itself: this half does nothing.
  *
  * The kernel reports the ECN field of arriving data only to controls with TCP_CONG_NEEDS_ECN. */
 #ifndef LOWTIDE_RECEIVER_BPF_H

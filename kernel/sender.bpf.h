@@ -190,7 +190,7 @@ LT_RULE _Bool lt_on_ack(struct lt_dctcp *d, const struct lt_dctcp_params *p,
 			const struct lt_ack *ack);
 
 /* Marked segments that the kernel learned of since the last ACK. In both ECN modes its count grows
- * before cong_control runs. With classic ECN it grows by the segments that an ACK with ECE delivers. */
+ * before cong_control runs; with classic ECN by the segments that an ACK with ECE delivers. */
 LT_RULE lt_u32 lt_new_ce(struct sock *sk)
 {
 	return lt_tcp(sk)->delivered_ce - lt_state(sk)->delivered_ce;
@@ -224,7 +224,7 @@ LT_RULE void lt_sender_ack(struct sock *sk, _Bool delack_timeout)
 	ce = lt_new_ce(sk);
 	s->delivered_ce = tp->delivered_ce;
 	ack.ece = ce != 0;
-	/* Classic ECN: RFC 8257 section 3.3 counts all bytes of an ACK with ECE. AccECN counts segments. */
+	/* Classic ECN: all bytes of an ACK with ECE (RFC 8257 section 3.3). AccECN: segments. */
 	if (ack.ece)
 		ack.marked = lt_ecn_mode(tp) != TCP_ECN_MODE_ACCECN ? ack.acked :
 			     lt_min(lt_min(ce, 0xffff) * s->dctcp.window.mss, ack.acked);

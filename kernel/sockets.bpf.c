@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Lists the TCP sockets of this network namespace whose congestion control is, or was before it
- * became `reno`, one of ours, with its private memory: alpha, window, cuts. A control cannot supply
- * `get_info`, so `ss` shows none of it. One lt_socket per socket, read by crates/kernel/src/sockets.rs. */
+/* Lists the TCP sockets of this network namespace whose congestion control is one of ours, or was
+ * before it became `reno`, with its private memory: alpha, window, cuts. A control cannot supply
+ * `get_info`, so `ss` shows none of it. One lt_socket per socket, read by
+ * crates/kernel/src/bpf/sockets.rs. */
 #include "sender.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -53,7 +53,8 @@ enum tcp_ca_event {
 };
 
 struct tcp_congestion_ops {
-	void *cwnd_event_tx_start, *ssthresh, *set_state, *cwnd_event, *cong_control, *undo_cwnd, *init;
+	void *init, *ssthresh, *set_state, *cwnd_event, *cwnd_event_tx_start;
+	void *cong_control, *undo_cwnd;
 	char name[16];
 	__u32 flags;
 };
