@@ -90,10 +90,10 @@ fn unpin(folder: &Path) -> Result<(), KernelError> {
         .collect();
     pins.sort_by_key(|path| path.ends_with(LINK));
     for pin in pins {
-        match pin.ends_with(LINK) {
-            true => end_pinned(&pin)?,
-            false => fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?,
+        if pin.ends_with(LINK) {
+            end_pinned(&pin)?;
         }
+        fs::remove_file(&pin).map_err(|e| KernelError::io(&pin, e))?;
     }
     fs::remove_dir(folder).map_err(|e| KernelError::io(folder, e))
 }

@@ -1,6 +1,5 @@
 //! Registers a control with the kernel.
 
-use std::fs;
 use std::path::Path;
 
 use libbpf_rs::{ErrorKind, Link, MapCore as _, MapHandle, Object};
@@ -40,14 +39,15 @@ pub(super) fn attach_pinned(
     Ok(())
 }
 
-/// Ends the registration that `pin` holds.
+/// Ends the registration of the map that `pin` names. A link ends when its pin is removed.
 pub(super) fn end_pinned(pin: &Path) -> Result<(), KernelError> {
-    let has_links = Features::of_this_kernel().is_ok_and(|features| features.links);
-    if let Some(map) = (!has_links).then(|| MapHandle::from_pinned_path(pin)).and_then(Result::ok) {
-        // An error: it is not registered.
+    let refused = |error: libbpf_rs::Error| objects::refused(&pin.display().to_string(), &error);
+    if !Features::of_this_kernel().map_err(refused)?.links {
+        let map = MapHandle::from_pinned_path(pin).map_err(refused)?;
+        // An error: its loader was killed before it registered it.
         let _ = map.delete(&0_u32.to_ne_bytes());
     }
-    fs::remove_file(pin).map_err(|e| KernelError::io(pin, e))
+    Ok(())
 }
 
 /// Registers the control `name` of a loaded object. The kernel unregisters it after the link and
