@@ -23,7 +23,7 @@ fn try_kernel(report: &mut Report, case: &str, args: &[&str]) {
     }));
 }
 
-/// Loads all controls that the kernel accepts.
+/// Loads all controls.
 pub(super) fn load_only(report: &mut Report) {
     for name in ["lt_dctcp", "lt_odctcp_snd", "lt_odctcp_rcv", "lt_odctcp", "lt_tdctcp"] {
         try_kernel(report, name, &["load", name]);
