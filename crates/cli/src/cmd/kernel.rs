@@ -76,9 +76,8 @@ fn load(args: &KernelLoadArgs, out: Output) -> Result<(), CommandError> {
     let mut text = format!("{} is loaded: {}\n", twin.name, twin.summary);
     if selections.is_empty() {
         let who = if args.unrestricted { "" } else { " with CAP_NET_ADMIN" };
-        text.push_str(&format!(
-            "sockets use it if a program{who} asks for it: setsockopt(TCP_CONGESTION)\n"
-        ));
+        text.extend(["sockets use it if a program", who, " asks for it: "]);
+        text.push_str("setsockopt(TCP_CONGESTION)\n");
     }
     if !args.cgroups.is_empty() {
         text.push_str("sockets that exist already in these cgroups are untouched\n");
