@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use lowtide_tcp::{CloseReason, Connection, State, WindowProbe};
+use lowtide_tcp::{CloseReason, State, WindowProbe};
 use lowtide_units::Duration;
 use lowtide_wire::{Flags, SeqNum};
 
@@ -94,9 +94,9 @@ impl Harness {
     /// older, so none opens it, and an empty probe brings no ACK of new data (Linux as well:
     /// `tcp_may_update_window`).
     fn window_stays_closed(&mut self, peer: usize) -> bool {
-        let closed = |c: &Connection| c.info().snd_wnd == 0;
+        let conn = self.peers[peer].id.and_then(|id| self.host.conn(id));
         self.config.window_probe == WindowProbe::Empty
-            && self.peers[peer].id.and_then(|id| self.host.conn(id)).is_some_and(closed)
+            && conn.is_some_and(|c| c.info().snd_wnd == 0)
     }
 
     fn acked(&mut self, peer: usize) -> u64 {

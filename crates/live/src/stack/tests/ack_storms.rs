@@ -56,7 +56,8 @@ fn an_ack_storm_is_throttled_in_every_profile() {
         let intervals = 2 + Duration::from_secs(2).as_ps() / config.challenge_ack_interval.as_ps();
         let most = 2 * intervals * u64::from(config.challenge_ack_limit) + 20;
         let sent = storm(&config);
-        assert!(sent > 2, "{}: nothing was forged", profile.name);
+        // Each end acknowledges the forged data at least.
+        assert!(sent >= 2, "{}: nothing was forged", profile.name);
         assert!(sent <= most, "{}: {sent} packets in 2 s, at most {most}", profile.name);
     }
 }
