@@ -1,6 +1,6 @@
 """Constructs that no script of ours can have, and the differences that are explained."""
 
-# What a script needs that lowtide does not model, and how its text shows it.
+# Needs of scripts that lowtide does not model, and how a text shows them.
 NEEDS = [
     ("TCP Fast Open", r"\bFO\b|FOEXP|FASTOPEN"),
     ("zero-copy calls", r"ZEROCOPY"),

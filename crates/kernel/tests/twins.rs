@@ -341,8 +341,9 @@ fn the_controls_for_kernels_and_their_rust_twins_agree_bit_for_bit() {
     }
 }
 
-/// A socket that changes to a control in mid-connection keeps its window and ssthresh. After an idle
-/// time it restarts with ten segments (Linux's initial window), not with the window of the change.
+/// A socket that changes to a control in mid-connection keeps its window and ssthresh. After an
+/// idle time it restarts with ten segments (Linux's initial window), not with the window of the
+/// change.
 #[test]
 fn a_control_that_is_chosen_in_mid_connection_restarts_with_the_initial_window() {
     for twin in TWINS.iter().filter(|twin| twin.source.is_some()) {

@@ -357,7 +357,7 @@ impl Connection {
         self.end(CloseReason::Aborted);
     }
 
-    /// Aborts as [`Self::abort`] because `seg` brought data that nobody will read (RFC 1122
+    /// Aborts as [`Self::abort`] because `seg` brought data that is never read (RFC 1122
     /// §4.2.2.13). The RST answers that segment, so that a peer that lost our FIN accepts it (RFC
     /// 9293 §3.10.7.1, RFC 5961 §3.2); as in Linux (`tcp_v4_send_reset`).
     pub fn refuse_data(&mut self, seg: &Segment) {

@@ -57,7 +57,7 @@ pub struct Info {
     pub received_ce_pkts: u64,
     /// With Accurate ECN: payload bytes received with ECT(1), CE and ECT(0), modulo 2^32.
     pub received_ecn_bytes: [u32; 3],
-    /// The same of our payload, by the options that the peer sent.
+    /// As `received_ecn_bytes`, of our payload by the options that the peer sent.
     pub delivered_ecn_bytes: [u32; 3],
     /// SYN-ACKs of ours that the client's ACK reported with CE, 0 or 1.
     pub marked_syn_acks: u64,

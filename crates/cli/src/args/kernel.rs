@@ -56,8 +56,8 @@ pub(crate) struct KernelLoadArgs {
     /// Make it the default of new sockets of this network namespace
     #[arg(long)]
     pub(crate) default: bool,
-    /// Let every user choose it, and every network namespace have it as its default; otherwise it is
-    /// restricted, as Linux's dctcp (RFC 8257: controlled networks)
+    /// Let every user choose it, and every network namespace have it as its default; otherwise it
+    /// is restricted, as Linux's dctcp (RFC 8257: controlled networks)
     #[arg(long)]
     pub(crate) unrestricted: bool,
 }

@@ -30,8 +30,8 @@ pub(crate) struct PacketdrillArgs {
     #[cfg(real_packets)]
     #[arg(long, value_name = "HOST")]
     pub(crate) against: Option<AgainstArg>,
-    /// Least tolerance of times in microseconds, and 12.5 % of the time since the event before; 4000
-    /// with `--against`, as in packetdrill
+    /// Least tolerance of times in microseconds, and 12.5 % of the time since the event before;
+    /// 4000 with `--against`, as in packetdrill
     #[arg(long, value_name = "US")]
     pub(crate) tolerance_usecs: Option<u32>,
     /// Scripts that run at the same time, with `--against`

@@ -61,7 +61,7 @@ struct ScriptNote {
     text: String,
 }
 
-/// What became of one script.
+/// Result of one script.
 enum Ran {
     Report(ScriptReport),
     Refused(ScriptError),

@@ -20,9 +20,9 @@
 //!
 //! ## Deviations
 //! Packets are counted on the scoreboard, not estimated from bytes. An ACK that reports more marks
-//! than it delivers segments (marks on pure ACKs, or beyond a hole without SACK) counts no estimated
-//! bytes for the excess. A wrong assumption is not corrected later (a MAY). Continuous CE is not
-//! detected (§3.2.2.3 leaves it open).
+//! than it delivers segments (marks on pure ACKs, or beyond a hole without SACK) counts no
+//! estimated bytes for the excess. A wrong assumption is not corrected later (a MAY). Continuous CE
+//! is not detected (§3.2.2.3 leaves it open).
 //!
 //! ## Kernel twin
 //! `__tcp_accecn_process` in Linux 7.2. `tcp_ecn_input_segment` in FreeBSD assumes the safest case.

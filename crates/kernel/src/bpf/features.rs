@@ -5,10 +5,10 @@ use libbpf_rs::btf::{Btf, types};
 /// `BPF_F_LINK` of `include/uapi/linux/bpf.h`.
 const F_LINK: u32 = 1 << 13;
 
-/// What the running kernel has.
+/// Features of the running kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Features {
-    /// The start of sending is an operation of its own, not an event.
+    /// The start of sending is a separate operation, not an event.
     pub tx_start: bool,
     /// Links of struct_ops, which end with their last descriptor or pin. Without them a control is
     /// registered until its map is told.

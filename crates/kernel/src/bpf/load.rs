@@ -25,8 +25,8 @@ const MAX_WAIT_FOR_KILLED: Duration = Duration::from_secs(1);
 
 /// Registers `twin` with the kernel, for the whole machine, with these values of its parameters
 /// (the others have their defaults), and selects it as [`crate::select`] does. Its pins keep it
-/// registered until [`crate::unload`] or a reboot. Only processes with `CAP_NET_ADMIN` may choose it,
-/// unless it is `unrestricted`.
+/// registered until [`crate::unload`] or a reboot. Only processes with `CAP_NET_ADMIN` may choose
+/// it, unless it is `unrestricted`.
 ///
 /// # Errors
 /// A parameter is wrong, the kernel lacks something, refuses the program, or knows the name, or a

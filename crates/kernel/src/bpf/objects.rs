@@ -55,7 +55,8 @@ fn messages() -> MutexGuard<'static, String> {
     MESSAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Loads a program with `params` as its parameters. Every user may choose an `unrestricted` control.
+/// Loads a program with `params` as its parameters. Every user may choose an `unrestricted`
+/// control.
 pub(crate) fn open(
     name: &str,
     object: &[u8],
@@ -107,8 +108,8 @@ fn with_params(
     Ok(opened)
 }
 
-/// Sets the flags of the control, and removes what the kernel's struct lacks: libbpf refuses a member
-/// that the kernel does not have, unless it is zero.
+/// Sets the flags of the control, and removes what the kernel's struct lacks: libbpf refuses a
+/// member that the kernel does not have, unless it is zero.
 fn for_this_kernel(
     mut opened: OpenObject,
     unrestricted: bool,

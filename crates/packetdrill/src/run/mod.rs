@@ -1,9 +1,9 @@
 //! The interpreter: runs a script against a host.
 //!
 //! Contract: on our TCP the same script and settings give the same report, to the picosecond. Time
-//! moves from event to event. Every packet must match a line; a late, early, different or unmatched packet
-//! fails the script. A packet is early if it left more than the tolerance before a preceding event
-//! of the script.
+//! moves from event to event. Every packet must match a line; a late, early, different or unmatched
+//! packet fails the script. A packet is early if it left more than the tolerance before a preceding
+//! event of the script.
 
 mod asserts;
 mod calls;

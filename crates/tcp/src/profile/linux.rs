@@ -4,15 +4,15 @@
 //! A real timer also waits for the next tick, up to one jiffy more. The host provides that tick
 //! (`clock.timer-tick = "4 ms"` in a scenario), off by default.
 //!
-//! 6.18 has no Accurate ECN: it refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models the
-//! feedback of 7.2 (`accecn-*`) with ECT on new data only; profile `linux-7.2` is that kernel.
+//! 6.18 has no Accurate ECN: it refuses `tcp_ecn` 3 to 5. `ecn = "accecn"` on this profile models
+//! the feedback of 7.2 (`accecn-*`) with ECT on new data only; profile `linux-7.2` is that kernel.
 //!
 //! The receive buffer is fixed at its maximum, as recorded results were run; `buffer-tuning =
 //! "auto"` grows it as the kernel does.
 //!
-//! The switches cannot express: undo by DSACK; the end of the first quick ACKs with the first answer
-//! (`inet_csk_in_pingpong_mode`), and new ones after a pause; windows by memory instead of bytes;
-//! the decay of cwnd while the application is the limit (`tcp_cwnd_application_limited`).
+//! The switches cannot express: undo by DSACK; the end of the first quick ACKs with the first
+//! answer (`inet_csk_in_pingpong_mode`), and new ones after a pause; windows by memory instead of
+//! bytes; the decay of cwnd while the application is the limit (`tcp_cwnd_application_limited`).
 
 use super::{Profile, set};
 

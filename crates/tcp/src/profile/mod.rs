@@ -2,12 +2,12 @@
 //!
 //! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
 //! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
-//! as the switches can express it, and `linux-7.2` one with Accurate ECN. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are
-//! the DCTCP family: DCTCP is on, and they differ where papers and stacks differ. `ns-2`, `inet`,
-//! `windows-2008r2`, `freebsd-10`, `linux-3.13` and `ns-3` are the TCPs below the experiments of
-//! papers, with the file and revision of each value (docs/evidence/tools). A scheme on top of a
-//! profile replaces the switches that it sets, so Linux's DCTCP needs no profile: it is `linux`
-//! with the scheme `dctcp`.
+//! as the switches can express it, and `linux-7.2` one with Accurate ECN. `sigcomm10`, `rfc8257`,
+//! `freebsd` and the two of the thesis are the DCTCP family: DCTCP is on, and they differ where
+//! papers and stacks differ. `ns-2`, `inet`, `windows-2008r2`, `freebsd-10`, `linux-3.13` and
+//! `ns-3` are the TCPs below the experiments of papers, with the file and revision of each value
+//! (docs/evidence/tools). A scheme on top of a profile replaces the switches that it sets, so
+//! Linux's DCTCP needs no profile: it is `linux` with the scheme `dctcp`.
 
 mod api;
 #[cfg(test)]

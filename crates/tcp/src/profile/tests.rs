@@ -39,7 +39,7 @@ const NOT_OF_FREEBSD: [&str; 18] = [
     "max-ack-delay",
     "loss-timer-slack",
     "loss-timer-granularity",
-    // `cc_cubic.c` has growth of its own, which is not compared.
+    // `cc_cubic.c` has another growth, which is not compared.
     "cubic.variant",
     // Rules of Linux, and options of its AccECN: not yet looked up in FreeBSD.
     "accecn-option",

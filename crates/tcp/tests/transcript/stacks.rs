@@ -301,8 +301,8 @@ fn the_first_syns_have_equal_timeouts() {
 }
 
 /// FreeBSD 15 counts ticks of 1 ms. A handshake of 10 ms enters as 11: `t_srtt` = 11 * 32,
-/// `t_rttvar` = 11 * 8, `TCP_REXMTVAL` = max(30, (352 / 8 + 88) / 4) = 33. `tcp_backoff` and then 200 ms
-/// (`TCPT_RANGESET`); a SYN begins with 1000 ms and ends at 64 s.
+/// `t_rttvar` = 11 * 8, `TCP_REXMTVAL` = max(30, (352 / 8 + 88) / 4) = 33. `tcp_backoff` and then
+/// 200 ms (`TCPT_RANGESET`); a SYN begins with 1000 ms and ends at 64 s.
 #[test]
 fn freebsd_adds_its_slop_after_the_backoff() {
     let freebsd = profile::REGISTRY.find("freebsd").unwrap().config().unwrap();

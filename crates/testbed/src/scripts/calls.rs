@@ -1,5 +1,5 @@
-//! Socket calls of a script on the kernel's sockets. A call that may block runs on a thread of its
-//! own, as in packetdrill.
+//! Socket calls of a script on the kernel's sockets. A call that may block runs on a separate
+//! thread, as in packetdrill.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

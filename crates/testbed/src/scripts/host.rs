@@ -46,7 +46,7 @@ pub(super) struct KernelHost {
     /// Connections that were seen, as they were last.
     known: Vec<(FourTuple, KernelConn)>,
     limit: Instant,
-    /// How late events of the script were, at most.
+    /// Largest lateness of an event of the script.
     pub(super) late: Duration,
     pub(super) fault: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! packetdrill scripts on the kernel's own sockets.
 //!
-//! Contract: each run has a network namespace of its own, without a name, which ends with the run.
-//! The interpreter is that of `lowtide packetdrill`. What a script needs and the kernel lacks is
-//! named, never skipped.
+//! Contract: each run has its own network namespace, without a name, which ends with the run.
+//! The interpreter is that of `lowtide packetdrill`. A need that the kernel
+//! lacks is named, never skipped.
 
 mod blocked_call;
 mod calls;

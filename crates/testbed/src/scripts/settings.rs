@@ -1,4 +1,4 @@
-//! What a kernel is told for a script, and what a script needs that it lacks.
+//! Settings of the kernel for a script, and needs of a script that it lacks.
 
 use lowtide_packetdrill::fields::{Field, LINUX_LACKS};
 use lowtide_packetdrill::run::Setup;

@@ -1,4 +1,5 @@
-//! The AccECN option (RFC 9768 §3.2.3): up to three counters of received payload bytes, 24 bits each.
+//! The AccECN option (RFC 9768 §3.2.3): up to three counters of received payload bytes, each of 24
+//! bits.
 //!
 //! | length | kind 172 (order 0) | kind 174 (order 1) |
 //! |---|---|---|

@@ -28,7 +28,7 @@ pub(crate) struct RackSample {
     last: Option<SendOrder>,
     /// SND.UNA, if the segment processed last gives the RTT.
     una: Option<u64>,
-    /// That segment: the highest below SND.UNA, else the highest SACKed one.
+    /// The segment processed last: the highest below SND.UNA, else the highest SACKed one.
     processed: Option<SendOrder>,
     /// The highest delivered end.
     highest: u64,

@@ -26,7 +26,7 @@ pub(super) struct DecodedAck {
     pub(super) has_sack: bool,
     /// Its ECE flag.
     pub(super) ece: bool,
-    /// Duplicates before it that stand for delivered segments, because there is no SACK.
+    /// Duplicates before it that count as delivered segments, because there is no SACK.
     pub(super) duplicates: u32,
 }
 

@@ -113,7 +113,7 @@ impl Connection {
     }
 
     /// Records how the last sends used the congestion window, before an ACK changes the flight or a
-    /// timeout the window. Since the last record both only changed by these sends, so that the state
+    /// timeout the window. Since the last record both only changed by these sends, so the state
     /// after the last one decides (Linux `tcp_cwnd_validate`).
     #[inline]
     pub(crate) fn note_cwnd_usage(&mut self) {

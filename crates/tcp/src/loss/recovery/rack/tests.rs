@@ -109,8 +109,8 @@ fn sixteen_recoveries_without_a_dsack_reset_the_window() {
     assert_eq!(rack.reo_wnd_mult, 1);
 }
 
-/// Linux `tcp_rack_advance` sets `rack.rtt_us` for each segment in turn: SACKed ones first, then the
-/// acknowledged ones in the order of the queue.
+/// Linux `tcp_rack_advance` sets `rack.rtt_us` for each segment in turn: SACKed ones first, then
+/// the acknowledged ones in the order of the queue.
 #[test]
 fn the_segment_processed_last_can_give_the_rtt() {
     // (sent at, end), SND.UNA, sent time that gives the RTT.
