@@ -11,7 +11,8 @@ const CALLS: [&str; 5] =
     ["fs::read(", "fs::read_to_string(", "File::open(", "File::options(", "OpenOptions::new("];
 
 /// Crates and files that open others, by the start of their path in `crates`.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
+    ("cli/src/cmd/kernel.rs", "what the kernel tells about ECN"),
     ("cli/src/machine.rs", "what the kernel tells about memory and control groups"),
     ("input-files/", "all others"),
     ("kernel/", "control groups, BPF file systems and what the kernel tells"),

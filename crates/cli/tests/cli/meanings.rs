@@ -118,7 +118,7 @@ fn losses_elsewhere_are_shown_for_the_whole_network() {
     let (head, mark) = LOSSY.split_at(cut);
     let rest = &mark[mark.find("[transport]").expect("a table")..];
     let pipe = "[pipe.access]\non = \"a\"\ndirection = \"up\"\nloss = \"1 %\"\n";
-    let text = format!("{}{rest}{pipe}", head.replace("60 pkt", "5000 pkt"));
+    let text = format!("{}{rest}{pipe}", head.replace("20 pkt", "5000 pkt"));
     fs::write(&scenario, text).expect("a file");
     let dir = folder.join("out");
     let (scenario, dir) = (scenario.to_str().expect("text"), dir.to_str().expect("text"));
