@@ -109,6 +109,11 @@ pub(crate) struct EcnState {
 }
 
 impl EcnState {
+    /// We requested AccECN and the peer accepted.
+    pub(crate) fn is_accecn_client(&self) -> bool {
+        self.negotiated_accecn().is_some_and(AccEcnState::is_client)
+    }
+
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             mode: EcnMode::Off,

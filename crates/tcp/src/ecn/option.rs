@@ -320,11 +320,6 @@ impl EcnState {
         state.rule != AccEcnOptionRule::Disabled
     }
 
-    /// We requested AccECN and the peer accepted.
-    pub(crate) fn is_accecn_client(&self) -> bool {
-        self.negotiated_accecn().is_some_and(|accecn| accecn.is_client())
-    }
-
     /// Bytes by which full segments are shorter for their option.
     pub(crate) fn option_reserve(&self) -> u32 {
         let reserves = self.negotiated_accecn().is_some_and(|a| a.option.on_every_segment());
