@@ -31,7 +31,7 @@ pub(crate) fn commands() -> Vec<Value> {
         if !ours.is_empty() {
             argv.extend(["--our-hosts", ours]);
         }
-        argv.extend(["-s", SHORTER, "-o", "/tmp/run", "--afresh"]);
+        argv.extend(["-s", SHORTER, "-o", "result", "--afresh"]);
         json!({ "argv": argv })
     };
     PAIRS.iter().map(command).collect()

@@ -22,8 +22,8 @@ pub(super) struct KernelSettings {
 
 impl KernelSettings {
     /// # Errors
-    /// What the script needs that a Linux kernel lacks. `leave_out`: settings that it lacks were
-    /// left out on purpose.
+    /// The script needs a setting that no Linux kernel has; the error names it. With `leave_out`
+    /// such settings are left out instead.
     pub(super) fn of(script: &Script, setup: &Setup, leave_out: bool) -> Result<Self, String> {
         let flags = &setup.so_flags;
         if flags.profile != "rfc" && !flags.profile.starts_with("linux") {
