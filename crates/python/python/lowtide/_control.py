@@ -14,6 +14,8 @@ from ._lowtide import AckSample, CcSetup, IdleRestart, Loss, Recovered, Rto, Und
 class CongestionControl:
     """Base of a congestion control in Python: TCP NewReno whose hooks a subclass replaces.
 
+    It grows and restarts by the RFCs, whatever `growth-counts` and `idle-decay` say.
+
         class Gentle(lt.CongestionControl):
             \"\"\"Keeps 0.8 of its window at a mark.\"\"\"
             name = "gentle"
