@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DCTCP as a module of FreeBSD's modular congestion control, cc(9), with the rules of ../rules.
+ * DCTCP (RFC 8257) as a module of FreeBSD's modular congestion control, cc(9): both ends, or one
+ * end of a connection (ODCTCP chapter 5).
  *
- * Untested on FreeBSD: it is compiled in user space against the declarations of `declared/`, and
- * a test drives it with the same events as the BPF and the Rust control. For a build as a module,
- * see README.md.
+ * The module has DCTCP's part only: alpha with the arithmetic of ../rules, the cut by alpha, the
+ * reaction to loss, the echo of a receiver. Growth, the end of fast recovery and the restart after
+ * an idle time are NewReno's (newreno_cc_*). The stack writes the window too (PRR, limited
+ * transmit, undo of a timeout), so no copy of it is kept.
  *
- * The receiving half of FreeBSD's own cc_dctcp (ecnpkt_handler) is not here: this control is the
- * sender of one-sided DCTCP, for receivers of classic ECN.
+ * FreeBSD 14 and later. Not run on FreeBSD: README.md says how it was compiled and compared.
  */
 #ifdef LOWTIDE_HOST
 #include "declared/cc.h"
 #else
 #include <sys/param.h>
+#include <sys/systm.h>
 #include <sys/kernel.h>
 #include <sys/malloc.h>
 #include <sys/module.h>
 #include <sys/socket.h>
 #include <sys/socketvar.h>
+#include <sys/sysctl.h>
+#include <net/route.h>
+#include <net/route/nhop.h>
+#include <net/vnet.h>
 #include <netinet/in.h>
 #include <netinet/in_pcb.h>
+#include <netinet/tcp.h>
 #include <netinet/tcp_seq.h>
 #include <netinet/tcp_var.h>
 #include <netinet/cc/cc.h>
@@ -28,28 +35,60 @@
 
 #include "../rules/dctcp.h"
 
-/* Parameters of all connections. */
-static struct lt_dctcp_params lt_param = {
-	.shift_g = 4,
-	.initial_alpha = 1024,
-	.idle_resets = 0,
-	.floor = 2,
-};
+/* The signals were macros and plain integers before they became an enumeration. */
+#ifdef CC_ECN
+typedef uint16_t lt_ack_type;
+typedef uint32_t lt_signal;
+#else
+typedef ccsignal_t lt_ack_type, lt_signal;
+#endif
+
+/* The connection of a cc_var; the name of the pointer differs between versions. */
+#define LT_TP(ccv) __containerof(&CCV(ccv, snd_una), struct tcpcb, snd_una)
+
+/* A parameter of each network stack, net.inet.tcp.cc.lt_dctcp.NAME, from 0 to MAX. */
+#define LT_PARAMETER(name, initial, max, text)						\
+VNET_DEFINE_STATIC(uint32_t, lt_dctcp_##name) = initial;				\
+SYSCTL_PROC(_net_inet_tcp_cc_lt_dctcp, OID_AUTO, name,					\
+    CTLFLAG_VNET | CTLTYPE_UINT | CTLFLAG_RW | CTLFLAG_MPSAFE,				\
+    &VNET_NAME(lt_dctcp_##name), max, lt_sysctl, "IU", text)
+#define V_LT(name) VNET(lt_dctcp_##name)
+
+static int
+lt_sysctl(SYSCTL_HANDLER_ARGS)
+{
+	uint32_t value = *(uint32_t *)arg1;
+	int error = sysctl_handle_int(oidp, &value, 0, req);
+
+	if (error != 0 || req->newptr == NULL)
+		return (error);
+	if (value > arg2)
+		return (EINVAL);
+	*(uint32_t *)arg1 = value;
+	return (0);
+}
+
+SYSCTL_DECL(_net_inet_tcp_cc_lt_dctcp);
+SYSCTL_NODE(_net_inet_tcp_cc, OID_AUTO, lt_dctcp, CTLFLAG_RW | CTLFLAG_MPSAFE, NULL,
+    "lowtide's DCTCP");
+LT_PARAMETER(alpha, 1024, 1024, "alpha of a new connection, in 1/1024");
+LT_PARAMETER(shift_g, 4, 10, "gain of alpha as a power of two, g = 2^-shift_g");
+LT_PARAMETER(slowstart, 0, 1, "a first sign of congestion that is a mark sets alpha to one");
+LT_PARAMETER(idle_resets, 1, 1, "an idle time of one RTO resets alpha");
+LT_PARAMETER(one_sided, 0, 1, "receiver for standard senders: delay the ACK of a CWR segment");
 
 struct lt_conn {
-	struct lt_dctcp dctcp;
-	lt_u32 cut_end;		/* snd_max at the last ECN cut */
-	int in_cut;		/* an ECN cut was made, and its window of data is not acknowledged */
-	int ece;		/* the segment that is being processed has ECE */
-	int rto;		/* a retransmission timeout is being repaired */
+	uint32_t alpha;		/* in 2^-20 */
+	tcp_seq window_end;	/* an ACK beyond it ends the observation window */
+	uint32_t acked;		/* bytes of this observation window */
+	uint32_t marked;	/* of these, bytes acknowledged with ECE */
+	tcp_seq ece_ack;	/* ACK number of the last segment with ECE */
+	uint32_t before_cut;	/* cwnd before the last cut for ECN, bytes */
+	int ece;		/* the segment ece_ack is not counted yet */
+	int rto;		/* after a timeout the next ACK begins an observation window */
+	int congested;		/* a mark, a loss or a timeout occurred */
+	int ce;			/* receiver: the last segment had CE */
 };
-
-static void
-lt_write_window(struct cc_var *ccv, struct lt_conn *c)
-{
-	CCV(ccv, snd_cwnd) = c->dctcp.window.cwnd;
-	CCV(ccv, snd_ssthresh) = c->dctcp.window.ssthresh;
-}
 
 static size_t
 lt_data_sz(void)
@@ -62,11 +101,13 @@ lt_cb_init(struct cc_var *ccv, void *ptr)
 {
 	struct lt_conn *c = ptr;
 
+	INP_WLOCK_ASSERT(tptoinpcb(LT_TP(ccv)));
 	if (c == NULL) {
-		c = malloc(sizeof(*c), M_CC_MEM, M_NOWAIT | M_ZERO);
+		c = malloc(sizeof(*c), M_CC_MEM, M_NOWAIT);
 		if (c == NULL)
 			return (ENOMEM);
 	}
+	*c = (struct lt_conn){ .alpha = V_LT(alpha) << 10 };
 	ccv->cc_data = c;
 	return (0);
 }
@@ -78,85 +119,94 @@ lt_cb_destroy(struct cc_var *ccv)
 }
 
 static void
-lt_conn_init(struct cc_var *ccv)
+lt_begin_window(struct cc_var *ccv)
 {
 	struct lt_conn *c = ccv->cc_data;
 
-	lt_dctcp_init(&c->dctcp, &lt_param, CCV(ccv, t_maxseg), CCV(ccv, snd_cwnd),
-	    CCV(ccv, snd_una));
-	c->cut_end = CCV(ccv, snd_una);
-	c->in_cut = c->ece = c->rto = 0;
+	c->window_end = CCV(ccv, snd_max);
+	c->acked = c->marked = c->rto = 0;
 }
 
-/* Called for each ACK of new data, after cong_signal for its ECE. */
+/* RFC 8257 section 3.3, as lt_observe: an ACK up to exactly WindowEnd does not end the window. */
 static void
-lt_ack_received(struct cc_var *ccv, uint16_t type)
+lt_count(struct cc_var *ccv)
 {
 	struct lt_conn *c = ccv->cc_data;
-	struct lt_ack ack = { 0 };
 
-	if (type != CC_ACK)
-		return;
-	ack.snd_una = ccv->curack;
-	ack.snd_nxt = CCV(ccv, snd_max);
-	ack.acked = ccv->bytes_this_ack;
-	ack.ece = c->ece;
-	ack.marked = ack.ece ? ack.acked : 0;
-	ack.may_reduce = !c->in_cut || lt_before(c->cut_end, ccv->curack);
-	ack.after_rto = c->rto;
-	ack.may_grow = (ccv->flags & CCF_CWND_LIMITED) != 0 && !IN_FASTRECOVERY(CCV(ccv, t_flags));
-	if (ack.may_reduce)
-		c->in_cut = 0;
+	if (c->rto)
+		lt_begin_window(ccv);
+	c->acked += ccv->bytes_this_ack;
+	/* The ECE of a duplicate or of an old ACK counts no bytes. */
+	if (c->ece && c->ece_ack == ccv->curack)
+		c->marked += ccv->bytes_this_ack;
 	c->ece = 0;
-	if (lt_dctcp_ack(&c->dctcp, &lt_param, &ack)) {
-		c->in_cut = 1;
-		c->cut_end = CCV(ccv, snd_max);
-		/* CWR on the next new data. */
-		CCV(ccv, t_flags2) |= TF2_ECN_SND_CWR;
+	if (lt_before(c->window_end, ccv->curack)) {
+		c->alpha = lt_alpha(c->alpha, V_LT(shift_g), c->marked, c->acked);
+		lt_begin_window(ccv);
 	}
-	lt_write_window(ccv, c);
+}
+
+/* The stack has signalled the ECE of this segment before, so a cut precedes the estimate. */
+static void
+lt_ack_received(struct cc_var *ccv, lt_ack_type type)
+{
+	uint32_t reduced = CCV(ccv, t_flags) & TF_CONGRECOVERY;
+
+	/* Marks measure congestion, growth goes on (ODCTCP section 4.2.1). Fast recovery stops it. */
+	CCV(ccv, t_flags) &= ~reduced;
+	newreno_cc_ack_received(ccv, type);
+	CCV(ccv, t_flags) |= reduced;
+	if (type == CC_ACK)
+		lt_count(ccv);
 }
 
 static void
-lt_cong_signal(struct cc_var *ccv, uint32_t type)
+lt_cong_signal(struct cc_var *ccv, lt_signal type)
 {
 	struct lt_conn *c = ccv->cc_data;
-	lt_u32 flight = CCV(ccv, snd_max) - CCV(ccv, snd_una);
+	uint32_t mss = tcp_fixed_maxseg(LT_TP(ccv));
+	uint32_t cwnd = CCV(ccv, snd_cwnd), flight = CCV(ccv, snd_max) - CCV(ccv, snd_una);
 
 	switch (type) {
 	case CC_ECN:
-		/* The ACK's bytes are known in ack_received. */
 		c->ece = 1;
-		return;
+		c->ece_ack = ccv->curack;
+		if (IN_CONGRECOVERY(CCV(ccv, t_flags)))
+			return;
+		if (V_LT(slowstart) && !c->congested) {
+			c->alpha = LT_ONE;
+			lt_begin_window(ccv);
+		}
+		c->before_cut = cwnd;
+		cwnd -= (uint32_t)(((uint64_t)cwnd * c->alpha) >> 21);
+		CCV(ccv, snd_ssthresh) = lt_max(cwnd, 2 * mss);
+		CCV(ccv, snd_cwnd) = lt_min(CCV(ccv, snd_cwnd), CCV(ccv, snd_ssthresh));
+		ENTER_CONGRECOVERY(CCV(ccv, t_flags));
+		break;
 	case CC_NDUPACK:
 		if (IN_FASTRECOVERY(CCV(ccv, t_flags)))
 			return;
-		lt_dctcp_event(&c->dctcp, &lt_param, LT_LOSS, flight,
-		    c->in_cut && lt_before(CCV(ccv, snd_una), c->cut_end));
+		/* Without the data of limited transmit (RFC 5681 section 3.2). */
+		flight = lt_min(flight, cwnd);
+		/* A cut and a loss in one window of data do not add up (RFC 3168 section 6.1.2). */
+		if (IN_CONGRECOVERY(CCV(ccv, t_flags)) && c->before_cut != 0)
+			flight = c->before_cut;
+		CCV(ccv, snd_ssthresh) = lt_max(flight / 2, 2 * mss);
+		ENTER_RECOVERY(CCV(ccv, t_flags));
 		break;
 	case CC_RTO:
-		lt_dctcp_event(&c->dctcp, &lt_param, c->rto ? LT_RTO_AGAIN : LT_RTO, flight, 0);
+		/* RFC 5681 section 3.1: a further timeout for the same data keeps ssthresh. */
+		if (CCV(ccv, t_rxtshift) <= 1)
+			CCV(ccv, snd_ssthresh) = lt_max(flight / 2, 2 * mss);
+		CCV(ccv, snd_cwnd) = mss;
+		EXIT_RECOVERY(CCV(ccv, t_flags));
 		c->rto = 1;
 		break;
-	case CC_RTO_ERR:
-		lt_dctcp_event(&c->dctcp, &lt_param, LT_UNDO, 0, 0);
-		c->rto = 0;
-		break;
 	default:
+		/* CC_RTO_ERR: the stack has restored its window already. */
 		return;
 	}
-	lt_write_window(ccv, c);
-}
-
-static void
-lt_post_recovery(struct cc_var *ccv)
-{
-	struct lt_conn *c = ccv->cc_data;
-
-	lt_dctcp_event(&c->dctcp, &lt_param, LT_RECOVERED,
-	    CCV(ccv, snd_max) - ccv->curack, 0);
-	c->rto = 0;
-	lt_write_window(ccv, c);
+	c->congested = 1;
 }
 
 static void
@@ -164,8 +214,40 @@ lt_after_idle(struct cc_var *ccv)
 {
 	struct lt_conn *c = ccv->cc_data;
 
-	lt_dctcp_event(&c->dctcp, &lt_param, LT_IDLE, 0, 0);
-	lt_write_window(ccv, c);
+	if (V_LT(idle_resets)) {
+		c->alpha = V_LT(alpha) << 10;
+		c->congested = 0;
+		lt_begin_window(ccv);
+	}
+	newreno_cc_after_idle(ccv);
+}
+
+/*
+ * Called for each arriving segment after the echo of RFC 3168, which it replaces. Pure ACKs are
+ * not ECT and look like data without a mark: the stack does not pass the length.
+ */
+static void
+lt_ecnpkt_handler(struct cc_var *ccv)
+{
+	struct lt_conn *c = ccv->cc_data;
+	int ce = (ccv->flags & CCF_IPHDR_CE) != 0, cwr = (ccv->flags & CCF_TCPHDR_CWR) != 0;
+	int now = cwr || ce != c->ce;
+
+	/* With AccECN the stack echoes a counter, and CWR is a bit of it. */
+	if (CCV(ccv, t_flags2) & TF2_ACE_PERMIT)
+		return;
+	c->ce = ce;
+	CCV(ccv, t_flags2) &= ~TF2_ECN_SND_ECE;
+	if (ce)
+		CCV(ccv, t_flags2) |= TF2_ECN_SND_ECE;
+	if (cwr && V_LT(one_sided)) {
+		/* ODCTCP section 5.2.2; the stack has asked for this ACK too. */
+		CCV(ccv, t_flags) &= ~TF_ACKNOW;
+		now = 0;
+	}
+	ccv->flags &= ~CCF_ACKNOW;
+	if (now)
+		ccv->flags |= CCF_ACKNOW;
 }
 
 struct cc_algo lt_dctcp_cc_algo = {
@@ -173,11 +255,12 @@ struct cc_algo lt_dctcp_cc_algo = {
 	.cc_data_sz = lt_data_sz,
 	.cb_init = lt_cb_init,
 	.cb_destroy = lt_cb_destroy,
-	.conn_init = lt_conn_init,
+	.conn_init = lt_begin_window,
 	.ack_received = lt_ack_received,
 	.cong_signal = lt_cong_signal,
-	.post_recovery = lt_post_recovery,
+	.post_recovery = newreno_cc_post_recovery,
 	.after_idle = lt_after_idle,
+	.ecnpkt_handler = lt_ecnpkt_handler,
 };
 
 DECLARE_CC_MODULE(lt_dctcp, &lt_dctcp_cc_algo);

@@ -1,5 +1,5 @@
-//! Each BPF control and FreeBSD's cc(9) module, compiled for this machine without a kernel, and the
-//! Rust twin get the same random events: windows, ssthresh and alpha must agree bit for bit.
+//! Each BPF control, compiled for this machine without a kernel, and the Rust twin get the same
+//! random events: windows, ssthresh and alpha must agree bit for bit.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,8 +15,7 @@ use lowtide_units::{Duration, Instant, Probe, Unit};
 
 /// One control in C and its Rust twin.
 struct Twin {
-    /// Source of the control; `None` for FreeBSD's cc(9) module.
-    source: Option<&'static str>,
+    source: &'static str,
     /// Prefix of its callbacks.
     prefix: &'static str,
     control: &'static str,
@@ -30,18 +29,12 @@ impl Twin {
     }
 }
 
-const TWINS: [Twin; 6] = [
-    Twin { source: Some("lt_dctcp.bpf.c"), prefix: "dctcp", control: "dctcp", floor: 2 },
-    Twin { source: Some("lt_odctcp_snd.bpf.c"), prefix: "odctcp_snd", control: "dctcp", floor: 2 },
-    Twin {
-        source: Some("lt_odctcp_rcv.bpf.c"),
-        prefix: "odctcp_rcv",
-        control: "newreno",
-        floor: 2,
-    },
-    Twin { source: Some("lt_odctcp.bpf.c"), prefix: "odctcp", control: "dctcp", floor: 1 },
-    Twin { source: Some("lt_tdctcp.bpf.c"), prefix: "tdctcp", control: "tdctcp", floor: 1 },
-    Twin { source: None, prefix: "freebsd", control: "dctcp", floor: 2 },
+const TWINS: [Twin; 5] = [
+    Twin { source: "lt_dctcp.bpf.c", prefix: "dctcp", control: "dctcp", floor: 2 },
+    Twin { source: "lt_odctcp_snd.bpf.c", prefix: "odctcp_snd", control: "dctcp", floor: 2 },
+    Twin { source: "lt_odctcp_rcv.bpf.c", prefix: "odctcp_rcv", control: "newreno", floor: 2 },
+    Twin { source: "lt_odctcp.bpf.c", prefix: "odctcp", control: "dctcp", floor: 1 },
+    Twin { source: "lt_tdctcp.bpf.c", prefix: "tdctcp", control: "tdctcp", floor: 1 },
 ];
 
 /// Values of `icsk_ca_state`.
@@ -61,13 +54,9 @@ fn compile(twin: &Twin, test: &str) -> PathBuf {
     command
         .current_dir(folder())
         .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unused-function", "-I."])
-        .arg("-DLOWTIDE_HOST");
-    match twin.source {
-        Some(source) => command
-            .args([format!("-DTWIN=\"{source}\""), format!("-DTWIN_PREFIX={}", twin.prefix)])
-            .arg("host/drive.c"),
-        None => command.arg("freebsd/drive.c"),
-    };
+        .arg("-DLOWTIDE_HOST")
+        .args([format!("-DTWIN=\"{}\"", twin.source), format!("-DTWIN_PREFIX={}", twin.prefix)])
+        .arg("host/drive.c");
     let output = command
         .arg("-o")
         .arg(&program)
@@ -157,7 +146,7 @@ impl<'a> Kernel<'a> {
             ca_state: OPEN,
             cut_end: None,
             last_ece: false,
-            accecn: twin.source.is_some() && seed % 2 == 1,
+            accecn: seed % 2 == 1,
             cuts: 0,
             script,
             expected: Vec::new(),
@@ -233,7 +222,6 @@ impl<'a> Kernel<'a> {
         (ack.snd_una, ack.snd_nxt) = (self.una, self.nxt);
         (ack.acked_bytes, ack.delivered_bytes) = (acked, acked);
         ack.ece = ece;
-        // FreeBSD's driver takes a flag.
         let ce = if self.accecn && ece { 1 + self.rng.below(8) } else { u64::from(ece) };
         ack.ce_bytes = match (ece, self.accecn) {
             (false, _) => 0,
@@ -276,7 +264,7 @@ impl<'a> Kernel<'a> {
                 let (now, idle) = (Instant::ZERO, Duration::from_secs(4));
                 self.event(&CongestionEvent::IdleRestart { now, idle, halvings: None });
                 // Older kernels report an event, newer ones call an operation.
-                let new = self.twin.source.is_some() && self.rng.below(2) == 0;
+                let new = self.rng.below(2) == 0;
                 self.script.push_str(if new { "tx_start\n" } else { "idle\n" });
                 self.expect(false, None);
             }
@@ -327,11 +315,9 @@ fn the_controls_for_kernels_and_their_rust_twins_agree_bit_for_bit() {
             let lines: Vec<&str> = kernel.script.lines().collect();
             for (i, (seen, expected)) in seen.iter().zip(&kernel.expected).enumerate() {
                 let around = lines[i.saturating_sub(3)..=i].join("; ");
-                // The module of FreeBSD writes its window at once, the others on the next ACK.
-                let segments = if twin.source.is_some() { expected.3 } else { seen.3 };
                 // NewReno has no alpha; the receiving half's shows the marks of what it sends.
                 let alpha = if twin.has_alpha() { expected.2 } else { seen.2 };
-                let expected = &(expected.0, expected.1, alpha, segments, expected.4);
+                let expected = &(expected.0, expected.1, alpha, expected.3, expected.4);
                 assert_eq!(seen, expected, "{}, seed {seed}, line {i}: {around}", twin.prefix);
             }
             cuts += kernel.cuts;
@@ -346,7 +332,7 @@ fn the_controls_for_kernels_and_their_rust_twins_agree_bit_for_bit() {
 /// change.
 #[test]
 fn a_control_that_is_chosen_in_mid_connection_restarts_with_the_initial_window() {
-    for twin in TWINS.iter().filter(|twin| twin.source.is_some()) {
+    for twin in &TWINS {
         let program = compile(twin, "switch");
         for (cwnd, restart) in [(120, 10), (4, 4)] {
             let script = format!("init 1000 {cwnd} 7 4 1024 0 2\nswitch {cwnd} 60\ntx_start\n");
