@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DCTCP (RFC 8257) as a module of FreeBSD's modular congestion control, cc(9): both ends, or one
- * end of a connection (ODCTCP chapter 5).
+ * DCTCP (RFC 8257) as a module of FreeBSD's modular congestion control, cc(9): sender and receiver.
+ * one_sided = 1 is for peers with standard ECN (ODCTCP chapter 5): all bytes under their latched
+ * echo count, and the ACK of a segment with CWR is delayed as usual. The stack sends CWR.
  *
  * The module has DCTCP's part only: alpha with the arithmetic of ../rules, the cut by alpha, the
  * reaction to loss, the echo of a receiver. Growth, the end of fast recovery and the restart after
@@ -75,7 +76,7 @@ LT_PARAMETER(alpha, 1024, 1024, "alpha of a new connection, in 1/1024");
 LT_PARAMETER(shift_g, 4, 10, "gain of alpha as a power of two, g = 2^-shift_g");
 LT_PARAMETER(slowstart, 0, 1, "a first sign of congestion that is a mark sets alpha to one");
 LT_PARAMETER(idle_resets, 1, 1, "an idle time of one RTO resets alpha");
-LT_PARAMETER(one_sided, 0, 1, "receiver for standard senders: delay the ACK of a CWR segment");
+LT_PARAMETER(one_sided, 0, 1, "the peers have standard ECN");
 
 struct lt_conn {
 	uint32_t alpha;		/* in 2^-20 */
@@ -85,6 +86,7 @@ struct lt_conn {
 	tcp_seq ece_ack;	/* ACK number of the last segment with ECE */
 	uint32_t before_cut;	/* cwnd before the last cut for ECN, bytes */
 	int ece;		/* the segment ece_ack is not counted yet */
+	int last_ece;		/* the last ACK of new data had ECE */
 	int rto;		/* after a timeout the next ACK begins an observation window */
 	int congested;		/* a mark, a loss or a timeout occurred */
 	int ce;			/* receiver: the last segment had CE */
@@ -132,14 +134,20 @@ static void
 lt_count(struct cc_var *ccv)
 {
 	struct lt_conn *c = ccv->cc_data;
+	uint32_t bytes = ccv->bytes_this_ack, mss = tcp_fixed_maxseg(LT_TP(ccv)), marked;
+	/* The ECE of a duplicate or of an old ACK counts no bytes. */
+	int ece = c->ece && c->ece_ack == ccv->curack;
 
+	marked = ece ? bytes : 0;
+	/* A segment that waited for its ACK when CE changed is acknowledged with the new echo. */
+	if (ece != c->last_ece && bytes > mss && !V_LT(one_sided))
+		marked = ece ? bytes - mss : mss;
+	c->last_ece = ece;
+	c->ece = 0;
 	if (c->rto)
 		lt_begin_window(ccv);
-	c->acked += ccv->bytes_this_ack;
-	/* The ECE of a duplicate or of an old ACK counts no bytes. */
-	if (c->ece && c->ece_ack == ccv->curack)
-		c->marked += ccv->bytes_this_ack;
-	c->ece = 0;
+	c->acked += bytes;
+	c->marked += marked;
 	if (lt_before(c->window_end, ccv->curack)) {
 		c->alpha = lt_alpha(c->alpha, V_LT(shift_g), c->marked, c->acked);
 		lt_begin_window(ccv);

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use lowtide_schema::Values;
 use lowtide_sim::{Rng, Seed};
 use lowtide_tcp::cc::{self, AckSample, CcSetup, CongestionControl, CongestionEvent, WindowRules};
+use lowtide_tcp::feedback::{self, AckView, FeedbackDecoder};
 use lowtide_units::{Duration, Instant, Probe, Unit};
 
 /// Payload of a segment; 12 more bytes are the timestamp option, which `t_maxseg` includes.
@@ -30,6 +31,7 @@ fn compile(test: &str) -> PathBuf {
 
 /// State after a line of the script, as the driver prints it.
 #[derive(Clone, Copy, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a TCP connection")]
 struct State {
     una: u32,
     max: u32,
@@ -154,31 +156,56 @@ fn alpha_of(control: &dyn CongestionControl) -> u64 {
     alpha.0
 }
 
-/// Tells the Rust control what the module's callbacks got in this line.
-fn mirror(control: &mut dyn CongestionControl, line: &str, before: &State, seen: &State, isn: u32) {
-    let now = Instant::ZERO;
-    let words: Vec<&str> = line.split(' ').collect();
-    let offset = |seq: u32| u64::from(seq.wrapping_sub(isn));
-    match words[0] {
-        "rto" if before.flight() > 0 => control.on_event(&CongestionEvent::Rto {
-            now,
-            first: true,
-            in_recovery: false,
-            in_flight: before.flight(),
-        }),
-        "idle" if before.flight() == 0 => {
-            let idle = Duration::from_secs(4);
-            control.on_event(&CongestionEvent::IdleRestart { now, idle, halvings: None });
+/// The Rust decoder for FreeBSD's receiver, or for the latch of a standard one.
+fn rust_decoder(one_sided: bool) -> Box<dyn FeedbackDecoder> {
+    let name = if one_sided { "one-sided" } else { "freebsd" };
+    let entry = feedback::REGISTRY.find(name).expect("registered");
+    (entry.build)(&Values::parse(entry.params, &[]).expect("defaults"))
+}
+
+/// The Rust side of a connection.
+struct Mirror {
+    control: Box<dyn CongestionControl>,
+    decoder: Box<dyn FeedbackDecoder>,
+    isn: u32,
+    mss: u64,
+}
+
+impl Mirror {
+    /// Tells the Rust control what the module's callbacks got in this line.
+    fn follow(&mut self, line: &str, before: &State, seen: &State) {
+        let (control, isn) = (&mut self.control, self.isn);
+        let now = Instant::ZERO;
+        let words: Vec<&str> = line.split(' ').collect();
+        let offset = |seq: u32| u64::from(seq.wrapping_sub(isn));
+        match words[0] {
+            "rto" if before.flight() > 0 => control.on_event(&CongestionEvent::Rto {
+                now,
+                first: true,
+                in_recovery: false,
+                in_flight: before.flight(),
+            }),
+            "idle" if before.flight() == 0 => {
+                let idle = Duration::from_secs(4);
+                control.on_event(&CongestionEvent::IdleRestart { now, idle, halvings: None });
+            }
+            _ if seen.counted > 0 => {
+                let ece = words[2] == "1";
+                let mut ack = AckSample::default();
+                (ack.snd_una, ack.snd_nxt) = (offset(seen.una), offset(seen.counted_max));
+                (ack.acked_bytes, ack.delivered_bytes) = (seen.counted, seen.counted);
+                let decoded = self.decoder.on_ack(&AckView {
+                    ece,
+                    delivered_bytes: seen.counted,
+                    acked_bytes: seen.counted,
+                    mss: self.mss as u32,
+                    ..AckView::default()
+                });
+                (ack.ece, ack.ce_bytes) = (ece, decoded.ce_bytes);
+                let _ = control.on_ack(&ack);
+            }
+            _ => {}
         }
-        _ if seen.counted > 0 => {
-            let ece = words[2] == "1";
-            let mut ack = AckSample::default();
-            (ack.snd_una, ack.snd_nxt) = (offset(seen.una), offset(seen.counted_max));
-            (ack.acked_bytes, ack.delivered_bytes) = (seen.counted, seen.counted);
-            (ack.ece, ack.ce_bytes) = (ece, if ece { seen.counted } else { 0 });
-            let _ = control.on_ack(&ack);
-        }
-        _ => {}
     }
 }
 
@@ -189,23 +216,26 @@ fn alpha_is_that_of_the_rust_control_and_each_reaction_follows_its_formula() {
     for seed in 0..200 {
         let mut rng = Seed::derive(seed, "freebsd", 0, "module").rng();
         let (shift_g, alpha) = (rng.below(11), rng.below(1025));
+        let one_sided = seed % 4 == 0;
         let script = random_script(&mut rng, shift_g, alpha);
-        let mut control = rust_control(shift_g, alpha);
+        let script = format!("set one_sided {}\n{script}", u8::from(one_sided));
         let states = drive(&program, &script);
-        let (isn, mut before) = (states[0].1.una, states[0].1);
-        let (mut timeouts_in_a_row, mut mss) = (0, MSS);
+        let mut before = states[0].1;
+        let control = rust_control(shift_g, alpha);
+        let decoder = rust_decoder(one_sided);
+        let mut rust = Mirror { control, decoder, isn: before.una, mss: MSS };
+        let mut timeouts_in_a_row = 0;
         for (i, &(line, seen)) in states.iter().enumerate().skip(1) {
             let place = format!("seed {seed}, line {i}: {line}");
-            mirror(&mut *control, line, &before, &seen, isn);
-            assert_eq!(seen.alpha, alpha_of(&*control), "{place}");
-            let half = |bytes: u64, mss: u64| (bytes / 2).max(2 * mss);
+            rust.follow(line, &before, &seen);
+            assert_eq!(seen.alpha, alpha_of(&*rust.control), "{place}");
             if line.starts_with("rto") && before.flight() > 0 {
                 // Black-hole detection lowers the segment before the signal.
-                mss = if line == "rto 548" { 536 } else { mss };
-                let half = half(before.flight(), mss);
+                rust.mss = if line == "rto 548" { 536 } else { rust.mss };
+                let half = (before.flight() / 2).max(2 * rust.mss);
                 let first = timeouts_in_a_row == 0;
                 assert_eq!(seen.ssthresh, if first { half } else { before.ssthresh }, "{place}");
-                assert!(seen.cwnd == mss && !seen.fast && !seen.reduced, "{place}: {seen:?}");
+                assert!(seen.cwnd == rust.mss && !seen.fast && !seen.reduced, "{place}: {seen:?}");
                 timeouts_in_a_row += 1;
                 timeouts += 1;
             } else if line.starts_with("ack") && seen.counted > 0 {
@@ -213,12 +243,13 @@ fn alpha_is_that_of_the_rust_control_and_each_reaction_follows_its_formula() {
             }
             let marked = line.split(' ').nth(2) == Some("1");
             if seen.fast && !before.fast && !before.reduced && !marked && line.starts_with("dup") {
-                assert_eq!(seen.ssthresh, half(before.flight().min(before.cwnd), mss), "{place}");
+                let half = before.flight().min(before.cwnd) / 2;
+                assert_eq!(seen.ssthresh, half.max(2 * rust.mss), "{place}");
                 losses += 1;
             }
             if marked && seen.reduced && !before.reduced && !seen.fast && line.ends_with("1 0 0") {
                 let cut = before.cwnd - ((before.cwnd * before.alpha) >> 21);
-                assert_eq!(seen.ssthresh, cut.max(2 * mss), "{place}");
+                assert_eq!(seen.ssthresh, cut.max(2 * rust.mss), "{place}");
                 cuts += 1;
             }
             left += usize::from(before.fast && !seen.fast && line.starts_with("ack"));

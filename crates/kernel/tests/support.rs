@@ -46,9 +46,9 @@ to load a BPF twin.
 const TAIL: &str = "
 A cell of the last two columns names what the stack has for the control, the decoder and the policy
 of the scheme, or the first of them that it lacks. FreeBSD's is from its manual pages and was not
-run here. `kernel/freebsd/cc_lt_dctcp.c` has the rules of `lt_odctcp_snd` for cc(9), untested on
-FreeBSD. Switches and profiles of a stack may differ from a scheme in other settings:
-`lowtide explain --diff linux rfc8257`.
+run here. `kernel/freebsd/cc_lt_dctcp.c` is DCTCP for cc(9), at both ends or one; [DCTCP in
+FreeBSD](freebsd.md) compares it with FreeBSD's. Switches and profiles of a stack may differ from a
+scheme in other settings: `lowtide explain --diff linux rfc8257`.
 ";
 
 fn elsewhere(scheme: &Scheme, column: fn(&Elsewhere) -> Option<&'static str>) -> String {
