@@ -166,8 +166,7 @@ impl Connection {
         if answering {
             header.ack = self.rcv.seq(0);
             header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
-            // Not on a repeated one: a middlebox may have dropped it (RFC 9768 §3.2.3.2.2).
-            if self.handshake.sent_at.is_none() && header.options.extra.is_none() {
+            if header.options.extra.is_none() {
                 header.options.extra = self.ecn.syn_ack_option().map(ExtraOption::AccEcn);
             }
         } else {

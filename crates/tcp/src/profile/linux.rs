@@ -42,6 +42,7 @@ pub static ENTRY: Profile = Profile {
         set("recovery", "rack", "net.ipv4.tcp_recovery = 1"),
         set("reduction", "prr", "tcp_cwnd_reduction, in CA_Recovery and in CA_CWR"),
         set("rack-rtt", "last-processed", "tcp_rack_advance: rack.rtt_us of each segment in turn"),
+        set("resend-restarts-rto", "true", "tcp_xmit_retransmit_queue, tcp_clean_rtx_queue"),
         set("recovery-after-rto", "true", "tcp_fastretrans_alert, CA_Loss: FLAG_LOST_RETRANS"),
         set("probe-without-rtt", "1 s", "tcp_schedule_loss_probe: TCP_TIMEOUT_INIT"),
         set("tail-loss-probe", "on", "net.ipv4.tcp_early_retrans = 3"),

@@ -2,12 +2,12 @@
 //!
 //! Contract: a profile is data, a list of switches in the syntax of scenario files. `rfc` is
 //! [`Config::default`] with the sources of its values. `linux` is an unmodified Linux host, as far
-//! as the switches can express it, and `linux-7.2` one with Accurate ECN. `sigcomm10`, `rfc8257`,
-//! `freebsd` and the two of the thesis are the DCTCP family: DCTCP is on, and they differ where
-//! papers and stacks differ. `ns-2`, `inet`, `windows-2008r2`, `freebsd-10`, `linux-3.13` and
-//! `ns-3` are the TCPs below the experiments of papers, with the file and revision of each value
-//! (docs/evidence/tools). A scheme on top of a profile replaces the switches that it sets, so
-//! Linux's DCTCP needs no profile: it is `linux` with the scheme `dctcp`.
+//! as the switches can express it; `linux-6.1` and `linux-7.2` are an older and a newer one with
+//! what differs. `sigcomm10`, `rfc8257`, `freebsd` and the two of the thesis are the DCTCP family:
+//! DCTCP is on, and they differ where papers and stacks differ. `ns-2`, `inet`, `windows-2008r2`,
+//! `freebsd-10`, `linux-3.13` and `ns-3` are the TCPs below the experiments of papers, with the
+//! file and revision of each value (docs/evidence/tools). A scheme on top of a profile replaces the
+//! switches that it sets, so Linux's DCTCP needs no profile: it is `linux` with `dctcp`.
 
 mod api;
 #[cfg(test)]
@@ -19,6 +19,7 @@ pub mod freebsd_10;
 pub mod inet;
 pub mod linux;
 pub mod linux_3_13;
+pub mod linux_6_1;
 pub mod linux_7_2;
 pub mod ns_2;
 pub mod ns_3;
@@ -48,6 +49,7 @@ pub static REGISTRY: Registry<Profile> = Registry::new(&[
     &inet::ENTRY,
     &linux::ENTRY,
     &linux_3_13::ENTRY,
+    &linux_6_1::ENTRY,
     &linux_7_2::ENTRY,
     &ns_2::ENTRY,
     &ns_3::ENTRY,

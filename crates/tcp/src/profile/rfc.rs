@@ -42,6 +42,7 @@ pub static ENTRY: Profile = Profile {
         set("limited-transmit", "true", "RFC 5681 §3.2 step 1, RFC 3042"),
         set("nagle-rule", "any-data", "RFC 9293 §3.7.4"),
         set("rack-rtt", "last-sent", "RFC 8985 §6.2 step 2"),
+        set("resend-restarts-rto", "false", "RFC 6298 §5.3: ACKs of new data only"),
         set("recovery-after-rto", "false", "RFC 8985 has none"),
         set("probe-without-rtt", "0 s", "RFC 8985 §7.3: it sends nothing without a sample"),
         set("window-probe", "one-byte", "RFC 9293 §3.8.6.1"),

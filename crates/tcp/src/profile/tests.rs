@@ -32,7 +32,7 @@ fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
 }
 
 /// Switches whose value is not of a stack: the link, the NIC, timers that `freebsd` does not have.
-const NOT_OF_FREEBSD: [&str; 18] = [
+const NOT_OF_FREEBSD: [&str; 19] = [
     "mtu",
     "tso-segments",
     "tso-defer",
@@ -46,6 +46,7 @@ const NOT_OF_FREEBSD: [&str; 18] = [
     "accecn-rules",
     "nagle-rule",
     "rack-rtt",
+    "resend-restarts-rto",
     "recovery-after-rto",
     "probe-without-rtt",
     "window-probe",

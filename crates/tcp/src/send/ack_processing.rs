@@ -88,6 +88,11 @@ impl Connection {
         let sample = self.ack_sample(seg, ack, delivery, &acked, &feedback, &loss);
         self.snd.last_ece = ack.ece;
         self.react(&sample, &acked);
+        let head_sent_at = self.snd.board.first_sent_at();
+        let from_before = acked.first_sacked.is_some_and(|at| Some(at) < head_sent_at);
+        if from_before && self.config.resend_restarts_rto {
+            self.timers.arm_rto(now, &self.rtt);
+        }
         self.rearm_after_ack(now, seg, &acked, &loss);
     }
 

@@ -532,6 +532,10 @@ impl Connection {
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;
         self.sent_data(now, header.payload_len);
+        let is_head = sent.start == self.snd.una;
+        if is_head && self.config.resend_restarts_rto && !self.timers.reorder_runs() {
+            self.timers.arm_rto(now, &self.rtt);
+        }
         self.transmit(header, sent.start..payload_end, 1)
     }
 

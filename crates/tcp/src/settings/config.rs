@@ -438,6 +438,8 @@ pub struct Config {
     pub probe_without_rtt: Duration,
     /// The segment that gives `RACK.rtt`.
     pub rack_rtt: RackRtt,
+    /// The retransmission timer also restarts when the first segment in flight is sent again.
+    pub resend_restarts_rto: bool,
     /// In recovery after a timeout, the loss of a retransmission begins fast recovery.
     pub recovery_after_rto: bool,
     /// Assumed maximum ACK delay of the peer, for probes of a single segment.
@@ -637,6 +639,7 @@ impl Default for Config {
             tail_loss_probe: false,
             probe_without_rtt: Duration::ZERO,
             rack_rtt: RackRtt::LastSent,
+            resend_restarts_rto: false,
             recovery_after_rto: false,
             max_ack_delay: Duration::from_ms(200),
             loss_timer_slack: Duration::ZERO,

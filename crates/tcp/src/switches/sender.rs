@@ -190,6 +190,10 @@ pub(super) const SENDER: &[Switch] = switches! {
         "The segment that gives RACK.rtt, of those that an ACK delivers: the one sent last, or \
          the one processed last (the highest acknowledged, else the highest SACKed).",
         "RFC 8985 §6.2; Linux tcp_rack_advance (last-processed)";
+    "resend-restarts-rto", Sender, (resend_restarts_rto: FLAG),
+        "The retransmission timer restarts also when the first segment in flight is sent again, \
+         and while SACKs arrive for data that was sent before that.",
+        "RFC 6298 §5.3: ACKs of new data; Linux tcp_xmit_retransmit_queue, tcp_clean_rtx_queue";
     "recovery-after-rto", Sender, (recovery_after_rto: FLAG),
         "While a timeout is repaired, the loss of a retransmission begins fast recovery, with \
          its reduction; needs RACK.",

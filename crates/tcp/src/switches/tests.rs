@@ -24,7 +24,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         initial_ssthresh = "initial-ssthresh", abc_limit = "abc-limit", idle_restart = "idle-restart", idle_decay = "idle-decay",
         recovery = "recovery", dup_thresh = "dup-thresh", reduction = "reduction", tail_loss_probe = "tail-loss-probe",
         probe_without_rtt = "probe-without-rtt", rack_rtt = "rack-rtt",
-        recovery_after_rto = "recovery-after-rto", max_ack_delay = "max-ack-delay", loss_timer_slack = "loss-timer-slack",
+        resend_restarts_rto = "resend-restarts-rto", recovery_after_rto = "recovery-after-rto", max_ack_delay = "max-ack-delay", loss_timer_slack = "loss-timer-slack",
         loss_timer_granularity = "loss-timer-granularity", handshake_rtt = "handshake-rtt",
         undo = "undo", limited_transmit = "limited-transmit", nagle = "nagle", nagle_rule = "nagle-rule",
         pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",

@@ -205,6 +205,7 @@ fn vary(config: &mut Config, patient: bool) {
         config.rack_rtt = RackRtt::LastProcessed;
         config.idle_decay = IdleDecay::PerRto;
         config.initial_quick_ack_count = 16;
+        config.resend_restarts_rto = true;
         config.recovery_after_rto = true;
     }
     // A loss or timeout without need would be an error on a perfect path.

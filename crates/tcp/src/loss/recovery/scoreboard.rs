@@ -91,6 +91,8 @@ pub(crate) struct Acked {
     /// The earliest time of retransmission of a segment newly SACKed while a retransmission of it
     /// was in flight.
     pub(crate) resent_at: Option<Instant>,
+    /// Time of transmission of the first of the newly SACKed segments that were sent only once.
+    pub(crate) first_sacked: Option<Instant>,
 }
 
 /// Data newly marked lost.

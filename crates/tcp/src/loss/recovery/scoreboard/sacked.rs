@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 
 use super::visits::count_visit;
-use super::{Acked, LOST, Lost, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
+use super::{AMBIGUOUS, Acked, LOST, Lost, RETRANSMITTED, SACKED, Scoreboard, TxSegment};
 
 impl Scoreboard {
     /// Marks `[start, end)` beyond SND.UNA as SACKed. Returns whether any segment was newly SACKed.
@@ -29,6 +29,9 @@ impl Scoreboard {
             if sent.has(RETRANSMITTED) {
                 self.retransmitted_bytes -= len;
                 out.resent_at = Some(out.resent_at.map_or(sent.at, |at| at.min(sent.at)));
+            }
+            if !sent.has(AMBIGUOUS) {
+                out.first_sacked = Some(out.first_sacked.map_or(sent.at, |at| at.min(sent.at)));
             }
             out.deliver(sent);
             self.sacked_bytes += len;
