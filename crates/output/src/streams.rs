@@ -56,11 +56,6 @@ pub fn styled(text: &str) {
     let _ = writeln!(anstream::AutoStream::auto(stderr()), "{text}");
 }
 
-/// Copies output of another program to stderr, as it is.
-pub fn copy_to_stderr(bytes: &[u8]) {
-    let _ = stderr().write_all(bytes);
-}
-
 #[expect(clippy::disallowed_methods, reason = "the module that writes to it")]
 fn stdout() -> io::Stdout {
     io::stdout()

@@ -166,7 +166,8 @@ impl Connection {
         if answering {
             header.ack = self.rcv.seq(0);
             header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
-            if header.options.extra.is_none() {
+            // Not on a repeated one: a middlebox may have dropped it (RFC 9768 §3.2.3.2.2).
+            if self.handshake.sent_at.is_none() && header.options.extra.is_none() {
                 header.options.extra = self.ecn.syn_ack_option().map(ExtraOption::AccEcn);
             }
         } else {
@@ -213,7 +214,7 @@ impl Connection {
             // Simultaneous open: the peer's SYN is answered as by a server.
             let _ = self.ecn.on_syn(seg.flags, seg.ecn);
             self.state = State::SynReceived;
-            self.handshake.syn_due = true;
+            self.handshake.on_crossed_syn();
         }
         Ok(Accepted::default())
     }

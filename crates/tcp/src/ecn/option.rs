@@ -50,8 +50,6 @@ pub(super) struct OptionState {
     required: u8,
     /// Next segments that carry an option.
     demand: u8,
-    /// A SYN-ACK was sent.
-    was_on_syn_ack: bool,
     /// ECN field of the last packet.
     last_field: Codepoint,
     sent_at: Option<Instant>,
@@ -90,7 +88,6 @@ impl OptionState {
             received: [0; 3],
             required: 0,
             demand: 0,
-            was_on_syn_ack: false,
             last_field: Codepoint::NotEct,
             sent_at: None,
             dsack: None,
@@ -184,11 +181,9 @@ impl OptionState {
         now.saturating_since(sent_at).saturating_mul(BEACONS) >= srtt.unwrap_or(Duration::ZERO)
     }
 
-    /// The option of our first SYN-ACK, unless none is ever sent. A middlebox may have dropped the
-    /// first one for it, so a repeated one has none (§3.2.3.2.2).
-    pub(super) fn of_syn_ack(&mut self) -> Option<AccEcnOption> {
-        let first = !core::mem::replace(&mut self.was_on_syn_ack, true);
-        (first && self.rule != AccEcnOptionRule::Disabled).then(|| Self::option([0; 3]))
+    /// The option of a SYN-ACK, unless none is ever sent.
+    pub(super) fn of_syn_ack(&self) -> Option<AccEcnOption> {
+        (self.rule != AccEcnOptionRule::Disabled).then(|| Self::option([0; 3]))
     }
 
     fn option(bytes: [u32; 3]) -> AccEcnOption {
@@ -305,8 +300,8 @@ impl OptionState {
 
 impl EcnState {
     /// The option of our first SYN-ACK, if it accepts AccECN.
-    pub(crate) fn syn_ack_option(&mut self) -> Option<AccEcnOption> {
-        self.negotiated_accecn_mut().and_then(|a| a.option.of_syn_ack())
+    pub(crate) fn syn_ack_option(&self) -> Option<AccEcnOption> {
+        self.negotiated_accecn().and_then(|a| a.option.of_syn_ack())
     }
 
     /// The segment that completes the handshake arrived. `room`: headers have room for an option.

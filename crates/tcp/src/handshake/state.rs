@@ -36,6 +36,12 @@ impl Handshake {
         self.syn_due = true;
     }
 
+    /// A SYN crossed ours and is answered by the first SYN-ACK.
+    pub(super) fn on_crossed_syn(&mut self) {
+        self.repeated |= self.sent_at.take().is_some();
+        self.syn_due = true;
+    }
+
     /// Losses of SYN or SYN-ACK so far.
     pub(crate) const fn retransmissions(&self) -> u32 {
         self.retransmissions

@@ -1,8 +1,11 @@
 //! Linux 6.1 (Debian 12) with default sysctls: `linux` with what 6.18 changed.
 //!
-//! Sources are those of 6.1.176, compared with 6.12 and 7.2 function by function. The switches
-//! cannot express: receive buffers grow by another rule (`tcp_rcv_space_adjust`, without
-//! `tcp_rcvbuf_grow`), so `buffer-tuning = "auto"` is that of 6.18; a FIN may exceed cwnd
+//! Sources are those of 6.1.176, compared with 6.12 and 7.2 function by function. Debian's
+//! 6.1.0-50 in QEMU sends an unanswered SYN at 0, 1, 3, 7, 15, 32 and 65 s, and its `tcp_rmem` ends
+//! with 6291456; it has no `tcp_syn_linear_timeouts`.
+//!
+//! The switches cannot express: receive buffers grow by another rule (`tcp_rcv_space_adjust`,
+//! without `tcp_rcvbuf_grow`), so `buffer-tuning = "auto"` is that of 6.18; a FIN may exceed cwnd
 //! (`tcp_cwnd_test`). There is no Accurate ECN.
 
 use super::api::changed;
