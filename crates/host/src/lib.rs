@@ -22,6 +22,9 @@ mod streamed_run;
 mod tables;
 mod world;
 
+pub use applications::exchange::{Exchange, Request};
+pub use applications::query::{Query, QueryCost, response_size};
+pub use applications::query_clients::{QueryClient, QueryConnection};
 pub use clocks::clock;
 pub use clocks::clock::{Clock, ClockSpec};
 pub use clocks::noise::{

@@ -45,6 +45,6 @@ pub use device::{
 pub use error::LiveError;
 pub use socket::{
     Listener, Live, LiveSettings, LiveStats, NonblockingSocket, Poller, PreparedHost, Ready,
-    Stream, config,
+    Stream, StreamObserver, config,
 };
 pub use stack::{Readiness, StackCounters};

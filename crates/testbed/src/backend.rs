@@ -117,7 +117,7 @@ impl Backend for Testbed {
                 .remarks
                 .push(format!("{made} runs were made; this one had the least CPU steal"));
         }
-        let tables = tables::tables(setup, &plans, Observations::of(done));
+        let tables = tables::tables(setup, Observations::of(done));
         Ok(Some(CompletedRun::measured(setup, tables, measured)))
     }
 }

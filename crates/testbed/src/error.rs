@@ -1,6 +1,7 @@
 //! Errors of building a testbed or running in it.
 
 use lowtide_bottleneck::BottleneckError;
+use lowtide_host::RunError;
 use lowtide_live::LiveError;
 use thiserror::Error;
 
@@ -28,6 +29,9 @@ pub enum TestbedError {
     /// A host's thread ended too early.
     #[error("the thread of host `{0}` ended before the run was over")]
     Ended(String),
+    /// The traffic cannot be run.
+    #[error(transparent)]
+    Traffic(#[from] RunError),
     /// The network failed.
     #[error(transparent)]
     Bottleneck(#[from] BottleneckError),

@@ -15,7 +15,8 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-use crate::apps::{Apps, PORT};
+use crate::apps::Apps;
+use crate::apps::context::PORT;
 use crate::error::TestbedError;
 use crate::kernel::sockets::KernelSockets;
 use crate::kernel::tcp_config::KernelTcpConfig;

@@ -20,9 +20,11 @@ mod run;
 mod run_state;
 pub mod scripts;
 mod socket_info;
+mod socket_observer;
 mod sockets;
 mod stack_choice;
 mod tables;
+mod traffic;
 mod writer;
 
 pub use backend::Testbed;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lowtide_live::{Listener, Live, NonblockingSocket, Poller, Stream};
 use lowtide_tcp::Config;
 
-use crate::socket_info::SocketInfo;
+use crate::socket_observer::SocketObserver;
 use crate::sockets::{Conn, SocketEvent, Sockets, none_if_would_block};
 
 /// The listener's token; connections use their number.
@@ -19,7 +19,7 @@ pub(crate) struct LowtideSockets {
     config: Config,
     listener: Listener,
     poller: Poller,
-    conns: Vec<NonblockingSocket>,
+    conns: Vec<Option<NonblockingSocket>>,
 }
 
 impl LowtideSockets {
@@ -38,7 +38,7 @@ impl LowtideSockets {
         stream.set_nonblocking(true);
         stream.set_nodelay(!self.config.nagle)?;
         self.poller.watch_stream(&stream, conn as u64);
-        self.conns.push(NonblockingSocket::Lowtide(stream));
+        self.conns.push(Some(NonblockingSocket::Lowtide(stream)));
         Ok(conn)
     }
 
@@ -60,8 +60,12 @@ impl Sockets for LowtideSockets {
         Ok((self.keep(stream)?, port))
     }
 
-    fn conns(&self) -> &[NonblockingSocket] {
+    fn conns(&self) -> &[Option<NonblockingSocket>] {
         &self.conns
+    }
+
+    fn close(&mut self, conn: Conn) {
+        self.conns.get_mut(conn).map(Option::take);
     }
 
     fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -74,14 +78,10 @@ impl Sockets for LowtideSockets {
         Ok(())
     }
 
-    fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>> {
-        let query = |conn: &Conn| {
-            let NonblockingSocket::Lowtide(stream) = self.conns.get(*conn)? else { return None };
-            let unacknowledged = Some(stream.unacknowledged());
-            stream
-                .info()
-                .map(|info| SocketInfo { unacknowledged, ..SocketInfo::from_lowtide(&info) })
-        };
-        Ok(conns.iter().map(query).collect())
+    fn observer(&self, conn: Conn) -> io::Result<SocketObserver> {
+        match self.get(conn)? {
+            NonblockingSocket::Lowtide(stream) => Ok(SocketObserver::Lowtide(stream.observer())),
+            NonblockingSocket::Kernel(_) => Err(io::ErrorKind::NotConnected.into()),
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use lowtide_host::{HostSetup, Setup};
+use lowtide_host::{HostSetup, QueryClient, Setup};
 use lowtide_lab::UnsupportedSetup;
 use lowtide_net::NodeId;
 use lowtide_tcp::Config;
+use lowtide_traffic::{QueryClientSpec, QuerySchedule};
 use lowtide_units::Rate;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -102,16 +103,12 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
             "each needs a namespace and threads; simulate the scenario, or make it smaller",
         ));
     }
-    if !setup.query_clients.is_empty() {
-        return Err(refusal(
-            "queries over real packets are not supported yet".to_owned(),
-            "flows are supported (`transfers`, `poisson` and other kinds); simulate this scenario",
-        ));
-    }
+    let checked = QueryClient::all(setup, |_| {});
+    checked.map_err(|error| UnsupportedSetup { message: error.to_string(), help: None })?;
     if setup.counting.open_loop.is_some() {
         return Err(refusal(
-            "real packets do not keep the load up until all counted flows are done \
-             (`end = \"counted-done\"`, the default of Poisson arrivals)"
+            "real packets do not keep the load up until all counted flows and queries are done \
+             (`end = \"counted-done\"`, the default of open loops)"
                 .to_owned(),
             "choose another end: `-s run.end=done` or `-s run.end=duration`; or simulate it",
         ));
@@ -140,16 +137,26 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
 /// File descriptors of a host besides its connections.
 const FDS_PER_HOST: u64 = 16;
 
-/// Raises the open-files limit for both ends of all flows: none is closed before the end.
+/// Connections of a query client that may be open at a time: persistent ones; else those of two
+/// queries, as those of an answered one are still closing, or in an open loop all.
+fn open_connections(spec: &QueryClientSpec) -> u64 {
+    match spec.schedule {
+        QuerySchedule::ClosedLoop { .. } if !spec.persistent => 2 * u64::from(spec.fan_out),
+        _ => spec.connections(),
+    }
+}
+
+/// Raises the open-files limit for both ends of all connections that may be open at a time.
 fn raise_fd_limit(setup: &Setup) -> Result<(), UnsupportedSetup> {
-    let needed = 64 + FDS_PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
+    let queries: u64 = setup.query_clients.iter().map(open_connections).sum();
+    let connections = setup.flows.len() as u64 + queries;
+    let needed = 64 + FDS_PER_HOST * setup.hosts.len() as u64 + 2 * connections;
     let refused = |most: u64| {
         refusal(
             format!(
-                "{} flows at a time need {needed} open files, and {most} are allowed",
-                setup.flows.len()
+                "{connections} connections at a time need {needed} open files, and {most} are allowed"
             ),
-            "`ulimit -n` raises the limit; or leave flows out",
+            "`ulimit -n` raises the limit; or leave flows or queries out",
         )
     };
     match getrlimit(Resource::RLIMIT_NOFILE) {

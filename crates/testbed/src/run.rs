@@ -1,20 +1,19 @@
 //! One run: hosts, the network between them and the flows, in real time.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lowtide_bottleneck::{Bottleneck, BottleneckReport, BottleneckSettings};
 use lowtide_host::Setup;
 use lowtide_rows::EndReason;
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Duration, Instant};
 
-use crate::apps::{Apps, ClientFlow};
+use crate::apps::Apps;
 use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread};
 use crate::lost_interface::lost_interface;
 use crate::plan::HostPlan;
 use crate::run_state::RunState;
-use crate::writer::FlowWriter;
+use crate::traffic;
 
 /// Interval of checks whether the run is over.
 const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
@@ -26,8 +25,10 @@ const PRIORITY: u8 = 50;
 /// Spin time before an event: a wake-up takes 20 to 50 us on a virtual machine, more than the time
 /// between two packets.
 const SPIN: Duration = Duration::from_us(60);
-/// Minimum sampling interval: each sample queries all kernel sockets.
-const MIN_SAMPLE_INTERVAL: Duration = Duration::from_ms(5);
+
+/// Linux counts a connection's timeouts from 6.7 on.
+const NO_TIMEOUTS: &str =
+    "this kernel does not report retransmission timeouts: `timeouts` of queries are 0";
 
 /// Result of a run.
 pub(crate) struct RunOutput {
@@ -66,13 +67,14 @@ pub(crate) fn run(
     plans: &[HostPlan],
     watch: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Option<RunOutput>, TestbedError> {
+    let (apps, traffic) = traffic::of_run(setup, plans)?;
     let mut hosts = Vec::new();
-    for plan in plans {
-        hosts.push(HostThread::start(plan, HostNetns::New, apps(setup, plans, plan), setup.seed)?);
+    for (plan, apps) in plans.iter().zip(apps) {
+        hosts.push(HostThread::start(plan, HostNetns::New, apps, setup.seed)?);
     }
     let ports = hosts.iter_mut().filter_map(HostThread::take_port).collect();
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
-    let run_state = Arc::new(RunState::begin(sizes(setup)));
+    let run_state = Arc::new(RunState::begin(traffic));
     let lead = bottleneck.now().since_start();
     let lost = &mut |_| bottleneck.failed_device().is_some();
     let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, lost);
@@ -84,11 +86,6 @@ pub(crate) fn run(
     }
     let (apps, differences) = finished;
     Ok(Some(RunOutput { apps, report, clock_offset: lead, ended, reason, differences }))
-}
-
-/// Size of each flow.
-pub(crate) fn sizes(setup: &Setup) -> Vec<Option<u64>> {
-    setup.flows.iter().map(|f| f.size.map(Bytes::as_u64)).collect()
 }
 
 /// Runs from the first flow to the end.
@@ -133,30 +130,9 @@ pub(crate) fn finish(hosts: Vec<HostThread>) -> Result<(Vec<Apps>, Vec<String>),
         }
     }
     hosts.iter().for_each(HostThread::wait_until_done);
-    let apps = hosts.into_iter().map(HostThread::join).collect::<Result<_, _>>()?;
-    Ok((apps, differences))
-}
-
-/// Applications of a host.
-pub(crate) fn apps(setup: &Setup, plans: &[HostPlan], plan: &HostPlan) -> Apps {
-    let mut of_group = vec![0_u32; setup.traffic_groups.len()];
-    let mut outgoing = Vec::new();
-    for (flow, number) in setup.flows.iter().zip(0..) {
-        let place = of_group.get_mut(usize::from(flow.group));
-        let nth = place.map_or(0, |n| std::mem::replace(n, *n + 1));
-        if flow.src != plan.number {
-            continue;
-        }
-        let probes = &setup.probes;
-        let sampled = probes.interval.is_some()
-            && probes.groups.contains(&flow.group)
-            && nth < probes.flows_per_group;
-        let start = setup.flow_start(number).unwrap_or(flow.start);
-        let to = plans.get(flow.dst as usize).map_or(Ipv4Addr::UNSPECIFIED, |p| p.address);
-        let writer = FlowWriter::new(flow, number, start, setup.seed);
-        let opens = setup.opening(flow.group, nth, start);
-        outgoing.push(ClientFlow::new((number, flow.size.is_some()), to, opens, writer, sampled));
+    let apps: Vec<Apps> = hosts.into_iter().map(HostThread::join).collect::<Result<_, _>>()?;
+    if apps.iter().any(Apps::lacks_timeouts) {
+        differences.push(NO_TIMEOUTS.to_owned());
     }
-    let interval = setup.probes.interval.map(|interval| interval.max(MIN_SAMPLE_INTERVAL));
-    Apps::new(plan.address, outgoing, setup.warmup, interval)
+    Ok((apps, differences))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lowtide_live::NonblockingSocket;
 
-use crate::socket_info::SocketInfo;
+use crate::socket_observer::SocketObserver;
 
 /// A connection of a host, numbered from zero in order of creation.
 pub(crate) type Conn = usize;
@@ -28,22 +28,30 @@ static PAYLOAD: [u8; 1 << 16] = [0x5a; 1 << 16];
 pub(crate) trait Sockets {
     /// Starts to open a connection; returns it and its local port.
     fn connect(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)>;
-    /// All connections in order of creation.
-    fn conns(&self) -> &[NonblockingSocket];
+    /// All connections in order of creation; `None` once closed.
+    fn conns(&self) -> &[Option<NonblockingSocket>];
+    /// Closes a connection: FIN follows the written data, and its resources are released.
+    fn close(&mut self, conn: Conn);
     /// Waits for events, at most `timeout`.
     fn wait(&mut self, timeout: Duration, events: &mut Vec<SocketEvent>) -> io::Result<()>;
-    /// Snapshots of these connections.
-    fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>>;
+    /// An observer of an established connection.
+    fn observer(&self, conn: Conn) -> io::Result<SocketObserver>;
 
     /// A connection.
     fn get(&self, conn: Conn) -> io::Result<&NonblockingSocket> {
-        self.conns().get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        let socket = self.conns().get(conn).and_then(Option::as_ref);
+        socket.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Writes at most `most` bytes; returns the number accepted.
+    /// Writes at most `most` bytes, as many as the socket accepts; returns their number.
     fn write(&self, conn: Conn, most: u64) -> io::Result<u64> {
-        let len = usize::try_from(most).unwrap_or(usize::MAX).min(PAYLOAD.len());
-        Ok(self.get(conn)?.write(&PAYLOAD[..len])?.unwrap_or(0) as u64)
+        let mut left = most;
+        while left > 0 {
+            let len = usize::try_from(left).unwrap_or(usize::MAX).min(PAYLOAD.len());
+            let Some(taken) = self.get(conn)?.write(&PAYLOAD[..len])? else { break };
+            left -= taken as u64;
+        }
+        Ok(most - left)
     }
 }
 

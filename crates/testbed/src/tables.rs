@@ -1,29 +1,38 @@
 //! Converts the result of a run to the simulator's tables. Unknown values are null.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
 use std::sync::Arc;
 
-use lowtide_host::{MemoryCounts, Outcome, Setup};
+use lowtide_host::{MemoryCounts, Outcome, Query, Setup};
 use lowtide_record::{RunTables, TimingReport};
 use lowtide_rows::{
-    EndReason, FlowRow, FlowStatus, ProbeRow, Queue, QueueSampleRow, Role, RunCounts, SharedText,
-    StallReason, TcpCounters,
+    EndReason, FlowRow, FlowStatus, ProbeRow, QueryRow, Queue, QueueSampleRow, Role, RunCounts,
+    SharedText, StallReason, TcpCounters,
 };
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant, Quantile};
 
-use crate::apps::{Apps, ClientFlow, PORT, ServerFlow};
-use crate::plan::HostPlan;
+use crate::apps::client_conn::ClientConn;
+use crate::apps::context::{PORT, Received};
+use crate::apps::flow_client::FlowClient;
+use crate::apps::query_client::{QueryApp, QueryConn};
+use crate::apps::{Apps, SenderSample};
 use crate::run::RunOutput;
-use crate::socket_info::SocketInfo;
 
-/// Both ends of a flow.
-struct Ends<'a> {
-    number: u32,
-    client: &'a ClientFlow,
-    server: Option<&'a ServerFlow>,
+/// A connection of the run as its row needs it.
+struct RowSource<'a> {
+    conn: &'a ClientConn,
+    /// Bytes read at the receiving end, if it is known.
+    received: Received,
+    role: Role,
+    group: u16,
+    /// Sending and receiving host.
+    src: u32,
+    dst: u32,
+    size: Option<u64>,
+    start: Instant,
+    counted: Option<bool>,
 }
 
 /// Observations of a run.
@@ -57,19 +66,19 @@ impl Observations {
 }
 
 /// All rows of a run.
-pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: Observations) -> RunTables {
-    let flows: Vec<FlowRow> = ends(plans, &done).iter().map(|e| flow_row(setup, e)).collect();
+pub(crate) fn tables(setup: &Setup, done: Observations) -> RunTables {
+    let flows: Vec<FlowRow> = sources(setup, &done).iter().map(|s| flow_row(setup, s)).collect();
+    let queries = queries(setup, &done);
     let queues = &done.queues;
-    let segments_in = |socket_info: &Option<SocketInfo>| {
-        socket_info.as_ref().and_then(|l| l.segments_in).unwrap_or(0)
+    let segments = |conn: &ClientConn| -> u64 {
+        let ends = [&conn.client, &conn.server].into_iter().flatten();
+        ends.filter_map(|info| info.segments_in).sum()
     };
-    let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last_info));
-    let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last_info));
     let counts = RunCounts {
         hops: queues.iter().map(|q| q.served.packets).sum(),
         no_route_drops: done.no_route_drops,
         link_down_drops: queues.iter().map(|q| q.losses.link_down_drops).sum(),
-        segments: clients.chain(servers).sum(),
+        segments: sources(setup, &done).iter().map(|s| segments(s.conn)).sum(),
         ..RunCounts::default()
     };
     let outcome = Outcome {
@@ -79,7 +88,7 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: Observations) -> R
         probes: probes(setup, &done),
         queue_samples: done.queue_samples,
         flows,
-        queries: Vec::new(),
+        queries,
         queues: done.queues,
         buffer_pools: Vec::new(),
         delays: Vec::new(),
@@ -90,43 +99,89 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: Observations) -> R
     RunTables::new(setup, outcome)
 }
 
-/// Flows by number, each with both ends.
-fn ends<'a>(plans: &[HostPlan], done: &'a Observations) -> Vec<Ends<'a>> {
+/// Connections by number: flows, and those that query clients opened.
+fn sources<'a>(setup: &Setup, done: &'a Observations) -> Vec<RowSource<'a>> {
     let incoming = done.apps.iter().flat_map(|a| &a.incoming);
-    let servers: BTreeMap<SocketAddrV4, &ServerFlow> = incoming.map(|f| (f.peer, f)).collect();
-    let hosts = plans.iter().zip(&done.apps);
-    let flows = hosts.flat_map(|(plan, apps)| apps.outgoing.iter().map(move |f| (plan.address, f)));
-    let mut all: Vec<Ends<'a>> = flows
-        .map(|(address, client)| {
-            let from = SocketAddrV4::new(address, client.port);
-            let server = servers.get(&from).copied().filter(|_| client.opened.is_some());
-            Ends { number: client.flow, client, server }
+    let read: BTreeMap<u32, Received> =
+        incoming.filter_map(|server| Some((server.number?, server.received))).collect();
+    let flow = |client: &'a FlowClient| {
+        let conn = &client.conn;
+        let flow = &setup.flows[conn.number as usize];
+        // The first write on an open connection has no separate time.
+        let opened = conn.opened.filter(|_| !setup.opens_early(flow.group));
+        let start = opened.or_else(|| setup.flow_start(conn.number)).unwrap_or(flow.start);
+        RowSource {
+            conn,
+            received: read.get(&conn.number).copied().unwrap_or_default(),
+            role: Role::Flow,
+            group: flow.group,
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size.map(Bytes::as_u64),
+            start,
+            counted: Some(setup.counts_flow(flow.group, conn.number, start)),
+        }
+    };
+    let answers = |app: &'a QueryApp, query: &'a QueryConn| {
+        let spec = &setup.query_clients[app.number as usize];
+        let start = query.conn.opened?;
+        let number = app.client.query_of(query.conn.number);
+        Some(RowSource {
+            conn: &query.conn,
+            received: query.received,
+            role: Role::Answers,
+            group: spec.group,
+            src: query.server,
+            dst: spec.client,
+            size: query.received.size,
+            start,
+            counted: number.map(|number| setup.counts_query(&spec.schedule, number, start)),
         })
-        .collect();
-    all.sort_by_key(|e| e.number);
+    };
+    let clients = done.apps.iter().flat_map(|a| &a.queries);
+    let answers = clients.flat_map(|app| app.conns.iter().filter_map(move |q| answers(app, q)));
+    let mut all: Vec<RowSource<'a>> =
+        done.apps.iter().flat_map(|a| &a.flows).map(flow).chain(answers).collect();
+    all.sort_by_key(|source| source.conn.number);
     all
 }
 
-fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
-    let flow = &setup.flows[ends.number as usize];
+/// Queries in the order of their clients.
+fn queries(setup: &Setup, done: &Observations) -> Vec<QueryRow> {
+    let mut apps: Vec<&QueryApp> = done.apps.iter().flat_map(|a| &a.queries).collect();
+    apps.sort_by_key(|app| app.number);
+    let warm = Instant::ZERO + setup.warmup;
+    let rows = apps.into_iter().flat_map(|app| {
+        let spec = &setup.query_clients[app.number as usize];
+        let row = move |(query, number): (&Query, u32)| {
+            query.row(setup, spec, app.number, number, warm, done.ended)
+        };
+        app.client.queries.iter().zip(0..).map(row)
+    });
+    rows.collect()
+}
+
+fn flow_row(setup: &Setup, source: &RowSource<'_>) -> FlowRow {
+    let &RowSource { conn: client, received, role, group, src, dst, size, start, counted } = source;
     let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
-    let (sending, receiving) = (config(flow.src), config(flow.dst));
-    let (client, server) = (ends.client, ends.server);
-    let sender = client.last_info.clone().unwrap_or_default();
-    let receiver = server.and_then(|s| s.last_info.clone()).unwrap_or_default();
-    let delivered_at = server.and_then(|s| s.completed_at);
+    let (sending, receiving) = (config(src), config(dst));
+    let ends =
+        (client.client.clone().unwrap_or_default(), client.server.clone().unwrap_or_default());
+    let ports = (client.port, PORT);
+    let (opener, (sender, receiver), (sport, dport)) = match role {
+        Role::Flow => (sending, ends, ports),
+        Role::Answers => (receiving, (ends.1, ends.0), (ports.1, ports.0)),
+    };
+    let delivered_at = received.completed_at;
     let status = match (delivered_at, client.failed) {
         (Some(_), _) => FlowStatus::Complete,
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
-    // The first write on an open connection has no separate time.
-    let opened = client.opened.filter(|_| !setup.opens_early(flow.group));
-    let start = opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
     let since = |from: Instant| delivered_at.map(|at| at.saturating_since(from).as_ps());
     let cc = sending.map_or("", |c| c.cc);
     let ecn = sender.ecn == Some(true);
-    let ecn_requested = sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default();
+    let ecn_requested = opener.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default();
     // The kernel does not report the mode: RFC 3168, unless the scenario asks for another.
     let ecn_mode = match sender.ecn_mode {
         Some(mode) => mode.name(),
@@ -144,26 +199,26 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         None => "kernel",
     };
     FlowRow {
-        flow: ends.number,
-        group: setup.group_name(flow.group).into(),
-        role: Role::Flow,
-        src: setup.host_name(flow.src).into(),
-        dst: setup.host_name(flow.dst).into(),
-        src_deployment: setup.deployment_class(flow.src),
-        dst_deployment: setup.deployment_class(flow.dst),
-        sport: client.port,
-        dport: PORT,
-        size_bytes: flow.size.map(Bytes::as_u64),
+        flow: client.number,
+        group: setup.group_name(group).into(),
+        role,
+        src: setup.host_name(src).into(),
+        dst: setup.host_name(dst).into(),
+        src_deployment: setup.deployment_class(src),
+        dst_deployment: setup.deployment_class(dst),
+        sport,
+        dport,
+        size_bytes: size,
         start_ps: start.as_ps(),
-        counted: Some(setup.counts_flow(flow.group, ends.number, start)),
+        counted,
         established_ps: client.established.map(Instant::as_ps),
         delivered_ps: delivered_at.map(Instant::as_ps),
         fct_ps: since(start),
         transfer_ps: client.established.and_then(|at| since(at.max(start))),
         // It follows from the network and is added by the analysis.
         ideal_ps: None,
-        delivered_bytes: server.map_or(0, |s| s.bytes),
-        delivered_after_warmup_bytes: server.map_or(0, |s| s.bytes - s.warmup_bytes),
+        delivered_bytes: received.bytes,
+        delivered_after_warmup_bytes: received.bytes - received.warmup_bytes,
         tcp: TcpCounters {
             delack_timeouts: receiver.tcp.delack_timeouts,
             delack_time_ps: receiver.tcp.delack_time_ps,
@@ -187,7 +242,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
         ack_used: ack_used.into(),
         delay_option: sender.delay_option,
         status,
-        blocked_on: (status != FlowStatus::Complete && flow.size.is_some())
+        blocked_on: (status != FlowStatus::Complete && size.is_some())
             .then(|| stopped(client))
             .flatten(),
         error: client.failed.map(|reason| reason.name().into()),
@@ -195,7 +250,7 @@ fn flow_row(setup: &Setup, ends: &Ends<'_>) -> FlowRow {
 }
 
 /// Stall reason of an incomplete flow, as far as its end reports it.
-fn stopped(client: &ClientFlow) -> Option<StallReason> {
+fn stopped(client: &ClientConn) -> Option<StallReason> {
     match (client.opened, client.established) {
         (None, _) => Some(StallReason::NotStarted),
         (Some(_), None) => Some(StallReason::Handshake),
@@ -208,16 +263,18 @@ fn probes(setup: &Setup, done: &Observations) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
     let names: Vec<Arc<str>> =
         setup.traffic_groups.iter().map(|name| name.as_str().into()).collect();
-    let group = |flow: u32| {
-        let group = setup.flows.get(flow as usize).map(|f| usize::from(f.group));
+    let groups: BTreeMap<u32, u16> =
+        sources(setup, done).iter().map(|s| (s.conn.number, s.group)).collect();
+    let group = |connection: u32| {
+        let group = groups.get(&connection).map(|group| usize::from(*group));
         group.and_then(|group| names.get(group)).cloned().unwrap_or_default()
     };
-    let row = |s: &crate::apps::SenderSample| {
+    let row = |s: &SenderSample| {
         let info = &s.info;
         Some(ProbeRow {
             time_ps: s.at.as_ps(),
-            flow: s.flow,
-            group: group(s.flow),
+            flow: s.connection,
+            group: group(s.connection),
             cwnd_bytes: info.cwnd?,
             ssthresh_bytes: info.ssthresh,
             srtt_ns: info.srtt.map(Duration::as_ns),

@@ -14,20 +14,22 @@ use crate::tables::missing;
 
 /// A request that is sent and not fully answered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub(crate) query: u32,
+pub struct Request {
+    /// Number of its query.
+    pub query: u32,
     /// End of its answer in the server's stream.
     pub(crate) response_end: u64,
     /// Cost of the connection before the request.
-    pub(crate) cost_before: QueryCost,
-    /// Time of sending; known only with shards.
+    pub cost_before: QueryCost,
+    /// Time of sending; known only with shards of the simulator.
     pub(crate) sent_at: EventKey,
 }
 
 /// The outstanding requests of one connection.
 #[derive(Debug)]
-pub(crate) struct Exchange {
-    pub(crate) query_client: u32,
+pub struct Exchange {
+    /// Number of its query client.
+    pub query_client: u32,
     /// Requests whose answers the client has received.
     done: u64,
     /// Requests that the server has answered.
@@ -35,7 +37,7 @@ pub(crate) struct Exchange {
     /// Total bytes of all answers requested.
     response_bytes: u64,
     /// Requests after the first `done`, in order.
-    pub(crate) outstanding: VecDeque<Request>,
+    pub outstanding: VecDeque<Request>,
     /// The client is in another shard; this holds the server's view.
     pub(crate) client_is_remote: bool,
     /// In that case, the last recorded cost of the server side.
@@ -43,7 +45,8 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) const fn new(query_client: u32) -> Self {
+    /// Returns a connection of that query client without requests.
+    pub const fn new(query_client: u32) -> Self {
         Self {
             query_client,
             done: 0,
@@ -61,36 +64,21 @@ impl Exchange {
     }
 
     /// Adds a request of `query` whose answer has that many bytes.
-    pub(crate) fn request(
-        &mut self,
-        query: u32,
-        answer: Bytes,
-        before: QueryCost,
-        sent_at: EventKey,
-    ) {
+    pub fn request(&mut self, query: u32, answer: Bytes, cost_before: QueryCost) {
         self.response_bytes += answer.as_u64();
-        self.outstanding.push_back(Request {
-            query,
-            response_end: self.response_bytes,
-            cost_before: before,
-            sent_at,
-        });
+        let (response_end, sent_at) = (self.response_bytes, EventKey::START);
+        self.outstanding.push_back(Request { query, response_end, cost_before, sent_at });
     }
 
     /// Adds a request of `query` from a client in another shard.
     pub(crate) fn on_remote_request(&mut self, query: u32) {
-        let (before, sent_at) = (QueryCost::NONE, EventKey::START);
-        self.outstanding.push_back(Request {
-            query,
-            response_end: 0,
-            cost_before: before,
-            sent_at,
-        });
+        let (cost_before, sent_at) = (QueryCost::NONE, EventKey::START);
+        self.outstanding.push_back(Request { query, response_end: 0, cost_before, sent_at });
     }
 
     /// Removes the next request that is answered when the client has received the server's stream
     /// up to `upto`.
-    pub(crate) fn take_answered(&mut self, upto: u64) -> Option<Request> {
+    pub fn take_answered(&mut self, upto: u64) -> Option<Request> {
         let first = self.outstanding.front().filter(|r| r.response_end <= upto).copied()?;
         self.outstanding.pop_front();
         self.done += 1;
@@ -99,7 +87,7 @@ impl Exchange {
 
     /// Returns the query of the next unanswered request, when the server has received `requests` in
     /// full.
-    pub(crate) fn take_received(&mut self, requests: u64) -> Option<u32> {
+    pub fn take_received(&mut self, requests: u64) -> Option<u32> {
         if self.answered >= requests {
             return None;
         }

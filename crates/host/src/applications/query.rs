@@ -10,16 +10,20 @@ use crate::tables::Row;
 
 /// The cost of a connection, both sides together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct QueryCost {
-    timeouts: u64,
-    retx_bytes: u64,
+pub struct QueryCost {
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Retransmitted payload bytes.
+    pub retx_bytes: u64,
 }
 
 impl QueryCost {
-    pub(crate) const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
+    /// No cost.
+    pub const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
 
     /// Returns the sum.
-    pub(crate) const fn and(self, more: Self) -> Self {
+    #[must_use]
+    pub const fn and(self, more: Self) -> Self {
         Self {
             timeouts: self.timeouts + more.timeouts,
             retx_bytes: self.retx_bytes + more.retx_bytes,
@@ -33,7 +37,8 @@ impl QueryCost {
     }
 
     /// Returns the cost since `before`.
-    pub(crate) const fn since(self, before: Self) -> Self {
+    #[must_use]
+    pub const fn since(self, before: Self) -> Self {
         Self {
             timeouts: self.timeouts.saturating_sub(before.timeouts),
             retx_bytes: self.retx_bytes.saturating_sub(before.retx_bytes),
@@ -43,7 +48,7 @@ impl QueryCost {
 
 /// One query in progress.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Query {
+pub struct Query {
     start: Instant,
     end: Option<Instant>,
     /// Outstanding answers.
@@ -73,14 +78,13 @@ impl Query {
     }
 
     /// Adds the cost of one of its requests so far.
-    pub(crate) const fn add_cost(&mut self, more: QueryCost) {
-        self.cost.timeouts += more.timeouts;
-        self.cost.retx_bytes += more.retx_bytes;
+    pub const fn add_cost(&mut self, more: QueryCost) {
+        self.cost = self.cost.and(more);
     }
 
     /// Records an answer at `now`, or its failure with a reason. Returns true if it was the last
     /// one.
-    pub(crate) fn complete_one(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
+    pub fn complete_one(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
         self.failed = self.failed.or(lost);
         self.missing = self.missing.saturating_sub(1);
         let over = self.missing == 0;
@@ -91,7 +95,7 @@ impl Query {
     }
 
     /// Returns its row, given the end of the warm-up and the end of the run.
-    pub(crate) fn row(
+    pub fn row(
         &self,
         setup: &Setup,
         spec: &QueryClientSpec,
@@ -132,6 +136,6 @@ impl Query {
 }
 
 /// Returns the bytes of each answer of that query.
-pub(crate) fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
+pub fn response_size(spec: &QueryClientSpec, query: u32) -> Bytes {
     spec.response_sizes[query as usize % spec.response_sizes.len()]
 }

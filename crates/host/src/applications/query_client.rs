@@ -88,7 +88,10 @@ impl World<'_> {
         let asked = self.current_event();
         let exchange = self.query_clients.exchange(connection as usize);
         let spec = self.setup.query_clients.row(exchange.query_client);
-        exchange.request(query, response_size(spec, query), before, asked);
+        exchange.request(query, response_size(spec, query), before);
+        if let Some(request) = exchange.outstanding.back_mut() {
+            request.sent_at = asked;
+        }
         self.notify_server(side, query);
         if !spec.persistent {
             self.open_connection(now, connection, sched);

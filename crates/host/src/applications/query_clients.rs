@@ -10,14 +10,14 @@ use std::collections::BinaryHeap;
 
 use lowtide_sim::{Entity, Rng, Seed};
 use lowtide_traffic::{QueryClientSpec, QuerySchedule};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Bytes, Duration, Instant};
 
 use super::exchange::Exchange;
 use super::query::{Query, response_size};
 use crate::app::ConnProgress;
 use crate::error::RunError;
 use crate::setup::Setup;
-use crate::tables::{Row, missing};
+use crate::tables::{Row, Table, missing};
 
 /// All query clients of a run.
 #[derive(Debug)]
@@ -29,21 +29,32 @@ pub(crate) struct QueryClients {
     pub(crate) first: usize,
 }
 
+/// A connection of a query client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueryConnection {
+    /// Number of the query client.
+    pub query_client: u32,
+    /// The server's host.
+    pub server: u32,
+    /// Bytes of its only answer; `None` if it stays open between queries.
+    pub size: Option<Bytes>,
+}
+
 /// The state of one query client.
 #[derive(Debug)]
-pub(crate) struct QueryClient {
+pub struct QueryClient {
     /// Number of its first connection.
-    pub(crate) first: u32,
+    pub first: u32,
     persistent: bool,
     fan_out: u32,
     /// Start time, jitter included.
-    start: Instant,
+    pub start: Instant,
     /// Shift of its queries by the start jitter.
     shift: Duration,
     /// Total number of its queries.
     total: usize,
     /// Started queries, by number.
-    pub(crate) queries: Vec<Query>,
+    pub queries: Vec<Query>,
     /// Of these, incomplete queries.
     pub(crate) outstanding: u32,
     /// Of these, queries that the end of the run waits for.
@@ -59,7 +70,7 @@ pub(crate) struct QueryClient {
     /// Start of the next query, if known.
     pub(crate) next: Option<Instant>,
     /// Its persistent connections are open.
-    pub(crate) connected: bool,
+    pub connected: bool,
     /// Server indices, shuffled as far as drawn; empty if a query goes to all.
     order: Vec<u32>,
     draw: Rng,
@@ -89,31 +100,15 @@ impl Row for QueryClientSpec {
 impl QueryClients {
     /// Returns the query clients of `setup`; adds their connections to `flows`.
     pub(crate) fn new(setup: &Setup, flows: &mut Vec<ConnProgress>) -> Result<Self, RunError> {
-        let mut query_clients =
-            Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
-        for (spec, index) in setup.query_clients.iter().zip(0_u32..) {
-            let refuse = |problem| RunError::QueryClient { query_client: index as usize, problem };
-            check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
-            let mut query_client = QueryClient::new(setup, spec, index, flows.len() as u32);
-            let progress = |index: u32, size| {
-                let server = spec.servers[index as usize];
-                let plain = ConnProgress::new(spec.group, spec.client, server, size);
-                ConnProgress { server_sends: true, ..plain }
-            };
-            if spec.persistent {
-                flows.extend((0..spec.servers.len() as u32).map(|index| progress(index, None)));
-            } else {
-                for query in 0..query_client.total as u32 {
-                    query_client.shuffle();
-                    let indices = (0..spec.fan_out).map(|i| query_client.server_index(i));
-                    flows.extend(indices.map(|p| progress(p, Some(response_size(spec, query)))));
-                }
-            }
-            let here = flows.len() - query_clients.first;
-            query_clients.exchanges.resize_with(here, || Exchange::new(index));
-            query_clients.list.push(query_client);
-        }
-        Ok(query_clients)
+        let (first, mut exchanges) = (flows.len(), Vec::new());
+        let list = QueryClient::all(setup, |connection| {
+            let QueryConnection { query_client, server, size } = connection;
+            let spec = setup.query_clients.row(query_client);
+            let plain = ConnProgress::new(spec.group, spec.client, server, size);
+            flows.push(ConnProgress { server_sends: true, ..plain });
+            exchanges.push(Exchange::new(query_client));
+        })?;
+        Ok(Self { list, exchanges, first })
     }
 
     /// No query clients.
@@ -156,6 +151,40 @@ impl QueryClients {
 }
 
 impl QueryClient {
+    /// Returns the query clients of `setup`, and passes each of their connections on, in the order
+    /// of their numbers. These follow those of the flows.
+    ///
+    /// # Errors
+    /// A client that cannot run.
+    pub fn all(
+        setup: &Setup,
+        mut connection: impl FnMut(QueryConnection),
+    ) -> Result<Vec<Self>, RunError> {
+        let mut first = setup.flows.len();
+        let client = |(spec, query_client): (&QueryClientSpec, u32)| {
+            let refuse =
+                |problem| RunError::QueryClient { query_client: query_client as usize, problem };
+            check(spec, setup.hosts.len(), first).map_err(refuse)?;
+            let mut client = Self::new(setup, spec, query_client, first as u32);
+            let mut add = |index: u32, size| {
+                let server = spec.servers[index as usize];
+                connection(QueryConnection { query_client, server, size });
+                first += 1;
+            };
+            if spec.persistent {
+                (0..spec.servers.len() as u32).for_each(|index| add(index, None));
+            } else {
+                for query in 0..client.total as u32 {
+                    client.shuffle();
+                    let size = Some(response_size(spec, query));
+                    (0..spec.fan_out).for_each(|i| add(client.server_index(i), size));
+                }
+            }
+            Ok(client)
+        };
+        setup.query_clients.iter().zip(0..).map(client).collect()
+    }
+
     fn new(setup: &Setup, spec: &QueryClientSpec, index: u32, first: u32) -> Self {
         let rng = |purpose| Seed::derive(setup.seed, "asker", u64::from(index), purpose).rng();
         let shift = rng("start jitter").duration_below(setup.disturbance.start_jitter);
@@ -206,12 +235,12 @@ impl QueryClient {
     }
 
     /// Returns true if all its queries are complete.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.outstanding == 0 && self.queries.len() == self.total
     }
 
     /// Returns true once: if no awaited query is left.
-    pub(crate) fn settles(&mut self, now: Instant) -> bool {
+    pub fn settles(&mut self, now: Instant) -> bool {
         let all_begun = self.queries.len() >= self.countable || now >= self.counted_until;
         let settles = !self.settled && all_begun && self.awaited == 0;
         self.settled |= settles;
@@ -258,13 +287,13 @@ impl QueryClient {
     }
 
     /// Returns the numbers of its persistent connections.
-    pub(crate) fn persistent_connections(&self, spec: &QueryClientSpec) -> std::ops::Range<u32> {
+    pub fn persistent_connections(&self, spec: &QueryClientSpec) -> std::ops::Range<u32> {
         let n = if self.persistent { spec.servers.len() as u32 } else { 0 };
         self.first..self.first + n
     }
 
     /// Starts a query if one is due. Returns its number.
-    pub(crate) fn begin(&mut self, now: Instant, spec: &QueryClientSpec) -> Option<u32> {
+    pub fn begin(&mut self, now: Instant, spec: &QueryClientSpec) -> Option<u32> {
         if self.next? > now {
             return None;
         }
@@ -281,7 +310,7 @@ impl QueryClient {
 
     /// Records that query `number` is complete. Returns the start of the next one, if it waited for
     /// that.
-    pub(crate) fn on_query_completed(
+    pub fn on_query_completed(
         &mut self,
         now: Instant,
         number: u32,
@@ -312,17 +341,17 @@ impl QueryClient {
     }
 
     /// Returns the connection of the `i`-th request of `query`, the query started last.
-    pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
+    pub fn connection(&self, query: u32, i: u32) -> u32 {
         self.first + if self.persistent { self.server_index(i) } else { query * self.fan_out + i }
     }
 
     /// Returns the query of a connection; `None` if it stays open between queries.
-    pub(crate) fn query_of(&self, connection: u32) -> Option<u32> {
+    pub fn query_of(&self, connection: u32) -> Option<u32> {
         (!self.persistent).then(|| (connection - self.first) / self.fan_out)
     }
 
     /// Delays a request by up to `jitter`. Returns its time.
-    pub(crate) fn delay_request(
+    pub fn delay_request(
         &mut self,
         now: Instant,
         jitter: Duration,
@@ -334,8 +363,14 @@ impl QueryClient {
         at
     }
 
+    /// Returns the time of its next query or delayed request, if known.
+    pub fn next_action(&self) -> Option<Instant> {
+        let due = self.due.peek().map(|Reverse((at, ..))| *at);
+        self.next.into_iter().chain(due).min()
+    }
+
     /// Removes a request that is due: its connection and its query.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(u32, u32)> {
+    pub fn take_due(&mut self, now: Instant) -> Option<(u32, u32)> {
         let Reverse((at, connection, query)) = *self.due.peek()?;
         if at > now {
             return None;

@@ -10,4 +10,4 @@ pub use listener::Listener;
 pub use live::{Live, LiveSettings, LiveStats, PreparedHost, config};
 pub use nonblocking::NonblockingSocket;
 pub use poller::{Poller, Ready};
-pub use stream::Stream;
+pub use stream::{Stream, StreamObserver};

@@ -127,6 +127,11 @@ impl Stream {
         self.shared.lock().stack.error(self.key)
     }
 
+    /// Returns an observer of the connection for another thread.
+    pub fn observer(&self) -> StreamObserver {
+        StreamObserver { shared: Arc::clone(&self.shared), key: self.key }
+    }
+
     /// Readiness for reads and writes.
     pub fn readiness(&self) -> Readiness {
         self.shared.lock().stack.readiness(self.key)
@@ -163,6 +168,21 @@ impl Stream {
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let addresses = self.shared.lock().stack.local_and_peer(self.key);
         addresses.map(|(local, _)| local).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+/// Reads the state of a connection, and does not keep it open.
+pub struct StreamObserver {
+    shared: Arc<Shared>,
+    key: ConnKey,
+}
+
+impl StreamObserver {
+    /// A snapshot and the bytes that are written and not acknowledged; `None` once the connection
+    /// is released.
+    pub fn info(&self) -> Option<(ConnInfo, u64)> {
+        let mut state = self.shared.lock();
+        Some((state.stack.info(self.key)?, state.stack.unacknowledged(self.key)))
     }
 }
 

@@ -1,10 +1,11 @@
-//! The kernel's TCP sockets by `sock_diag(7)`: one request for all sockets of a namespace.
+//! The kernel's TCP sockets by `sock_diag(7)`: all of a namespace, or one.
 //!
 //! The layouts are those of `linux/inet_diag.h` and `linux/tcp.h`, in host byte order except ports
 //! and addresses. Fields that an older kernel lacks are `None`: new fields are appended.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use lowtide_units::Duration as Span;
@@ -22,8 +23,11 @@ pub(crate) const AF_INET6: u8 = 10;
 const BY_FAMILY: u16 = 20;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// `NLM_F_REQUEST | NLM_F_ROOT | NLM_F_MATCH`.
+/// `NLM_F_REQUEST | NLM_F_ROOT | NLM_F_MATCH`, and the first alone.
 const DUMP: u16 = 0x301;
+const REQUEST: u16 = 1;
+/// `-ENOENT`.
+const NO_ENTRY: u32 = 2_u32.wrapping_neg();
 /// Attributes `INET_DIAG_INFO`, `INET_DIAG_CONG`, `INET_DIAG_DCTCPINFO`; the last is requested as
 /// `INET_DIAG_VEGASINFO`.
 const INFO: u16 = 2;
@@ -96,10 +100,44 @@ pub fn kernel_windows() -> io::Result<Vec<KernelWindow>> {
 /// # Errors
 /// The kernel does not support such requests.
 pub(crate) fn sockets(family: u8) -> io::Result<Vec<DiagSocket>> {
-    let mut socket =
-        Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
+    exchange(&open()?, &request(family, DUMP, None))
+}
+
+/// Requests about single sockets of the namespace in which it was opened, from any thread.
+#[derive(Debug)]
+pub(crate) struct DiagHandle(Mutex<Socket>);
+
+impl DiagHandle {
+    /// Opens it for this thread's namespace.
+    pub(crate) fn open() -> io::Result<Self> {
+        Ok(Self(Mutex::new(open()?)))
+    }
+
+    /// The connection of these ends; `None` if there is none, or only its TIME-WAIT state.
+    pub(crate) fn find(
+        &self,
+        local: SocketAddrV4,
+        peer: SocketAddrV4,
+    ) -> io::Result<Option<SocketInfo>> {
+        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = exchange(&socket, &request(AF_INET, REQUEST, Some((local, peer))))?;
+        // Without such a connection the kernel returns the listener of its port.
+        let is_it = |s: &DiagSocket| s.peer == peer.into() && !s.raw.is_empty();
+        Ok(found.into_iter().find(is_it).map(|s| s.info))
+    }
+}
+
+/// Opens a netlink socket in this thread's namespace.
+fn open() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
     socket.set_read_timeout(Some(REPLY_TIMEOUT))?;
-    socket.send(&dump_request(family))?;
+    Ok(socket)
+}
+
+/// Sends a request and returns the sockets of its replies.
+fn exchange(mut socket: &Socket, request: &[u8]) -> io::Result<Vec<DiagSocket>> {
+    let is_dump = u16_at(request, 6) == Some(DUMP);
+    socket.send(request)?;
     let mut all = Vec::new();
     let mut place = vec![0; 1 << 16];
     loop {
@@ -108,29 +146,42 @@ pub(crate) fn sockets(family: u8) -> io::Result<Vec<DiagSocket>> {
         while let Some((kind, body, next)) = message(rest) {
             match kind {
                 DONE => return Ok(all),
+                ERROR if u32_at(body, 0) == Some(NO_ENTRY) => return Ok(all),
                 ERROR => return Err(io::Error::other("the kernel refused to list its sockets")),
                 BY_FAMILY => all.extend(parse_socket(body)),
                 _ => {}
             }
             rest = next;
         }
-        if len == 0 {
+        if len == 0 || !is_dump {
             return Ok(all);
         }
     }
 }
 
-fn dump_request(family: u8) -> Vec<u8> {
+/// A request for all sockets, or for one.
+fn request(family: u8, flags: u16, one: Option<(SocketAddrV4, SocketAddrV4)>) -> Vec<u8> {
     const LEN: usize = HEADER + 56;
     let mut out = Vec::with_capacity(LEN);
     out.extend_from_slice(&(LEN as u32).to_ne_bytes());
     out.extend_from_slice(&BY_FAMILY.to_ne_bytes());
-    out.extend_from_slice(&DUMP.to_ne_bytes());
+    out.extend_from_slice(&flags.to_ne_bytes());
     out.extend_from_slice(&[0; 8]);
     let wanted = [INFO, VEGAS, CONG].iter().fold(0, |bits, a| bits | 1 << (a - 1));
     // The protocol is IPPROTO_TCP.
     out.extend_from_slice(&[family, 6, wanted, 0]);
     out.extend_from_slice(&(!LISTEN).to_ne_bytes());
+    if let Some((local, peer)) = one {
+        out.extend_from_slice(&local.port().to_be_bytes());
+        out.extend_from_slice(&peer.port().to_be_bytes());
+        for end in [local, peer] {
+            out.extend_from_slice(&end.ip().octets());
+            out.extend_from_slice(&[0; 12]);
+        }
+        out.extend_from_slice(&[0; 4]);
+        // `INET_DIAG_NOCOOKIE`.
+        out.extend_from_slice(&[0xff; 8]);
+    }
     out.resize(LEN, 0);
     out
 }
@@ -282,6 +333,19 @@ mod tests {
             (Some(Span::from_us(1500)), Some(3))
         );
         assert_eq!(socket_info.unacknowledged, Some(4344));
+    }
+
+    /// `struct inet_diag_req_v2` of linux/inet_diag.h, byte by byte.
+    #[test]
+    fn a_request_for_one_connection_has_its_addresses() {
+        let end = |text: &str| text.parse().unwrap();
+        let one = request(AF_INET, REQUEST, Some((end("10.66.0.1:5001"), end("10.66.0.2:40000"))));
+        assert_eq!((one.len(), u32_at(&one, 0), u16_at(&one, 6)), (72, Some(72), Some(1)));
+        assert_eq!(one[16..20], [2, 6, 0b1110, 0]);
+        assert_eq!(one[24..28], [0x13, 0x89, 0x9c, 0x40]);
+        assert_eq!((&one[28..32], &one[44..48]), (&[10, 66, 0, 1][..], &[10, 66, 0, 2][..]));
+        assert_eq!(one[60..72], [0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+        assert_eq!(request(AF_INET, DUMP, None)[24..], [0; 48]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Kernel sockets in this thread's namespace.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lowtide_live::NonblockingSocket;
@@ -12,9 +12,9 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::diag;
+use super::diag::DiagHandle;
 use super::tcp_config::KernelTcpConfig;
-use crate::socket_info::SocketInfo;
+use crate::socket_observer::SocketObserver;
 use crate::sockets::{Conn, SocketEvent, Sockets, none_if_would_block};
 
 /// Length of the accept queue.
@@ -31,7 +31,8 @@ pub(crate) struct KernelSockets {
     address: Ipv4Addr,
     cc: String,
     nodelay: bool,
-    conns: Vec<NonblockingSocket>,
+    conns: Vec<Option<NonblockingSocket>>,
+    diag: Arc<DiagHandle>,
 }
 
 impl KernelSockets {
@@ -44,7 +45,8 @@ impl KernelSockets {
         listener.listen(BACKLOG)?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
         let (cc, nodelay) = (end.cc.clone(), end.nodelay);
-        Ok(Self { epoll, listener, address, cc, nodelay, conns: Vec::new() })
+        let diag = Arc::new(DiagHandle::open()?);
+        Ok(Self { epoll, listener, address, cc, nodelay, conns: Vec::new(), diag })
     }
 
     fn socket(cc: &str, nodelay: bool) -> io::Result<Socket> {
@@ -59,7 +61,7 @@ impl KernelSockets {
         let conn = self.conns.len();
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         self.epoll.add(&socket, EpollEvent::new(flags, conn as u64))?;
-        self.conns.push(NonblockingSocket::Kernel(socket.into()));
+        self.conns.push(Some(NonblockingSocket::Kernel(socket.into())));
         Ok(conn)
     }
 
@@ -79,7 +81,7 @@ impl KernelSockets {
 impl Drop for KernelSockets {
     /// Aborts every connection: one that continued would keep its namespace alive.
     fn drop(&mut self) {
-        self.conns.drain(..).for_each(NonblockingSocket::abort);
+        self.conns.drain(..).flatten().for_each(NonblockingSocket::abort);
     }
 }
 
@@ -95,8 +97,12 @@ impl Sockets for KernelSockets {
         }
     }
 
-    fn conns(&self) -> &[NonblockingSocket] {
+    fn conns(&self) -> &[Option<NonblockingSocket>] {
         &self.conns
+    }
+
+    fn close(&mut self, conn: Conn) {
+        self.conns.get_mut(conn).map(Option::take);
     }
 
     fn wait(&mut self, timeout: Duration, out: &mut Vec<SocketEvent>) -> io::Result<()> {
@@ -117,19 +123,15 @@ impl Sockets for KernelSockets {
         Ok(())
     }
 
-    fn info(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<SocketInfo>>> {
-        if conns.is_empty() {
-            return Ok(Vec::new());
-        }
-        let all: BTreeMap<_, _> = diag::sockets(diag::AF_INET)?
-            .into_iter()
-            .map(|s| ((s.local, s.peer), s.info))
-            .collect();
-        let look = |conn: &Conn| {
-            let NonblockingSocket::Kernel(socket) = self.conns.get(*conn)? else { return None };
-            let addresses = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-            all.get(&addresses).cloned()
+    fn observer(&self, conn: Conn) -> io::Result<SocketObserver> {
+        let NonblockingSocket::Kernel(socket) = self.get(conn)? else {
+            return Err(io::ErrorKind::NotConnected.into());
         };
-        Ok(conns.iter().map(look).collect())
+        let (SocketAddr::V4(local), SocketAddr::V4(peer)) =
+            (socket.local_addr()?, socket.peer_addr()?)
+        else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        Ok(SocketObserver::Kernel { diag: Arc::clone(&self.diag), local, peer })
     }
 }

@@ -15,10 +15,11 @@ use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread};
 use crate::kernel::release::release;
 use crate::plan;
-use crate::run::{apps, finish, run_flows, sizes};
-use crate::run_state::RunState;
+use crate::run::{finish, run_flows};
+use crate::run_state::{RunState, SharedTraffic};
 use crate::stack_choice::{StackChoice, StackKind};
 use crate::tables::{Observations, tables};
+use crate::traffic;
 
 /// Backend that runs in the testbed that is up: its own network, the kernel's TCP on all hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,20 +41,23 @@ impl PersistentBackend {
         }
     }
 
-    fn start_hosts(&self, setup: &Setup) -> Result<Vec<HostThread>, PersistentError> {
+    fn start_hosts(
+        &self,
+        setup: &Setup,
+    ) -> Result<(Vec<HostThread>, SharedTraffic), PersistentError> {
         let plans = plan::hosts(setup, &self.choice).map_err(|r| PersistentError::System {
             what: "run this".to_owned(),
             error: std::io::Error::other(r.message),
         })?;
+        let (apps, traffic) = traffic::of_run(setup, &plans).map_err(TestbedError::from)?;
         let mut hosts = Vec::new();
-        for plan in &plans {
+        for (plan, apps) in plans.iter().zip(apps) {
             let path = self.paths.netns_dir.join(netns_names::netns_name(&plan.name)?);
             let namespace = Namespace::at(&path)
                 .map_err(|error| TestbedError::Host { host: plan.name.clone(), error })?;
-            let apps = apps(setup, &plans, plan);
             hosts.push(HostThread::start(plan, HostNetns::Existing(namespace), apps, setup.seed)?);
         }
-        Ok(hosts)
+        Ok((hosts, traffic))
     }
 
     fn measure(
@@ -61,8 +65,8 @@ impl PersistentBackend {
         setup: &Setup,
         watch: &mut dyn FnMut(Instant) -> bool,
     ) -> Result<Option<CompletedRun>, PersistentError> {
-        let hosts = self.start_hosts(setup)?;
-        let run_state = Arc::new(RunState::begin(sizes(setup)));
+        let (hosts, traffic) = self.start_hosts(setup)?;
+        let run_state = Arc::new(RunState::begin(traffic));
         let warm = Instant::ZERO + setup.warmup;
         // The network's counters start at the end of the warm-up.
         let mut before = None;
@@ -86,7 +90,6 @@ impl PersistentBackend {
         }
         let before = before.unwrap_or_else(|| after.clone());
         let queues: Vec<Queue> = after.since(&before);
-        let plans = plan::hosts(setup, &self.choice).unwrap_or_default();
         let no_route_drops = after.no_route_drops - before.no_route_drops.min(after.no_route_drops);
         let seen =
             Observations { apps, queues, queue_samples: Vec::new(), no_route_drops, ended, reason };
@@ -112,7 +115,7 @@ impl PersistentBackend {
                     .to_owned(),
             ],
         };
-        Ok(Some(CompletedRun::measured(setup, tables(setup, &plans, seen), measured)))
+        Ok(Some(CompletedRun::measured(setup, tables(setup, seen), measured)))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod kernels;
 mod ours;
+mod queries;
 mod refused;
 mod scripts;
 
@@ -24,6 +25,8 @@ fn main() -> ExitCode {
             ours::an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out,
             ours::applications_write_as_the_scenario_says,
             ours::an_interrupted_run_returns_none,
+            queries::ours_are_answered_and_drawn_as_in_the_simulator,
+            queries::those_of_a_dead_path_fail_and_the_next_ones_follow,
             refused::unsupported_setups_are_refused_by_name,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
             refused::each_host_needs_the_twin_of_its_own_scheme,
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
             kernels::kernel_stacks_run_the_scenario_and_report_counters,
             kernels::kernel_stacks_use_the_scenarios_ecn_and_cc,
             kernels::mixed_stacks_interoperate,
+            queries::kernels_answer_over_connections_that_last_or_end,
+            queries::either_end_may_be_ours,
             scripts::a_script_passes_and_each_wrong_value_fails,
             scripts::calls_that_block_return_when_they_are_due,
             scripts::a_line_may_state_several_segments,
@@ -80,7 +85,12 @@ queues = true
 
 /// The only run of [`SMALL`] with these overrides.
 pub(crate) fn setup(set: &[(&str, &str)]) -> Setup {
-    let scenario = Scenario::parse(SMALL, "small.toml").expect("it is right");
+    setup_of(SMALL, set)
+}
+
+/// The only run of a scenario with these overrides.
+pub(crate) fn setup_of(text: &str, set: &[(&str, &str)]) -> Setup {
+    let scenario = Scenario::parse(text, "small.toml").expect("it is right");
     let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
     scenario.expand().expect("a plan").runs[0].setup().expect("a run")
 }
