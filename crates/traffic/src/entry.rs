@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lowtide_schema::{Param, ParamError, Part, ValueKind, Values};
+use lowtide_schema::{Param, ParamError, Part, Value, ValueKind, Values};
 
 use crate::api::{Traffic, WorkloadArgs, WorkloadContext};
 use crate::cdf::Cdf;
@@ -88,12 +88,12 @@ impl WorkloadEntry {
     }
 
     /// Returns true if no arrival waits for a completion, so that the load can go on beyond the
-    /// counted arrivals.
+    /// counted arrivals. A value that a scenario file has wrong is missing: its error comes later.
     pub fn is_open_loop(&self, values: &Values) -> bool {
         match self.arrivals {
             Arrivals::Stated | Arrivals::Listed => false,
             Arrivals::OpenLoop => true,
-            Arrivals::OpenLoopUnless(name, value) => values.name(name) != value,
+            Arrivals::OpenLoopUnless(name, value) => values.get(name) != Some(&Value::Name(value)),
         }
     }
 

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
             live::the_machines_own_namespace_is_refused,
             testbed::a_run_on_real_packets_fills_the_directory_of_a_simulation,
             testbed::one_scenario_is_compared_over_backends,
+            testbed::queries_are_compared_over_backends,
             testbed::conflicting_options_are_rejected,
         ),
         tests!(&[NAMESPACES, TUN];

@@ -110,6 +110,23 @@ pub(crate) fn one_scenario_is_compared_over_backends() {
     assert!(text.contains("fct_ms.mean") && text.contains("ratio to `sim`"), "{text}");
 }
 
+pub(crate) fn queries_are_compared_over_backends() {
+    let folder = folder();
+    let asks = "kind = \"requests\"\nfrom = \"receivers\"\nto = \"senders\"\nqueries = 20";
+    let text = SMALL
+        .replace("kind = \"transfers\"\nfrom = \"senders\"\nto = \"receivers\"\ncount = 2", asks)
+        .replace("size = \"200 kB\"", "answer = \"20 kB\"");
+    fs::write(folder.path().join("asks.toml"), text).expect("a file");
+    let args = ["compare", "asks.toml", "--backends", "sim,live", "--json", "--seeds", "2"];
+    let found = json(&lowtide(folder.path(), &args));
+    let lines = found["lines"].as_array().unwrap();
+    let line = lines.iter().find(|l| l["metric"] == "qct_ms.mean" && l["scheme"] == "ecn");
+    let line = line.expect("completion times of queries are compared");
+    let (sim, live) = (&line["first"]["value"], &line["others"][0]["b"]["value"]);
+    // 20 kB take 4 ms at 40 Mbit/s.
+    assert!(sim.as_f64() > Some(4.0) && live.as_f64() > Some(4.0), "{line:#}");
+}
+
 pub(crate) fn conflicting_options_are_rejected() {
     let folder = folder();
     for (args, why) in [

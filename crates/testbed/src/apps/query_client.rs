@@ -103,11 +103,14 @@ impl QueryApp {
             self.serve(index, ctx)?;
         }
         // The kernel takes microseconds to report it, so all requests leave first.
-        for (connection, _) in requests {
+        for (connection, query) in requests {
             let index = self.index(connection);
             let before = self.conns[index].cost(run_state)?;
             run_state.exchange(connection, |exchange| {
-                exchange.outstanding.back_mut().map(|request| request.cost_before = before);
+                let mut sent = exchange.outstanding.iter_mut().rev();
+                if let Some(request) = sent.find(|request| request.query == query) {
+                    request.cost_before = before;
+                }
             });
         }
         if self.client.settles(now) {

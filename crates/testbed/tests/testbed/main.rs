@@ -28,6 +28,7 @@ fn main() -> ExitCode {
             queries::ours_are_answered_and_drawn_as_in_the_simulator,
             queries::those_of_a_dead_path_fail_and_the_next_ones_follow,
             refused::unsupported_setups_are_refused_by_name,
+            refused::queries_that_have_no_room_or_no_end_are_refused,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
             refused::each_host_needs_the_twin_of_its_own_scheme,
         ),

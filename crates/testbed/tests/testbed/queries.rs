@@ -8,7 +8,7 @@ use crate::{run, setup_of};
 
 /// Two clients; each query goes to two of four servers. Every hundredth packet of the servers is
 /// lost.
-const QUERIES: &str = r#"
+pub(crate) const QUERIES: &str = r#"
 schema = 1
 title = "Queries"
 [run]

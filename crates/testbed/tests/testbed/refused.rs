@@ -1,13 +1,19 @@
 //! Setups that a testbed refuses, and their messages.
 
+use lowtide_host::Setup;
 use lowtide_lab::Backend;
 use lowtide_test_needs::{ACC_ECN, Need};
 use lowtide_testbed::{StackChoice, StackKind, Testbed};
 
-use crate::{choice, setup};
+use crate::queries::QUERIES;
+use crate::{choice, setup, setup_of};
 
 fn refusal(set: &[(&str, &str)], choice: StackChoice) -> String {
-    let refusal = Testbed::new(choice).check(&setup(set)).expect_err("it is refused");
+    refusal_of(&setup(set), choice)
+}
+
+fn refusal_of(setup: &Setup, choice: StackChoice) -> String {
+    let refusal = Testbed::new(choice).check(setup).expect_err("it is refused");
     format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
 }
 
@@ -21,6 +27,22 @@ pub(crate) fn unsupported_setups_are_refused_by_name() {
     assert!(traced.contains("cannot be traced") && traced.contains("lowtide analyze"), "{traced}");
     let stray = refusal(&[], choice(StackKind::Lowtide, &["servers"]));
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
+}
+
+pub(crate) fn queries_that_have_no_room_or_no_end_are_refused() {
+    let open = [
+        ("traffic.ask.loop", "poisson"),
+        ("traffic.ask.mean-gap", "1 ms"),
+        ("traffic.ask.queries", "10000000"),
+        ("traffic.ask.connections", "per-request"),
+    ];
+    let ours = || choice(StackKind::Lowtide, &[]);
+    let endless = refusal_of(&setup_of(QUERIES, &open), ours());
+    assert!(endless.contains("counted-done") && endless.contains("run.end=done"), "{endless}");
+    // A thousand queries to two servers each second, for 100 s, from two clients.
+    let set = [&open[..], &[("run.end", "done"), ("run.duration", "100 s")]].concat();
+    let many = refusal_of(&setup_of(QUERIES, &set), ours());
+    assert!(many.contains("connections at a time need") && many.contains("ulimit -n"), "{many}");
 }
 
 /// A kernel in which Accurate ECN cannot be enabled.

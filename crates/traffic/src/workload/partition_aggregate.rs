@@ -163,7 +163,7 @@ fn query_schedule(
 
 #[cfg(test)]
 mod tests {
-    use lowtide_schema::Value;
+    use lowtide_schema::{Value, Values};
     use lowtide_units::Instant;
 
     use super::*;
@@ -195,6 +195,14 @@ mod tests {
         assert_eq!(some[0].response_sizes, [Bytes::new(100_000)]);
         let refusal = generate_err(&ENTRY, &args(&[("fan-out", "44")]));
         assert_eq!(refusal.key, Some("fan-out"));
+    }
+
+    #[test]
+    fn a_wrong_loop_is_no_panic() {
+        let of = |name| ENTRY.is_open_loop(&args(&[("loop", name)]).values);
+        assert!(!of("closed") && of("poisson"));
+        // The reader of a scenario leaves out a value that it refuses.
+        assert!(ENTRY.is_open_loop(&Values::default()));
     }
 
     #[test]
