@@ -4,8 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sources without the extension `.bpf.c`.
-const PROGRAMS: [&str; 7] =
-    ["lt_dctcp", "lt_odctcp", "lt_odctcp_rcv", "lt_odctcp_snd", "lt_tdctcp", "select", "sockets"];
+const PROGRAMS: [&str; 8] = [
+    "bottleneck",
+    "lt_dctcp",
+    "lt_odctcp",
+    "lt_odctcp_rcv",
+    "lt_odctcp_snd",
+    "lt_tdctcp",
+    "select",
+    "sockets",
+];
 
 fn main() {
     let sources = Path::new("../../kernel");

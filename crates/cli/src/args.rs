@@ -47,7 +47,7 @@ use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use analyze::AnalyzeArgs;
-pub(crate) use backend::{BackendArg, RealArgs};
+pub(crate) use backend::{BackendArg, BottleneckArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;

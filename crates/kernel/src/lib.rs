@@ -6,9 +6,12 @@
 //! BPF file system keep it registered after the loader's exit. This crate removes only what it
 //! loaded.
 //!
+//! [`KernelBottleneck`] is not a twin: it marks at the output ports of a switch of devices.
+//!
 //! Without the feature `objects` the programs are not in the binary, and every operation that needs
 //! them fails with [`KernelError::NotBuilt`].
 
+mod bottleneck;
 #[cfg(feature = "objects")]
 mod bpf;
 mod error;
@@ -22,8 +25,11 @@ use bpf as operations;
 #[cfg(not(feature = "objects"))]
 use not_built as operations;
 
+pub use bottleneck::{MAX_PACKETS, PortCounts, PortSettings, Shaper};
 pub use error::KernelError;
-pub use operations::{SocketReader, list, load, register_object, select, unload, untested_release};
+pub use operations::{
+    KernelBottleneck, SocketReader, list, load, register_object, select, unload, untested_release,
+};
 pub use twin::{Ends, TWINS, Twin, find_twin};
 pub use view::{LoadedTwin, Registration, Selections, SocketView, TwinState};
 

@@ -1,7 +1,10 @@
 //! The operations in a binary without BPF programs: each fails and says how to build it with them.
 
+use std::net::Ipv4Addr;
+
 use lowtide_schema::Values;
 
+use crate::bottleneck::{PortCounts, PortSettings};
 use crate::error::KernelError;
 use crate::twin::Twin;
 use crate::view::{LoadedTwin, Registration, Selections, SocketView};
@@ -45,6 +48,37 @@ impl SocketReader {
 
     /// Cannot be called.
     pub fn read(&self) -> Result<Vec<SocketView>, KernelError> {
+        match *self {}
+    }
+}
+
+/// Marks at the output ports of a switch; there is none in this binary.
+#[derive(Debug)]
+pub enum KernelBottleneck {}
+
+impl KernelBottleneck {
+    /// Fails.
+    pub fn load() -> Result<Self, KernelError> {
+        Err(KernelError::NotBuilt)
+    }
+
+    /// Cannot be called.
+    pub fn attach_port(&self, _: u32) -> Result<(), KernelError> {
+        match *self {}
+    }
+
+    /// Cannot be called.
+    pub fn attach_host(&self, _: u32) -> Result<(), KernelError> {
+        match *self {}
+    }
+
+    /// Cannot be called.
+    pub fn start(&self, _: &PortSettings) -> Result<(), KernelError> {
+        match *self {}
+    }
+
+    /// Cannot be called.
+    pub fn read(&self, _: Ipv4Addr) -> Result<PortCounts, KernelError> {
         match *self {}
     }
 }

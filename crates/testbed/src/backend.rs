@@ -9,6 +9,7 @@ use lowtide_units::{Duration, Instant};
 
 use crate::kernel::release::release;
 use crate::kernel::tcp_config::KernelTcpConfig;
+use crate::kernel_switch::{self, BottleneckKind};
 use crate::lost_interface::lost_interface;
 use crate::plan::{self, HostStack};
 use crate::run::{RunOutput, run};
@@ -19,6 +20,7 @@ use crate::tables::{self, Observations};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Testbed {
     choice: StackChoice,
+    bottleneck: BottleneckKind,
     tries: u32,
 }
 
@@ -34,7 +36,12 @@ fn is_steal_tolerable(stolen: Duration, took: Duration, processors: usize) -> bo
 impl Testbed {
     /// A testbed whose hosts use the TCP stacks of `choice`.
     pub const fn new(choice: StackChoice) -> Self {
-        Self { choice, tries: 1 }
+        Self { choice, bottleneck: BottleneckKind::User, tries: 1 }
+    }
+
+    /// Runs over the network `bottleneck`.
+    pub fn bottleneck(self, bottleneck: BottleneckKind) -> Self {
+        Self { bottleneck, ..self }
     }
 
     /// Repeats a run with too much CPU steal, up to `tries` runs in all, and keeps the one with the
@@ -57,7 +64,9 @@ impl Backend for Testbed {
         let except = self.choice.exceptions.iter().map(|host| format!("{other}:{host}"));
         let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
         let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
-        let choices = except.chain(controls).chain(tries).collect();
+        let kernels = self.bottleneck == BottleneckKind::Kernel;
+        let bottleneck = kernels.then(|| "bottleneck:kernel".to_owned());
+        let choices = except.chain(controls).chain(bottleneck).chain(tries).collect();
         Entry { name: name.to_owned(), kernel: release(), choices }
     }
 
@@ -74,6 +83,9 @@ impl Backend for Testbed {
             HostStack::Lowtide(_) => None,
         });
         let kernels: Vec<&KernelTcpConfig> = kernels.collect();
+        if self.bottleneck == BottleneckKind::Kernel {
+            kernel_switch::check(setup, &plans)?;
+        }
         if kernels.is_empty() {
             return Ok(());
         }
@@ -93,7 +105,11 @@ impl Backend for Testbed {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let (mut made, mut best): (u32, Option<RunOutput>) = (0, None);
         let done = loop {
-            let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
+            let done = match self.bottleneck {
+                BottleneckKind::User => run(setup, &plans, watch),
+                BottleneckKind::Kernel => kernel_switch::run(setup, &plans, watch),
+            };
+            let done = done.map_err(|e| e.to_string())?;
             let Some(done) = done else { return Ok(None) };
             if let Some((host, why)) = lost_interface(&done.report) {
                 return Err(format!("the interface of host `{host}` is gone: {why}"));
@@ -111,7 +127,11 @@ impl Backend for Testbed {
             }
             best = Some(least);
         };
-        let mut measured = tables::measured(&done, plan::differences(setup));
+        let mut differences = plan::differences(setup);
+        if self.bottleneck == BottleneckKind::Kernel {
+            differences.extend(kernel_switch::differences(setup));
+        }
+        let mut measured = tables::measured(&done, differences);
         if made > 1 {
             measured
                 .remarks

@@ -32,6 +32,12 @@ pub enum TestbedError {
     /// The traffic cannot be run.
     #[error(transparent)]
     Traffic(#[from] RunError),
+    /// A command that configures a device failed.
+    #[error("`{0}` failed: {1}")]
+    Command(String, String),
+    /// The kernel's bottleneck failed.
+    #[error(transparent)]
+    Kernel(#[from] lowtide_kernel::KernelError),
     /// The network failed.
     #[error(transparent)]
     Bottleneck(#[from] BottleneckError),

@@ -1,7 +1,8 @@
 //! Runs a scenario's network in namespaces, with real TCP: the kernel's or lowtide's.
 //!
 //! Contract: it takes the simulator's resolved run ([`lowtide_host::Setup`]) and executes it in
-//! real time. A [`lowtide_bottleneck::Bottleneck`] is the network. Each host is a thread with the
+//! real time. A [`lowtide_bottleneck::Bottleneck`] is the network, or devices of the kernel
+//! ([`BottleneckKind`]). Each host is a thread with the
 //! applications of its flows, over the kernel's TCP in the host's namespace or over lowtide's TCP.
 //! The rows are those of the simulator. Unknown values are null in the tables; unsupported settings
 //! are named in the manifest.
@@ -12,6 +13,7 @@ mod backend;
 mod error;
 mod hosts;
 mod kernel;
+mod kernel_switch;
 mod lost_interface;
 mod lowtide_sockets;
 pub mod persistent;
@@ -30,4 +32,5 @@ mod writer;
 pub use backend::Testbed;
 pub use error::TestbedError;
 pub use kernel::diag::{KernelWindow, kernel_windows};
+pub use kernel_switch::BottleneckKind;
 pub use stack_choice::{StackChoice, StackKind};

@@ -14,6 +14,15 @@ pub(crate) enum BackendArg {
     Kernel,
 }
 
+/// Networks of runs on real packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum BottleneckArg {
+    /// The simulator's network, in a thread of this program.
+    User,
+    /// Devices of the kernel, where a BPF program marks.
+    Kernel,
+}
+
 /// Options of runs on real packets.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 pub(crate) struct RealArgs {
@@ -27,6 +36,10 @@ pub(crate) struct RealArgs {
     /// Kernel's congestion control in place of one of ours: `odctcp=bpf_odctcp`
     #[arg(long, value_name = "OURS=KERNEL")]
     pub(crate) kernel_cc: Vec<String>,
+    /// With `kernel`: the network, ours in user space or devices of the kernel (a star with step
+    /// marking); default: user
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) bottleneck: Option<BottleneckArg>,
     /// Most attempts of a run: repeat it while CPU steal exceeds 1 %, and keep the attempt with the
     /// least steal; default: 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]

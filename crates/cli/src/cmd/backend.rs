@@ -2,7 +2,7 @@
 
 use lowtide_lab::Backend;
 
-use crate::args::{BackendArg, RealArgs};
+use crate::args::{BackendArg, BottleneckArg, RealArgs};
 use crate::error::CommandError;
 
 /// Returns the selected backend; `None` is the simulator.
@@ -18,6 +18,9 @@ pub(crate) fn backend(
     }
     if arg != BackendArg::Kernel && !real.our_hosts.is_empty() {
         return Err(needs("--our-hosts", "kernel"));
+    }
+    if arg != BackendArg::Kernel && real.bottleneck.is_some() {
+        return Err(needs("--bottleneck", "kernel"));
     }
     if arg == BackendArg::Sim {
         return match (real.kernel_cc.first(), real.tries) {
@@ -41,14 +44,18 @@ pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Command
 
 #[cfg(real_packets)]
 fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
-    use lowtide_testbed::{StackChoice, StackKind, Testbed};
+    use lowtide_testbed::{BottleneckKind, StackChoice, StackKind, Testbed};
     let controls = controls(real)?;
     let (all, except) = match arg {
         BackendArg::Kernel => (StackKind::Kernel, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (StackKind::Lowtide, real.kernel_hosts.clone()),
     };
     let choice = StackChoice { default_stack: all, exceptions: except, cc_mapping: controls };
-    Ok(Box::new(Testbed::new(choice).tries(real.tries.unwrap_or(1))))
+    let bottleneck = match real.bottleneck {
+        Some(BottleneckArg::Kernel) => BottleneckKind::Kernel,
+        Some(BottleneckArg::User) | None => BottleneckKind::User,
+    };
+    Ok(Box::new(Testbed::new(choice).bottleneck(bottleneck).tries(real.tries.unwrap_or(1))))
 }
 
 #[cfg(not(real_packets))]

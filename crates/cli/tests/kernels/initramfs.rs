@@ -13,12 +13,15 @@ use crate::packages::{Kernel, folder, run};
 
 /// Modules of the tests. A module that is built in, or that a kernel does not have, is skipped: the
 /// test that needs it fails.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 15] = [
     "tun",
     "veth",
     "inet_diag",
     "tcp_diag",
     "af_packet",
+    "sch_ingress",
+    "cls_bpf",
+    "sch_fq",
     "sch_tbf",
     "sch_red",
     "sch_codel",

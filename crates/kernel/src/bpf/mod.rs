@@ -1,5 +1,6 @@
 //! Operations on the kernel, with the BPF programs of `kernel/`.
 
+mod bottleneck;
 mod bpffs;
 mod features;
 mod kernel;
@@ -13,6 +14,7 @@ mod select;
 mod sockets;
 mod unload;
 
+pub use bottleneck::KernelBottleneck;
 pub use kernel::untested_release;
 pub use list::list;
 pub use load::load;

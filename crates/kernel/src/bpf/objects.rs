@@ -17,6 +17,9 @@ macro_rules! object {
 /// Selects a control for a cgroup.
 pub(crate) static SELECT: &[u8] = object!("select");
 
+/// Marks at the output ports of a switch.
+pub(crate) static BOTTLENECK: &[u8] = object!("bottleneck");
+
 /// Lists sockets.
 pub(crate) static SOCKETS: &[u8] = object!("sockets");
 

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod kernel_switch;
 mod kernels;
 mod ours;
 mod queries;
@@ -31,6 +32,12 @@ fn main() -> ExitCode {
             refused::queries_that_have_no_room_or_no_end_are_refused,
             refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
             refused::each_host_needs_the_twin_of_its_own_scheme,
+            kernel_switch::what_it_lacks_is_refused_by_name,
+        ),
+        tests!(&[NAMESPACES, TUN, kernel_switch::PROGRAMS];
+            kernel_switch::each_packet_of_a_burst_has_the_fate_of_its_place,
+            kernel_switch::it_marks_as_the_user_space_switch,
+            kernel_switch::the_delay_of_links_needs_departure_times,
         ),
         tests!(&[NAMESPACES, TUN];
             kernels::kernel_stacks_run_the_scenario_and_report_counters,

@@ -83,7 +83,8 @@ fn by_backends(
         let real = match which {
             BackendArg::Sim => crate::args::RealArgs::default(),
             BackendArg::Live => {
-                crate::args::RealArgs { our_hosts: Vec::new(), ..args.real.clone() }
+                let own = args.real.clone();
+                crate::args::RealArgs { our_hosts: Vec::new(), bottleneck: None, ..own }
             }
             BackendArg::Kernel => {
                 crate::args::RealArgs { kernel_hosts: Vec::new(), ..args.real.clone() }

@@ -1,0 +1,180 @@
+//! The bottleneck in the kernel's own path.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::process::Command;
+use std::time;
+
+use lowtide_host::Setup;
+use lowtide_kernel::{KernelBottleneck, PortSettings, Shaper};
+use lowtide_lab::{Backend, CompletedRun};
+use lowtide_live::links::{Links, VethEnd};
+use lowtide_live::netns::Namespace;
+use lowtide_rows::QueueRow;
+use lowtide_test_needs::Need;
+use lowtide_testbed::{BottleneckKind, StackKind, Testbed};
+use lowtide_units::{Duration, QueueLength, Rate};
+
+use crate::{check_delivered, choice, setup};
+
+/// A binary with BPF programs, and a kernel that takes them.
+pub(crate) const PROGRAMS: Need = Need {
+    name: "BPF programs",
+    probe: || KernelBottleneck::load().map(drop).map_err(|error| error.to_string()),
+    enforceable: false,
+};
+
+/// The links of a kernel without `fq` have no delay.
+const NO_DELAY: (&str, &str) = ("topology.link-delay", "0 s");
+
+fn testbed(kind: BottleneckKind) -> Testbed {
+    Testbed::new(choice(StackKind::Kernel, &[])).bottleneck(kind)
+}
+
+fn run(setup: &Setup, kind: BottleneckKind) -> CompletedRun {
+    testbed(kind).check(setup).expect("it can be run");
+    testbed(kind).run(setup, &mut |_| false).expect("it ran").expect("it was not stopped")
+}
+
+fn queue(run: &CompletedRun) -> &QueueRow {
+    run.tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").expect("the port")
+}
+
+/// Refused before a device is made, so that no privilege and no program is needed.
+pub(crate) fn what_it_lacks_is_refused_by_name() {
+    let refused = |set: &[(&str, &str)]| {
+        let refusal = testbed(BottleneckKind::Kernel).check(&setup(set)).expect_err("refused");
+        format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
+    };
+    for (key, value, what) in [
+        ("switch.mark.kind", "step-dequeue", "by `step`, not by `step-dequeue`"),
+        ("switch.buffer", "3000 pkt", "static buffers of 2047 packets"),
+        ("topology.framing", "ip", "counts Ethernet framing"),
+    ] {
+        let message = refused(&[(key, value)]);
+        assert!(message.contains(what) && message.contains("--bottleneck user"), "{message}");
+    }
+    let ours =
+        Testbed::new(choice(StackKind::Kernel, &["senders"])).bottleneck(BottleneckKind::Kernel);
+    let message = ours.check(&setup(&[])).expect_err("it is refused").message;
+    assert!(message.contains("host `senders.0` has lowtide's TCP"), "{message}");
+}
+
+pub(crate) fn the_delay_of_links_needs_departure_times() {
+    let checked = testbed(BottleneckKind::Kernel).check(&setup(&[]));
+    if let Err(refusal) = checked {
+        let help = refusal.help.unwrap_or_default();
+        assert!(refusal.message.contains("no `fq`") && help.contains("link-delay"), "{help}");
+        return;
+    }
+    // Four lines of 20 ms are a round trip: connecting takes as long.
+    let slow = run(&setup(&[("topology.link-delay", "20 ms")]), BottleneckKind::Kernel);
+    for flow in &slow.tables.flows {
+        let connected = flow.established_ps.expect("it was open") - flow.start_ps;
+        assert!(connected >= 80_000_000_000, "{flow:?}");
+    }
+}
+
+/// One scenario over both switches. The judge of each is the other: they share no code.
+pub(crate) fn it_marks_as_the_user_space_switch() {
+    // Two long flows for a second, after slow start.
+    let setup = setup(&[
+        NO_DELAY,
+        ("traffic.bulk.count", "2"),
+        ("traffic.bulk.size", "unlimited"),
+        ("run.warmup", "500 ms"),
+        ("run.duration", "2 s"),
+        ("run.end", "duration"),
+    ]);
+    let [kernel, user] = [BottleneckKind::Kernel, BottleneckKind::User].map(|kind| {
+        let made = run(&setup, kind);
+        let queue = queue(&made);
+        let bytes: u64 = made.tables.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum();
+        assert_eq!(queue.drops, 0, "{queue:?}");
+        assert!(queue.served.marks > 0 && queue.length.max_packets > Some(10), "{queue:?}");
+        assert!(queue.served.bytes >= bytes, "{queue:?}");
+        (queue.length.mean_packets.expect("it was observed"), bytes as f64)
+    });
+    println!("mean queue and bytes: kernel {kernel:?}, user {user:?}");
+    // 40 Mbit/s for 1.5 s with 1448 of 1538 bytes as data, to the kernel's accuracy of wake-ups.
+    let line = 5e6 * 1.5 * 1448.0 / 1538.0;
+    assert!((0.9..1.01).contains(&(kernel.1 / line)), "{kernel:?}");
+    assert!((0.7..1.4).contains(&(kernel.0 / user.0)), "{kernel:?} {user:?}");
+}
+
+/// The kernel's count of received packets by ECN field, in this thread's namespace.
+fn received(field: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
+    let mut lines = text.lines().filter(|line| line.starts_with("IpExt:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let mut both = names.split_whitespace().zip(values.split_whitespace());
+    both.find(|(name, _)| *name == field).unwrap().1.parse().unwrap()
+}
+
+/// A burst of 20 packets into a port of 100 kbit/s, where each takes 85 ms. The judge is
+/// arithmetic, and the receiving kernel's count of ECN fields.
+pub(crate) fn each_packet_of_a_burst_has_the_fate_of_its_place() {
+    const RATE_BPS: u64 = 100_000;
+    // IP bytes and framing of a datagram of 1000 bytes.
+    const TIME_NS: u64 = (1_028 + 38) * 8 * 1_000_000_000 / RATE_BPS;
+    let lead = Duration::from_us(60);
+    let [from, to] = [1, 2].map(|n| Ipv4Addr::new(10, 9, 0, n));
+    let [sender, receiver] = [(); 2].map(|()| Namespace::new().unwrap());
+    let device = |namespace: &Namespace, name: &str, address: Ipv4Addr| {
+        let up = namespace.run(|| {
+            let mut links = Links::open().unwrap();
+            links.disable_offloads(name).unwrap();
+            links.add_address(name, address.into(), 24).unwrap();
+            links.set_link_up(name, true).unwrap();
+            links.get(name).unwrap().index
+        });
+        up.unwrap()
+    };
+    let veth = || {
+        let end = |name, namespace| VethEnd { name, namespace };
+        let mut links = Links::open().unwrap();
+        links.add_veth(&end("port0", None), &end("eth0", Some(&receiver)), 1500).unwrap();
+    };
+    sender.run(veth).unwrap();
+    let [port, host] = [device(&sender, "port0", from), device(&receiver, "eth0", to)];
+    let tbf = "qdisc add dev port0 root tbf rate 100kbit burst 1514 limit 1000000 overhead 24";
+    let shaped = || Command::new("tc").args(tbf.split(' ')).status().unwrap().success();
+    assert!(sender.run(shaped).unwrap());
+    let bottleneck = KernelBottleneck::load().unwrap();
+    sender.run(|| bottleneck.attach_port(port)).unwrap().unwrap();
+    receiver.run(|| bottleneck.attach_host(host)).unwrap().unwrap();
+    let settings = PortSettings {
+        address: to,
+        rate: Rate::from_bps(RATE_BPS).unwrap(),
+        overhead: 38,
+        k: Some(QueueLength::Packets(5)),
+        buffer: Some(QueueLength::Packets(12)),
+        count_in_service: false,
+        drop_not_ect: false,
+        shaper: Shaper::TokenBucket { lead, packet: Duration::from_ns(TIME_NS) },
+    };
+    bottleneck.start(&settings).unwrap();
+    let burst = || {
+        let socket = UdpSocket::bind((from, 0)).unwrap();
+        let started = time::Instant::now();
+        // ECT(0).
+        socket2::SockRef::from(&socket).set_tos_v4(2).unwrap();
+        (0..20).for_each(|_| drop(socket.send_to(&[0; 1000], (to, 9)).unwrap_or_default()));
+        started.elapsed()
+    };
+    let took = sender.run(burst).unwrap();
+    std::thread::sleep(time::Duration::from_nanos(TIME_NS * 15));
+    // Packet i, from zero, finds max(i - 1, 0) before it and the one on the line: from packet 7 on
+    // more than K, from packet 13 on a full buffer.
+    let counts = bottleneck.read(to).unwrap();
+    assert!(took < time::Duration::from_nanos(TIME_NS), "the burst took {took:?}");
+    assert_eq!((counts.packets, counts.marks, counts.overflow_drops), (13, 6, 7));
+    let arrivals = counts.levels.iter().map(|(_, arrivals)| *arrivals);
+    let expected = (0..13).map(|_| 1).chain([7, 0]);
+    assert_eq!(arrivals.take(15).collect::<Vec<u64>>(), expected.collect::<Vec<u64>>());
+    for (ns, _) in &counts.levels[1..13] {
+        assert!((TIME_NS..2 * TIME_NS).contains(ns), "a packet takes {TIME_NS} ns, not {ns}");
+    }
+    let fields = || ["InCEPkts", "InECT0Pkts"].map(received);
+    assert_eq!(receiver.run(fields).unwrap(), [6, 7]);
+    assert_eq!(counts.late().map(|(_, packets)| packets).sum::<u64>(), 13);
+}
