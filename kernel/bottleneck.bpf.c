@@ -6,7 +6,9 @@
  * A virtual clock of the line says when each packet departs: at max(now, end of the last one) plus
  * its time on the line. So the queue in packets and bytes is known at each arrival, whatever holds
  * the packets. A token bucket of more than a packet is ahead of an ideal line by `lead`; the
- * clock has the same lead. With `fq` packets carry their departure time.
+ * clock has the same lead. A timer that is later than this costs the bucket capacity, of which the
+ * packets tell when they come to their host: the clock loses it too, so that its queue is the real
+ * one. With `fq` packets carry their departure time, and a late timer costs nothing.
  *
  * A packet is a segment: hosts send without segmentation offload. */
 #include "kernel.bpf.h"
@@ -51,15 +53,16 @@ struct bpf_spin_lock {
 #define LT_LATE_SHIFT 12
 
 /* The place behind the last packet never departs. */
-#define LT_NEVER (~0ull)
+#define LT_NEVER (1ull << 63)
 
 #define LT_COUNT_IN_SERVICE 1	/* K and the buffer include the packet on the line */
 #define LT_DROP_NOT_ECT 2	/* above K, packets that are not ECN-capable are dropped */
 #define LT_DEPARTURE_TIMES 4	/* `fq` holds packets until skb->tstamp */
 
 struct lt_place {
-	__u64 departs;
-	__u64 bytes;
+	__u64 departs;		/* less the capacity lost until then */
+	__u32 bytes;
+	__u32 wait;		/* ns by which the shaper releases it before it departs */
 };
 
 struct lt_level {
@@ -89,6 +92,7 @@ struct lt_port {
 	__u64 free_at;		/* end of the last packet on an ideal line */
 	__u64 part;		/* fraction of free_at, 2^-20 ns */
 	__u64 since;		/* levels are counted up to here */
+	__u64 lost;		/* ns of capacity that the shaper lost */
 	/* Counters. */
 	__u64 entered_bytes;
 	__u64 marks;
@@ -129,10 +133,12 @@ static __always_inline void lt_advance(struct lt_port *p, __u64 now)
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < LT_PLACES; i++) {
 		struct lt_place *first = &p->places[p->head & LT_MASK];
-		__u64 departs = first->departs;
+		__u64 departs = first->departs + p->lost;
 
 		if (departs > now)
 			break;
+		if (departs < p->since)
+			departs = p->since;
 		p->levels[(p->tail - p->head) & LT_MASK].ns += departs - p->since;
 		p->since = departs;
 		p->bytes -= first->bytes;
@@ -197,8 +203,9 @@ int lt_switch_port(struct __sk_buff *skb)
 		mark = mark && ecn;
 		p->marks += mark;
 		departs = lt_departure(p, now, bytes);
-		last->departs = departs;
+		last->departs = departs - p->lost;
 		last->bytes = bytes;
+		last->wait = departs - now < p->early ? departs - now : p->early;
 		p->tail++;
 		p->places[p->tail & LT_MASK].departs = LT_NEVER;
 		p->bytes += bytes;
@@ -220,11 +227,26 @@ int lt_switch_port(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-/* At the host's end of the line: how late packets come, which the shaper's timers decide. */
+/* Tells the clock when a packet that the shaper held was released: capacity is lost beyond `lead`.
+ * A packet that comes too early shows that only the way from the shaper was slow before. */
+static __always_inline void lt_follow(struct lt_port *p, __u64 due, __u64 now)
+{
+	__s64 loss = 0;
+
+	if (now < due)
+		loss = now - due;
+	else if (now - due > p->lead)
+		loss = now - due - p->lead;
+	p->lost += loss;
+	p->free_at += loss;
+}
+
+/* At the host's end of the line. */
 SEC("tc")
 int lt_delivery(struct __sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns(), due, late;
+	struct lt_place *place;
 	__u32 ecn, number;
 	struct lt_port *p = lt_port_of(skb, &ecn);
 
@@ -232,16 +254,17 @@ int lt_delivery(struct __sk_buff *skb)
 		return TC_ACT_OK;
 	bpf_spin_lock(&p->lock);
 	number = p->delivered++;
-	due = p->places[number & LT_MASK].departs;
+	place = &p->places[number & LT_MASK];
 	/* A place that was used again has a later packet. */
-	if (p->tail - number - 1 < LT_MASK && due != LT_NEVER) {
-		due += p->delay - p->early;
-		late = now > due ? now - due : 0;
-		late = late >> LT_LATE_SHIFT;
+	if (p->tail - number - 1 < LT_MASK) {
+		due = place->departs + p->lost - place->wait + p->delay;
+		late = now > due ? (now - due) >> LT_LATE_SHIFT : 0;
 		late = late < LT_LATE_BINS ? late : LT_LATE_BINS - 1;
 		/* The compiler drops the mask if it sees the line above; the verifier needs it. */
 		barrier_var(late);
 		p->late[late & (LT_LATE_BINS - 1)]++;
+		if (!(p->flags & LT_DEPARTURE_TIMES) && place->wait == p->early)
+			lt_follow(p, due, now);
 	}
 	bpf_spin_unlock(&p->lock);
 	return TC_ACT_OK;

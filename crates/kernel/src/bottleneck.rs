@@ -14,7 +14,8 @@ mod layout {
 
     pub(super) const HEAD: usize = 72;
     pub(super) const SINCE: usize = 104;
-    pub(super) const LEVELS: usize = 168;
+    pub(super) const LOST: usize = 112;
+    pub(super) const LEVELS: usize = 176;
     pub(super) const PLACES_AT: usize = LEVELS + 16 * PLACES;
     pub(super) const LATE: usize = PLACES_AT + 16 * PLACES;
     pub(super) const LATE_BINS: usize = 1024;
@@ -93,7 +94,8 @@ impl PortSettings {
         out.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = byte);
         out[layout::SINCE..layout::SINCE + 8].copy_from_slice(&now.to_ne_bytes());
         // `LT_NEVER`: the queue is empty.
-        out[layout::PLACES_AT..layout::PLACES_AT + 8].fill(0xff);
+        let never = (1_u64 << 63).to_ne_bytes();
+        out[layout::PLACES_AT..layout::PLACES_AT + 8].copy_from_slice(&never);
         out
     }
 }
@@ -115,6 +117,9 @@ pub struct PortCounts {
     pub max_bytes: u64,
     /// Packets of several segments: a host has segmentation offload on.
     pub unsplit: u64,
+    /// Time on the line that the shaper lost, because its timers were late, ns. A packet that was
+    /// late on its way is counted here until one comes too early.
+    pub lost_ns: i64,
     /// Packets by lateness.
     late: Vec<u64>,
     /// Time in ns and arrivals, by packets in the system.
@@ -126,34 +131,36 @@ impl PortCounts {
     /// too short.
     #[cfg(any(feature = "objects", test))]
     pub(crate) fn decode(port: &[u8], now: u64) -> Option<Self> {
-        use layout::{HEAD, LATE, LATE_BINS, LEVELS, PLACES_AT, SINCE};
+        use layout::{HEAD, LATE, LATE_BINS, LEVELS, LOST, PLACES_AT, SINCE};
         let bytes = |at: usize| port.get(at..at + 8)?.try_into().ok();
         let long = |at: usize| bytes(at).map(u64::from_ne_bytes);
         let (head, tail) = (long(HEAD)? as u32, (long(HEAD)? >> 32) as u32);
         let (mut held, mut since) = (long(80)?, long(SINCE)?);
-        let entered_bytes = long(112)?;
+        let (lost, entered_bytes) = (long(LOST)?, long(LOST + 8)?);
         let of_level = |i: usize| Some((long(LEVELS + 16 * i)?, long(LEVELS + 16 * i + 8)?));
         let mut levels: Vec<(u64, u64)> = (0..PLACES).map(of_level).collect::<Option<_>>()?;
         let mut queue = tail.wrapping_sub(head) as usize % PLACES;
         for number in 0..queue {
             let place = PLACES_AT + 16 * ((head as usize).wrapping_add(number) % PLACES);
-            let departs = long(place)?;
+            let departs = long(place)?.wrapping_add(lost).max(since);
             if departs > now {
                 break;
             }
-            levels[queue].0 += departs.saturating_sub(since);
-            (since, held, queue) = (departs, held - long(place + 8)?, queue - 1);
+            levels[queue].0 += departs - since;
+            let bytes = long(place + 8)? & u64::from(u32::MAX);
+            (since, held, queue) = (departs, held - bytes, queue - 1);
         }
         levels[queue].0 += now.saturating_sub(since);
         let late = (0..LATE_BINS).map(|i| long(LATE + 8 * i)).collect::<Option<_>>()?;
         Some(Self {
             packets: u64::from(tail) - queue as u64,
             bytes: entered_bytes - held,
-            marks: long(120)?,
-            overflow_drops: long(128)?,
-            aqm_drops: long(136)?,
-            max_bytes: long(144)?,
-            unsplit: long(152)?,
+            lost_ns: lost as i64,
+            marks: long(128)?,
+            overflow_drops: long(136)?,
+            aqm_drops: long(144)?,
+            max_bytes: long(152)?,
+            unsplit: long(160)?,
             late,
             levels,
         })
@@ -174,6 +181,7 @@ impl PortCounts {
             overflow_drops: self.overflow_drops - earlier.overflow_drops,
             aqm_drops: self.aqm_drops - earlier.aqm_drops,
             unsplit: self.unsplit - earlier.unsplit,
+            lost_ns: self.lost_ns - earlier.lost_ns,
             late: late.collect(),
             levels: levels.collect(),
             ..*self
@@ -219,20 +227,22 @@ mod tests {
     #[test]
     fn a_byte_takes_eighty_nanoseconds_at_100_megabit() {
         let port = settings().encode(1000);
-        assert_eq!(port.len(), 73_896);
+        assert_eq!(port.len(), 73_904);
         assert_eq!((get(&port, 40), get(&port, 48), get(&port, 56)), (80 << 20, 60_000, 123_000));
         assert_eq!((get(&port, 24), get(&port, 32)), (u64::MAX, 30_000));
-        assert_eq!((port[4], port[12], get(&port, layout::PLACES_AT)), (2, 20, u64::MAX));
+        assert_eq!((port[4], port[12], get(&port, layout::PLACES_AT)), (2, 20, 1 << 63));
     }
 
     #[test]
     fn a_reading_counts_packets_that_departed_since_the_last_arrival() {
         let mut port = settings().encode(1000);
-        // Packets 5 and 6 are in the system at 1000; they depart at 1100 and 1300.
+        // Packets 5 and 6 are in the system at 1000; they depart at 1100 and 1300, with the 30 ns
+        // that the shaper lost.
+        put(&mut port, layout::LOST, 30);
         put(&mut port, layout::HEAD, 5 | 7 << 32);
         put(&mut port, 80, 900);
-        put(&mut port, 112, 3_000);
-        for (number, departs, bytes) in [(5, 1100, 400), (6, 1300, 500)] {
+        put(&mut port, 120, 3_000);
+        for (number, departs, bytes) in [(5, 1070, 400), (6, 1270, 500 | 7 << 32)] {
             put(&mut port, layout::PLACES_AT + 16 * number, departs);
             put(&mut port, layout::PLACES_AT + 16 * number + 8, bytes);
         }

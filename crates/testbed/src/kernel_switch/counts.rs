@@ -67,3 +67,10 @@ pub(super) fn lateness(counts: &[PortCounts]) -> Fidelity {
     }
     Fidelity { lateness, late_packets, tolerance: TOLERANCE, ..Fidelity::default() }
 }
+
+/// Returns who moves the packets, and what late timers cost.
+pub(super) fn scheduling(counts: &[PortCounts], took: Duration) -> String {
+    let most = counts.iter().map(|port| port.lost_ns).max().unwrap_or(0);
+    let percent = most as f64 / took.as_ns().max(1) as f64 * 100.0;
+    format!("the kernel's softirqs, whose timers lost {percent:.2} % of a line")
+}

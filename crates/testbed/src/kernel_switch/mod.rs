@@ -92,7 +92,7 @@ impl KernelSwitch {
             in_transit: 0,
             fidelity: Fidelity {
                 checksum_partial: counts.iter().map(|c| c.unsplit).sum(),
-                scheduling: "the kernel's softirqs".to_owned(),
+                scheduling: counts::scheduling(&counts, took),
                 steal: Duration::from_ns(u64::try_from(steal.as_nanos()).unwrap_or(u64::MAX)),
                 ..counts::lateness(&counts)
             },

@@ -114,7 +114,7 @@ fn received(field: &str) -> u64 {
 /// arithmetic, and the receiving kernel's count of ECN fields.
 pub(crate) fn each_packet_of_a_burst_has_the_fate_of_its_place() {
     const RATE_BPS: u64 = 100_000;
-    // IP bytes and framing of a datagram of 1000 bytes.
+    // IP bytes and framing of a datagram of 1000 bytes. The bucket is one Ethernet frame of it.
     const TIME_NS: u64 = (1_028 + 38) * 8 * 1_000_000_000 / RATE_BPS;
     let lead = Duration::from_us(60);
     let [from, to] = [1, 2].map(|n| Ipv4Addr::new(10, 9, 0, n));
@@ -136,7 +136,7 @@ pub(crate) fn each_packet_of_a_burst_has_the_fate_of_its_place() {
     };
     sender.run(veth).unwrap();
     let [port, host] = [device(&sender, "port0", from), device(&receiver, "eth0", to)];
-    let tbf = "qdisc add dev port0 root tbf rate 100kbit burst 1514 limit 1000000 overhead 24";
+    let tbf = "qdisc add dev port0 root tbf rate 100kbit burst 1042 limit 1000000 overhead 24";
     let shaped = || Command::new("tc").args(tbf.split(' ')).status().unwrap().success();
     assert!(sender.run(shaped).unwrap());
     let bottleneck = KernelBottleneck::load().unwrap();
