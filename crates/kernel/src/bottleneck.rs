@@ -139,8 +139,9 @@ impl PortCounts {
         let (lost, entered_bytes) = (long(LOST)?, long(LOST + 8)?);
         let of_level = |i: usize| Some((long(LEVELS + 16 * i)?, long(LEVELS + 16 * i + 8)?));
         let mut levels: Vec<(u64, u64)> = (0..PLACES).map(of_level).collect::<Option<_>>()?;
-        let mut queue = tail.wrapping_sub(head) as usize % PLACES;
-        for number in 0..queue {
+        let at_since = tail.wrapping_sub(head) as usize % PLACES;
+        let mut queue = at_since;
+        for number in 0..at_since {
             let place = PLACES_AT + 16 * ((head as usize).wrapping_add(number) % PLACES);
             let departs = long(place)?.wrapping_add(lost).max(since);
             if departs > now {
@@ -242,7 +243,7 @@ mod tests {
         put(&mut port, layout::HEAD, 5 | 7 << 32);
         put(&mut port, 80, 900);
         put(&mut port, 120, 3_000);
-        for (number, departs, bytes) in [(5, 1070, 400), (6, 1270, 500 | 7 << 32)] {
+        for (number, departs, bytes) in [(5, 1070, 400), (6, 1270, 500 + (7 << 32))] {
             put(&mut port, layout::PLACES_AT + 16 * number, departs);
             put(&mut port, layout::PLACES_AT + 16 * number + 8, bytes);
         }

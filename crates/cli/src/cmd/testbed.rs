@@ -124,6 +124,10 @@ fn run(args: &TestbedRunArgs, out: Output) -> Result<(), CommandError> {
         let message = "`--tries` needs `lowtide run --backend live` or `kernel`".to_owned();
         return Err(CommandError::Usage(message, None));
     }
+    if run.real.bottleneck.is_some() {
+        let message = "`--bottleneck` needs `lowtide run --backend kernel`".to_owned();
+        return Err(CommandError::Usage(message, None));
+    }
     let plain = RealArgs { kernel_cc: run.real.kernel_cc.clone(), ..RealArgs::default() };
     if run.backend != BackendArg::Sim || run.real != plain {
         let message = "in a testbed that is up all hosts have the kernel's TCP".to_owned();

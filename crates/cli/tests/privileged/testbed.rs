@@ -140,6 +140,11 @@ pub(crate) fn conflicting_options_are_rejected() {
         (&["run", "small.toml", "--tries", "3"], "--backend live"),
         (&["testbed", "run", "small.toml", "--tries", "3"], "--tries"),
         (
+            &["run", "small.toml", "--bottleneck", "kernel"],
+            "`--bottleneck` needs `--backend kernel",
+        ),
+        (&["testbed", "run", "small.toml", "--bottleneck", "kernel"], "`--bottleneck` needs"),
+        (
             &["run", "queue-buildup", "--backend", "live", "-s", "topology.link-rate=10 Gbit/s"],
             "2 Gbit/s",
         ),

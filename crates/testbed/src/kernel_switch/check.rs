@@ -1,7 +1,7 @@
 //! Scenarios that the kernel's bottleneck can run, and the settings of its ports.
 
 use lowtide_host::Setup;
-use lowtide_kernel::{MAX_PACKETS, PortSettings, Shaper};
+use lowtide_kernel::{KernelBottleneck, KernelError, MAX_PACKETS, PortSettings, Shaper};
 use lowtide_lab::UnsupportedSetup;
 use lowtide_live::netns::Namespace;
 use lowtide_net::aqm::MarkSpec;
@@ -29,7 +29,8 @@ fn refusal<T>(message: String, help: &str) -> Result<T, UnsupportedSetup> {
     Err(UnsupportedSetup { message, help: Some(help.to_owned()) })
 }
 
-/// Checks that the kernel's bottleneck has what `setup` needs.
+/// Checks that the kernel's bottleneck has what `setup` needs, and that this binary and this kernel
+/// have its programs.
 pub(crate) fn check(setup: &Setup, plans: &[HostPlan]) -> Result<(), UnsupportedSetup> {
     let user = "`--bottleneck user` has it";
     let network = &setup.network;
@@ -68,7 +69,8 @@ pub(crate) fn check(setup: &Setup, plans: &[HostPlan]) -> Result<(), Unsupported
         let help = "`-s topology.link-delay='0 s'`: the round trip is then that of the kernel";
         return refusal(message.to_owned(), help);
     }
-    Ok(())
+    let missing = |error: KernelError| UnsupportedSetup { message: error.to_string(), help: None };
+    KernelBottleneck::load().map(drop).map_err(missing)
 }
 
 fn check_port(port: &PortSpec) -> Result<(), UnsupportedSetup> {

@@ -21,7 +21,7 @@ use lowtide_rows::EndReason;
 use lowtide_units::{Duration, Instant};
 
 use crate::error::TestbedError;
-use crate::hosts::{HostNetns, HostThread};
+use crate::hosts::{HostNetns, HostThread, set_realtime_priority};
 use crate::plan::HostPlan;
 use crate::run::{RunOutput, apps, finish, run_flows, sizes};
 use crate::run_state::RunState;
@@ -44,8 +44,6 @@ struct KernelSwitch {
     bottleneck: KernelBottleneck,
     /// By host.
     ports: Vec<PortSettings>,
-    /// Counts of each port at the end of the warm-up.
-    before: Vec<PortCounts>,
     cpu_at_start: CpuTimes,
     /// Forwards as long as it exists.
     _switch: Namespace,
@@ -60,7 +58,6 @@ impl KernelSwitch {
             hosts: made.hosts,
             bottleneck,
             ports,
-            before: Vec::new(),
             cpu_at_start: CpuTimes::read().unwrap_or_default(),
             _switch: made.switch,
         })
@@ -75,16 +72,28 @@ impl KernelSwitch {
         Ok(self.ports.iter().map(read).collect::<Result<_, _>>()?)
     }
 
-    fn report(&self, setup: &Setup, took: Duration) -> Result<BottleneckReport, TestbedError> {
-        let now = self.counts()?;
-        let counts: Vec<PortCounts> =
-            now.iter().zip(&self.before).map(|(n, b)| n.since(b)).collect();
+    /// Returns the counts of each port from `warm` to the end of the run. A thread without the
+    /// hosts' priority would read them too late.
+    fn count(&self, run: &RunState, warm: Instant) -> Result<Vec<PortCounts>, TestbedError> {
+        // Hosts report a refusal.
+        let _ = set_realtime_priority();
+        while run.now() < warm && !run.is_stopped() {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        let before = self.counts()?;
+        while !run.is_stopped() {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        Ok(self.counts()?.iter().zip(&before).map(|(now, before)| now.since(before)).collect())
+    }
+
+    fn report(&self, setup: &Setup, counts: &[PortCounts], took: Duration) -> BottleneckReport {
         let steal = CpuTimes::read().unwrap_or_default().steal;
         let steal = steal.saturating_sub(self.cpu_at_start.steal);
-        Ok(BottleneckReport {
+        BottleneckReport {
             took,
             hosts: Vec::new(),
-            ports: counts::queues(setup, &counts),
+            ports: counts::queues(setup, counts),
             samples: Vec::new(),
             ingress_drops: IngressDrops::default(),
             no_device_drops: 0,
@@ -92,13 +101,16 @@ impl KernelSwitch {
             in_transit: 0,
             fidelity: Fidelity {
                 checksum_partial: counts.iter().map(|c| c.unsplit).sum(),
-                scheduling: counts::scheduling(&counts, took),
+                scheduling: counts::scheduling(counts, took),
                 steal: Duration::from_ns(u64::try_from(steal.as_nanos()).unwrap_or(u64::MAX)),
-                ..counts::lateness(&counts)
+                ..counts::lateness(counts)
             },
-        })
+        }
     }
 }
+
+/// Interval of checks whether the warm-up, or the run, is over.
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// Runs the flows of `setup` between new hosts around a new switch. `None` if `watch` stopped the
 /// run.
@@ -107,7 +119,7 @@ pub(crate) fn run(
     plans: &[HostPlan],
     watch: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Option<RunOutput>, TestbedError> {
-    let mut switch = KernelSwitch::build(setup, plans)?;
+    let switch = KernelSwitch::build(setup, plans)?;
     let mut hosts = Vec::new();
     for (plan, namespace) in plans.iter().zip(&switch.hosts) {
         let place = HostNetns::Existing(namespace.clone());
@@ -115,23 +127,13 @@ pub(crate) fn run(
     }
     switch.start()?;
     let run_state = Arc::new(RunState::begin(sizes(setup)));
-    let warm = Instant::ZERO + setup.warmup;
-    let mut failed = None;
-    let lost = &mut |now| {
-        if now >= warm && switch.before.is_empty() && failed.is_none() {
-            match switch.counts() {
-                Ok(counts) => switch.before = counts,
-                Err(error) => failed = Some(error),
-            }
-        }
-        failed.is_some()
-    };
-    let (ended, reason) = run_flows(setup, &hosts, &run_state, watch, lost);
-    let report = switch.report(setup, ended.since_start())?;
+    let ((ended, reason), counts) = std::thread::scope(|scope| {
+        let counting = scope.spawn(|| switch.count(&run_state, Instant::ZERO + setup.warmup));
+        let over = run_flows(setup, &hosts, &run_state, watch, &mut |_| false);
+        (over, counting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let report = switch.report(setup, &counts?, ended.since_start());
     let (apps, differences) = finish(hosts)?;
-    if let Some(error) = failed {
-        return Err(error);
-    }
     if reason == EndReason::Interrupted {
         return Ok(None);
     }
