@@ -39,7 +39,8 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
 
 /// Switches that a Linux kernel can be told: by `net.ipv4`, a socket option, the route
 /// (`initcwnd`) or the MTU of the interface. Since 6.17 `tcp_recovery` no longer turns RACK off.
-const LINUX_SETTINGS: [&str; 23] = [
+const LINUX_SETTINGS: [&str; 24] = [
+    "tso-defer",
     "cc",
     "ecn",
     "ecn-fallback",
@@ -121,7 +122,7 @@ impl SoFlags {
         let found = profile::REGISTRY
             .find(profile)
             .ok_or_else(|| unknown("profile", profile, &profile::REGISTRY.names()))?;
-        self.settings.config = found.config().map_err(|e| e.to_string())?;
+        self.settings.config = without_bursts(found)?;
         self.instead = Some(found);
         Ok(())
     }
@@ -138,7 +139,7 @@ impl SoFlags {
         let Some(instead) = self.instead else { return Ok(()) };
         if name == "profile" {
             let cc = self.settings.config.cc;
-            self.settings.config = instead.config().map_err(|e| e.to_string())?;
+            self.settings.config = without_bursts(instead)?;
             self.settings.config.cc = cc;
         } else if name == "scheme" {
             self.restore_what_linux_lacks(&before.config)?;
@@ -175,7 +176,7 @@ impl SoFlags {
                 let found = profile::REGISTRY
                     .find(value)
                     .ok_or_else(|| unknown("profile", value, &profile::REGISTRY.names()))?;
-                *config = found.config().map_err(|e| e.to_string())?;
+                *config = without_bursts(found)?;
             }
             "scheme" => {
                 let found = scheme::REGISTRY
@@ -212,6 +213,14 @@ fn is_linux_setting(name: &str, value: &str) -> bool {
         ("initial-window", _) => value.parse::<u32>().is_ok(),
         _ => HOST_KEYS.iter().any(|(key, _)| *key == name) || LINUX_SETTINGS.contains(&name),
     }
+}
+
+/// The settings of a profile on an interface that takes single segments (`gso_max_segs` 1 in
+/// Linux): nothing waits for a larger burst, and none ends with PSH, unless a script sets
+/// `tso-defer`.
+fn without_bursts(profile: &Profile) -> Result<Config, String> {
+    let config = profile.config().map_err(|e| e.to_string())?;
+    Ok(Config { tso_defer: 0, ..config })
 }
 
 /// Sets one switch by its alias or full name.
@@ -290,7 +299,7 @@ mod tests {
     fn a_string_sets_what_it_names_and_nothing_else() {
         let text = "profile=linux ecn=1 ts=0,sack=1, iw=10 cc=reno delack=40ms mss=1000 minrto=1s";
         let config = parse(text).unwrap().settings.config;
-        let mut expected = profile::REGISTRY.find("linux").unwrap().config().unwrap();
+        let mut expected = without_bursts(profile::REGISTRY.find("linux").unwrap()).unwrap();
         expected.ecn = EcnNegotiation::Rfc3168;
         expected.timestamps = false;
         expected.initial_window = InitialWindow::Segments(10);
@@ -316,7 +325,7 @@ mod tests {
         flags
             .apply("profile=rfc ts=0 iw=4 limited-transmit=0 delack=40ms isn=7 nodelay=1")
             .unwrap();
-        let linux = profile::REGISTRY.find("linux").unwrap().config().unwrap();
+        let linux = without_bursts(profile::REGISTRY.find("linux").unwrap()).unwrap();
         let mut expected = Config { cc: "newreno", timestamps: false, ..linux };
         (expected.initial_window, expected.nagle) = (InitialWindow::Segments(4), false);
         assert_eq!((flags.settings.config, flags.settings.isn), (expected, None));

@@ -21,12 +21,16 @@ use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
 use crate::receive::quick_acks::InitialQuickAcks;
 use crate::receive::receiver::{Accepted, Receiver};
-use crate::settings::config::{Config, CutFrom, HandshakeRtt};
+use crate::settings::config::{BufferTuning, Config, CutFrom, HandshakeRtt};
 use crate::state::State;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
 use crate::timers::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
 use state::PeerOptions;
+
+/// The memory that Linux charges for a segment of up to 1500 B, bytes (`truesize`, measured over
+/// TUN); other drivers have other buffers.
+const SEGMENT_MEMORY: u64 = 2304;
 
 /// Length of the timestamps option with padding, bytes.
 pub(crate) const TIMESTAMPS_LEN: u32 = 12;
@@ -281,7 +285,7 @@ impl Connection {
         self.snd.set_mss(segment.saturating_sub(option_bytes).max(1), &config);
 
         if let Some(rtt) = self.handshake_rtt(now, seg) {
-            self.rtt.sample(&config, rtt);
+            self.rtt.sample(&config, rtt, (0, 0));
         } else if self.handshake.retransmissions > 0 {
             self.rtt.syn_was_retransmitted(&config);
         }
@@ -321,7 +325,9 @@ impl Connection {
             // The SYN-ACK acknowledged one packet, and counts in the mean of packets per ACK.
             self.note_acked_syn();
         }
-        let quick_acks = config.initial_quick_acks.as_u64();
+        let grows = config.window_growth_acks && config.buffer_tuning == BufferTuning::Fixed;
+        let growth = if grows { window_growth(config.receive_buffer.as_u64(), mss) } else { 0 };
+        let quick_acks = config.initial_quick_acks.as_u64().max(growth);
         let policy = ack::REGISTRY.find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
         let setup = ack::AckSetup {
             segments: config.delack_segments.max(1),
@@ -347,6 +353,15 @@ impl Connection {
         self.pending.note(EventKind::Established);
         self.state = if self.snd.fin_is_queued() { State::FinWait1 } else { State::Established };
     }
+}
+
+/// The first bytes of a connection during which the window of a fixed buffer grows in Linux. It
+/// begins with half of the memory, which is twice `buffer`. The first segment gives the share of
+/// payload (`scaling_ratio`, of 1/256). Up to that the window grows two bytes for each that arrives
+/// (`tcp_grow_window`).
+fn window_growth(buffer: u64, mss: u32) -> u64 {
+    let ratio = u64::from(mss.min(1500)) * 256 / SEGMENT_MEMORY;
+    (2 * buffer * ratio / 256).saturating_sub(buffer) / 2
 }
 
 /// The rules of the window in the settings of a connection.

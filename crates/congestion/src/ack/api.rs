@@ -116,6 +116,12 @@ pub trait AckPolicy: fmt::Debug + Send {
     /// An ACK for all received data is being sent, alone or with data. Not called for each segment
     /// while nothing has been received.
     fn on_ack_sent(&mut self, now: Instant);
+    /// This end begins or ceases to answer data with its own, which carries the ACKs; with it no
+    /// ACK is early for the start of the connection.
+    fn on_pingpong(&mut self, answers: bool) {
+        let _ = answers;
+    }
+
     /// The ECE flag of the next ACK.
     fn echo(&self) -> bool;
 }

@@ -41,5 +41,5 @@ pub static ENTRY: HostProfile = HostProfile {
         ),
         set("aggregate-size", "65000 B", "GRO_LEGACY_MAX_SIZE, 64 KiB with headers"),
     ],
-    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer), for which `tso-defer = 3` is the switch; TCP small queues, whose limit follows a pacing rate: `tsq-limit` is the knob; the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
+    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; TCP small queues, whose limit follows a pacing rate: `tsq-limit` is the knob; the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
 };

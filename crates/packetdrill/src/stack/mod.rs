@@ -45,11 +45,12 @@ pub struct StackSettings {
 }
 
 impl Default for StackSettings {
-    /// The `linux` profile with packetdrill's default addresses.
+    /// The `linux` profile, on an interface that takes single segments, with packetdrill's default
+    /// addresses.
     fn default() -> Self {
         let linux = lowtide_tcp::profile::REGISTRY.find("linux").and_then(|p| p.config().ok());
         Self {
-            config: linux.unwrap_or_default(),
+            config: Config { tso_defer: 0, ..linux.unwrap_or_default() },
             seed: 1,
             isn: None,
             local_v4: Ipv4Addr::new(192, 168, 0, 1),

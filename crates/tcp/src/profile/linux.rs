@@ -10,9 +10,11 @@
 //! The receive buffer is fixed at its maximum, as recorded results were run; `buffer-tuning =
 //! "auto"` grows it as the kernel does.
 //!
-//! The switches cannot express: undo by DSACK; the end of the first quick ACKs with the first
-//! answer (`inet_csk_in_pingpong_mode`), and new ones after a pause; windows by memory instead of
-//! bytes; the decay of cwnd while the application is the limit (`tcp_cwnd_application_limited`).
+//! `tcp_cwnd_application_limited` is not a rule here: it needs an RTO with data sent and without an
+//! ACK, since each ACK renews `snd_cwnd_stamp` (`tcp_cong_avoid`).
+//!
+//! The switches cannot express: undo by DSACK; new quick ACKs after a pause; windows by memory
+//! instead of bytes.
 
 use super::{Profile, set};
 
@@ -27,19 +29,24 @@ pub static ENTRY: Profile = Profile {
         set("cwr", "after-reduction", "tcp_ecn_send: with the next new data"),
         set("cut", "per-window", "tcp_enter_cwr: not while in CA_CWR"),
         set("recut", "past-point", "tcp_fastretrans_alert: CA_CWR ends when high_seq is passed"),
+        set("cut-from", "cwnd", "tcp_reno_ssthresh, cubictcp_recalc_ssthresh: tcp_snd_cwnd"),
         set("freeze-growth", "round", "CA_CWR: no cong_avoid until high_seq is passed"),
         set("window-floor", "2", "tcp_reno_ssthresh: max(cwnd / 2, 2)"),
+        set("ssthresh-floor", "1", "tcp_reno_ssthresh: max(cwnd / 2, 2), `window-floor` decides"),
+        set("initial-ssthresh", "none", "tcp_init_sock: TCP_INFINITE_SSTHRESH"),
         set("initial-window", "10", "TCP_INIT_CWND, in segments whatever their size"),
         set("abc-limit", "none", "tcp_slow_start counts every acknowledged segment"),
         set("growth-when", "window-usage", "tcp_is_cwnd_limited, tcp_cwnd_validate, since 3.16"),
         set("growth-counts", "delivered", "tcp_cong_avoid: acked_sacked, the delivered segments"),
         set("idle-restart", "true", "net.ipv4.tcp_slow_start_after_idle = 1"),
+        set("restart-window", "initial", "tcp_cwnd_restart: tcp_init_cwnd"),
         set(
             "idle-decay",
             "per-rto",
             "tcp_cwnd_restart: cwnd >>= 1 per RTO, not below TCP_INIT_CWND",
         ),
         set("recovery", "rack", "net.ipv4.tcp_recovery = 1"),
+        set("dup-thresh", "3", "net.ipv4.tcp_reordering = 3"),
         set("reduction", "prr", "tcp_cwnd_reduction, in CA_Recovery and in CA_CWR"),
         set("rack-rtt", "last-processed", "tcp_rack_advance: rack.rtt_us of each segment in turn"),
         set("resend-restarts-rto", "true", "tcp_xmit_retransmit_queue, tcp_clean_rtx_queue"),
@@ -61,6 +68,10 @@ pub static ENTRY: Profile = Profile {
         set("nagle-rule", "minshall", "tcp_nagle_check, tcp_minshall_check, since 2.4"),
         set("rto-initial", "1 s", "TCP_TIMEOUT_INIT"),
         set("rto-min", "200 ms", "net.ipv4.tcp_rto_min_us = 200000"),
+        set("rto-slop", "0 s", "__tcp_set_rto: (srtt >> 3) + rttvar"),
+        set("rtt-granularity", "0 s", "tcp_clean_rtx_queue: tcp_stamp_us_delta, in microseconds"),
+        set("rtt-ticks", "at-least-one", "without effect: `rtt-granularity` is 0 s"),
+        set("rtt-gains", "linux", "tcp_rtt_estimator: mdev_max_us, rtt_seq"),
         set("rto-min-applies", "variance", "tcp_rtt_estimator: the minimum bounds mdev_max"),
         set("rto-max", "120 s", "net.ipv4.tcp_rto_max_ms = 120000"),
         set("rto-granularity", "4 ms", "one jiffy at CONFIG_HZ = 250 (1 ms at 1000)"),
@@ -69,12 +80,17 @@ pub static ENTRY: Profile = Profile {
         set("syn-linear-timeouts", "4", "net.ipv4.tcp_syn_linear_timeouts = 4, since 6.5"),
         set("window-probe", "empty", "tcp_write_wakeup: tcp_xmit_probe_skb"),
         set("retries", "15", "net.ipv4.tcp_retries2 = 15"),
+        set("tso-defer", "3", "net.ipv4.tcp_tso_win_divisor = 3, on any interface"),
         set("send-buffer", "4 MiB", "net.ipv4.tcp_wmem, third value"),
         set("ack", "rfc3168", "tcp_ecn_check_ce, TCP_ECN_DEMAND_CWR"),
         set("delack-segments", "2", "__tcp_ack_snd_check: more than one full segment"),
         set("delack-timer", "40 ms", "TCP_DELACK_MIN; the maximum is 200 ms"),
         set("fin-ack", "delayed", "tcp_fin: inet_csk_enter_pingpong_mode"),
+        set("initial-quick-acks", "0 B", "tcp_incr_quickack counts ACKs"),
         set("initial-quick-ack-count", "16", "tcp_event_data_recv: TCP_MAX_QUICKACKS"),
+        set("window-growth-acks", "true", "tcp_grow_window: icsk_ack.quick |= 1"),
+        set("push-acks", "true", "tcp_measure_rcv_mss, __tcp_cleanup_rbuf: ICSK_ACK_PUSHED"),
+        set("pingpong", "true", "tcp_event_data_sent, tcp_delack_timer_handler"),
         set("receive-buffer", "16 MiB", "net.ipv4.tcp_rmem, third value, half of it as window"),
         set("buffer-tuning", "fixed", "net.ipv4.tcp_moderate_rcvbuf = 1; off with SO_RCVBUF"),
         set("buffer-tuning-rule", "linux", "tcp_rcv_space_adjust, tcp_rcvbuf_grow"),
@@ -106,6 +122,7 @@ pub static ENTRY: Profile = Profile {
         set("keep-alive-interval", "75 s", "net.ipv4.tcp_keepalive_intvl = 75"),
         set("keep-alive-count", "9", "net.ipv4.tcp_keepalive_probes = 9"),
         set("user-timeout", "0 s", "TCP_USER_TIMEOUT is not set"),
+        set("newreno.slow-start-end", "exact", "tcp_slow_start: min(cwnd + acked, ssthresh)"),
         set("cubic.variant", "linux", "tcp_cubic.c"),
         set("dctcp.shift-g", "4", "tcp_dctcp.c: dctcp_shift_g"),
         set("dctcp.initial-alpha", "1024", "tcp_dctcp.c: dctcp_alpha_on_init"),
@@ -115,6 +132,9 @@ pub static ENTRY: Profile = Profile {
         set("dctcp.loss-from", "cwnd", "dctcp_react_to_loss: max(cwnd / 2, 2)"),
         set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: the current cwnd"),
         set("dctcp.slow-start-end", "exact", "tcp_slow_start: min(cwnd + acked, ssthresh)"),
+        set("dctcp.slowstart", "false", "dctcp_ssthresh: by alpha, the first time too"),
+        set("dctcp.grow-with-cut", "false", "tcp_cong_control: no tcp_cong_avoid in CA_CWR"),
+        set("dctcp.loss-cut", "half", "dctcp_react_to_loss: max(cwnd / 2, 2)"),
         set("dctcp.flip", "split", "dctcp_ece_ack_update: the old ACK first"),
         set("dctcp.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),
         set("rfc3168.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),

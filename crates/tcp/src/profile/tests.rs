@@ -32,7 +32,7 @@ fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
 }
 
 /// Switches whose value is not of a stack: the link, the NIC, timers that `freebsd` does not have.
-const NOT_OF_FREEBSD: [&str; 19] = [
+const NOT_OF_FREEBSD: [&str; 22] = [
     "mtu",
     "tso-segments",
     "tso-defer",
@@ -54,19 +54,29 @@ const NOT_OF_FREEBSD: [&str; 19] = [
     "idle-decay",
     "timestamps-required",
     "initial-quick-ack-count",
+    "window-growth-acks",
+    "push-acks",
+    "pingpong",
 ];
 
+/// The segments that a NIC takes at once, and a control that Linux lacks.
+const NOT_OF_LINUX: [&str; 2] = ["tso-segments", "odctcp.flip"];
+
 #[test]
-fn freebsd_takes_no_value_of_the_rfcs_without_a_source_of_its_own() {
-    let freebsd = REGISTRY.find("freebsd").unwrap();
-    let silent: Vec<&str> = (REGISTRY.find("rfc").unwrap().settings.iter())
-        .map(|a| a.switch)
-        .filter(|switch| freebsd.source(switch).is_none())
-        .collect();
-    let mut listed = NOT_OF_FREEBSD.to_vec();
-    listed.retain(|switch| silent.contains(switch));
-    assert_eq!(listed.len(), NOT_OF_FREEBSD.len(), "a listed switch has a source: {listed:?}");
-    assert_eq!(silent.len(), listed.len(), "{silent:?}");
+fn stacks_take_no_value_of_the_rfcs_without_a_source_of_their_own() {
+    for (stack, unlisted) in
+        [("freebsd", NOT_OF_FREEBSD.to_vec()), ("linux", NOT_OF_LINUX.to_vec())]
+    {
+        let profile = REGISTRY.find(stack).unwrap();
+        let silent: Vec<&str> = (REGISTRY.find("rfc").unwrap().settings.iter())
+            .map(|a| a.switch)
+            .filter(|switch| profile.source(switch).is_none())
+            .collect();
+        let mut listed = unlisted.clone();
+        listed.retain(|switch| silent.contains(switch));
+        assert_eq!(listed, unlisted, "{stack}: a listed switch has a source");
+        assert_eq!(silent.len(), listed.len(), "{stack}: {silent:?}");
+    }
 }
 
 #[test]
@@ -96,6 +106,11 @@ fn the_linux_profile_has_the_known_values_of_linux() {
         ("rack-rtt", "last-processed"),
         ("idle-decay", "per-rto"),
         ("initial-quick-ack-count", "16"),
+        ("window-growth-acks", "true"),
+        ("push-acks", "true"),
+        ("pingpong", "true"),
+        ("rtt-gains", "linux"),
+        ("tso-defer", "3"),
         ("syn-retries", "10"),
         ("syn-ack-retries", "5"),
         ("syn-linear-timeouts", "4"),

@@ -18,8 +18,11 @@ pub(crate) struct InitialQuickAcks {
     until: u64,
     /// ACKs of data left that are not delayed.
     left: u32,
-    /// Data has arrived.
-    begun: bool,
+    /// Data from `until` on has arrived: in Linux the window that grows until then adds as many
+    /// quick ACKs as it takes (`tcp_grow_window`, `quick |= 1`).
+    counts: bool,
+    /// This end answers, and delays.
+    answers: bool,
 }
 
 impl InitialQuickAcks {
@@ -29,16 +32,17 @@ impl InitialQuickAcks {
         if until == 0 && left == 0 {
             policy
         } else {
-            Box::new(Self { policy, until, left, begun: false })
+            Box::new(Self { policy, until, left, counts: false, answers: false })
         }
     }
 }
 
 impl AckPolicy for InitialQuickAcks {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        self.begun = true;
+        self.counts = rx.prior_rcv_nxt >= self.until;
+        let quick = !self.answers && (rx.prior_rcv_nxt < self.until || self.left > 0);
         match self.policy.on_data(rx) {
-            AckAction::Delay(_) if rx.prior_rcv_nxt < self.until || self.left > 0 => AckAction::Now,
+            AckAction::Delay(_) if quick => AckAction::Now,
             action => action,
         }
     }
@@ -48,8 +52,13 @@ impl AckPolicy for InitialQuickAcks {
     }
 
     fn on_ack_sent(&mut self, now: Instant) {
-        self.left = self.left.saturating_sub(u32::from(self.begun));
+        self.left = self.left.saturating_sub(u32::from(self.counts));
         self.policy.on_ack_sent(now);
+    }
+
+    fn on_pingpong(&mut self, answers: bool) {
+        self.answers = answers;
+        self.policy.on_pingpong(answers);
     }
 
     fn echo(&self) -> bool {

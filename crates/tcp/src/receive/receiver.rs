@@ -45,6 +45,15 @@ struct PlacedSegment {
     immediate: bool,
 }
 
+/// State of the switch `pingpong`.
+#[derive(Debug)]
+struct Pingpong {
+    /// Data sent within this time after data arrived answers it.
+    within: Duration,
+    last_data: Option<Instant>,
+    answers: bool,
+}
+
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
@@ -83,6 +92,12 @@ pub(crate) struct Receiver {
     /// Payload bytes received with CE.
     received_ce_bytes: u64,
     dsack: Option<(u64, u64)>,
+    /// The data whose ACK is pending ends with PSH or in a short segment.
+    pushed: bool,
+    push_acks: bool,
+    window_growth_acks: bool,
+    /// The mode of answers, if it is tracked.
+    pingpong: Option<Pingpong>,
     /// Time that the ACK of a FIN without data waits; `None` for no time.
     fin_ack_wait: Option<Duration>,
     /// ACKs sent by the delayed-ACK timer.
@@ -113,6 +128,14 @@ impl Receiver {
             fin_ack_wait: (config.fin_ack == FinAck::Delayed).then_some(config.delack_timer),
             fin_at: None,
             policy: None,
+            pushed: false,
+            push_acks: config.push_acks,
+            pingpong: config.pingpong.then_some(Pingpong {
+                within: config.delack_timer,
+                last_data: None,
+                answers: false,
+            }),
+            window_growth_acks: config.window_growth_acks,
             ack_pending: false,
             ack_now: false,
             timer_fired: false,
@@ -181,7 +204,11 @@ impl Receiver {
                 Some(arrival) => tuner.on_data(arrival, &after),
                 None => tuner.on_refused(),
             }
+            let grown = tuner.size() > self.buffer;
             self.buffer = tuner.size();
+            if grown && self.window_growth_acks && self.ack_pending {
+                self.schedule_ack_now();
+            }
         }
     }
 
@@ -357,6 +384,9 @@ impl Receiver {
         if seg.ecn == Ecn::Ce {
             self.received_ce_bytes += u64::from(seg.payload_len);
         }
+        if self.push_acks || self.pingpong.is_some() {
+            self.note_pushed(now, seg);
+        }
         let prior_echo = self.ack_pending && self.echo();
         let sample = RxSample {
             now,
@@ -391,6 +421,51 @@ impl Receiver {
                 }
             }
             _ => self.schedule_ack_now(),
+        }
+    }
+
+    /// Records whether a read of this data acknowledges it, and when it arrived. A FIN with data
+    /// enters the mode of answers (Linux `tcp_fin`).
+    #[inline(never)]
+    fn note_pushed(&mut self, now: Instant, seg: &Segment) {
+        let fin = seg.flags.contains(Flags::FIN);
+        if let Some(mode) = &mut self.pingpong {
+            mode.last_data = Some(now);
+        }
+        let ends = seg.flags.contains(Flags::PSH) || seg.payload_len < self.mss;
+        self.pushed |= self.push_acks && ends && seg.payload_len > 0 && !fin && !self.answers();
+    }
+
+    /// New data was sent. As an answer to data that arrived within the time of a delayed ACK it
+    /// ends the ACKs that are not delayed (Linux `tcp_event_data_sent`).
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        if self.pingpong.is_some() {
+            self.note_answer(now);
+        }
+    }
+
+    #[inline(never)]
+    fn note_answer(&mut self, now: Instant) {
+        if let Some(mode) = &mut self.pingpong
+            && !mode.answers
+            && mode.last_data.is_some_and(|at| now.saturating_since(at) < mode.within)
+        {
+            self.set_answers(true);
+        }
+    }
+
+    fn answers(&self) -> bool {
+        self.pingpong.as_ref().is_some_and(|mode| mode.answers)
+    }
+
+    #[cold]
+    fn set_answers(&mut self, answers: bool) {
+        if let Some(mode) = &mut self.pingpong {
+            mode.answers = answers;
+        }
+        if let Some(policy) = self.policy.as_mut() {
+            policy.on_pingpong(answers);
         }
     }
 
@@ -476,6 +551,7 @@ impl Receiver {
         self.ack_pending = false;
         self.ack_now = false;
         self.timer_fired = false;
+        self.pushed = false;
         self.ack_deadline = Instant::FAR_FUTURE;
         self.split = None;
     }
@@ -500,13 +576,17 @@ impl Receiver {
     /// window update.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
-        self.opens_window(self.target().saturating_sub(self.right_edge))
+        (self.pushed && self.unread() == 0)
+            || self.opens_window(self.target().saturating_sub(self.right_edge))
     }
 
     /// [`Self::read`] of everything, before the peer's FIN has arrived.
     #[inline]
     pub(crate) fn read_all(&mut self) -> bool {
         self.consumed = self.nxt;
+        if self.pushed {
+            return true;
+        }
         let free = self.buffer.min(self.max_window());
         self.opens_window(free.saturating_sub(self.window()))
     }
@@ -568,6 +648,9 @@ impl Receiver {
         if self.ack_pending && self.ack_deadline <= now {
             if !self.ack_now {
                 self.timer_fired = true;
+                if self.answers() {
+                    self.set_answers(false);
+                }
                 self.delack_timeouts += 1;
                 self.delack_time += now.saturating_since(self.ack_since);
             }

@@ -65,7 +65,7 @@ impl Connection {
             return true;
         }
         if self.state.can_send() {
-            match self.check_quota() {
+            match self.check_quota(now) {
                 QuotaCheck::FullSegment => {
                     self.send_from_quota(now, burst, out);
                     return true;
@@ -144,7 +144,7 @@ impl Connection {
     /// being repaired, and only windows limit the sender. These are the steps of [`Self::plan`]
     /// that have an effect then.
     #[inline]
-    fn check_quota(&mut self) -> QuotaCheck {
+    fn check_quota(&mut self, now: Instant) -> QuotaCheck {
         let mss = self.snd.mss;
         let check = self.snd.quota.check(mss);
         if check != QuotaCheck::Unknown {
@@ -160,8 +160,13 @@ impl Connection {
         if usual {
             let data = snd.available().min(snd.usable_window());
             let in_flight = snd.board.pipe();
-            let room = self.send_window(in_flight).saturating_sub(in_flight);
-            self.snd.quota = SendQuota::new(mss, data, room);
+            let cwnd = self.send_window(in_flight);
+            let room = cwnd.saturating_sub(in_flight);
+            self.snd.quota = if self.config.tso_defer == 0 {
+                SendQuota::new(mss, data, room)
+            } else {
+                self.quota_of_burst(now, room, cwnd)
+            };
         }
         self.snd.quota.check(mss)
     }
@@ -174,6 +179,27 @@ impl Connection {
         let segments = self.snd.quota.take(mss, most);
         self.timers.stop_persist();
         self.new_data(now, u64::from(segments) * u64::from(mss), segments, false, out);
+    }
+
+    /// The quota for the next burst (switch `tso-defer`); none for a deferred one.
+    #[inline(never)]
+    fn quota_of_burst(&mut self, now: Instant, room: u64, cwnd: u64) -> SendQuota {
+        let mss = self.snd.mss;
+        let (available, window) = (self.snd.available(), self.snd.usable_window());
+        let data = available.min(window);
+        let opportunity = SendOpportunity { available, room, window, cwnd };
+        if room < u64::from(mss) || data <= u64::from(mss) {
+            return SendQuota::new(mss, data, room);
+        }
+        match self.next_burst(now, opportunity) {
+            // Time alone may end the wait: each attempt to send decides anew, and records the limit.
+            Err(_) => SendQuota::UNKNOWN,
+            Ok(segments) => {
+                // After the burst the decision is made anew.
+                let burst = u64::from(segments) * u64::from(mss);
+                SendQuota::new(mss, data.min(burst + 1), burst)
+            }
+        }
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
@@ -310,25 +336,26 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let (mut len, mut segments) = (len, 1);
+        let (mut len, mut segments, mut most) = (len, 1, self.config.tso_segments);
+        let bursts = self.config.tso_defer > 0;
+        if bursts && len == mss {
+            let opportunity = SendOpportunity { available, room, window, cwnd };
+            match self.next_burst(now, opportunity) {
+                Ok(burst) => most = most.min(burst),
+                Err(limit) => {
+                    self.snd.limited_by = limit;
+                    return None;
+                }
+            }
+        }
         if ca_open && self.quota_applies() {
-            if len == mss {
+            if len == mss && !bursts {
                 let (data, room) = (available.min(window).saturating_sub(mss), room - mss);
                 self.snd.quota = SendQuota::new(self.snd.mss, data, room);
             }
-        } else if self.config.tso_segments > 1 {
-            if self.config.tso_defer > 0
-                && self.tso_should_defer(
-                    now,
-                    SendOpportunity { available, room: room.min(window), cwnd },
-                )
-            {
-                self.snd.limited_by =
-                    if room <= window { LimitedBy::Cwnd } else { LimitedBy::ReceiveWindow };
-                return None;
-            }
+        } else if most > 1 {
             let whole = available.min(window).min(room) / mss;
-            segments = whole.min(u64::from(self.config.tso_segments)).max(1) as u32;
+            segments = whole.min(u64::from(most)).max(1) as u32;
             if segments > 1 {
                 len = u64::from(segments) * mss;
             }
@@ -350,7 +377,7 @@ impl Connection {
 
     /// No loss is suspected or being repaired and no reduction is in progress: the congestion
     /// window is that of the congestion control.
-    fn in_ca_open(&self) -> bool {
+    pub(super) fn in_ca_open(&self) -> bool {
         !self.snd.episode.in_recovery()
             && self.snd.episode.dup_acks() == 0
             && self.snd.prr().is_none()
@@ -452,6 +479,9 @@ impl Connection {
                 self.snd.small_end = end;
             }
         }
+        if end == self.snd.burst_end && self.snd.burst_push {
+            header.flags |= Flags::PSH;
+        }
         if fin {
             cold_path();
             header.flags |= Flags::FIN;
@@ -480,6 +510,7 @@ impl Connection {
         }
         self.snd.window_probe_end = None;
         self.snd.window_probes = 0;
+        self.rcv.on_data_sent(now);
         self.sent_data(now, len as u32);
         if self.snd.recovery_ext.is_some() {
             self.rearm_loss_probe(now, true);

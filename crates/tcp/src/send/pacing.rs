@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// The pacing rate from the window and SRTT; none before the first sample.
-    fn window_rate(&self) -> Option<Rate> {
+    pub(super) fn window_rate(&self) -> Option<Rate> {
         let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
         let cwnd = cc.cwnd();
         let percent = if cwnd < cc.ssthresh() / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };

@@ -107,6 +107,9 @@ pub(crate) struct Sender {
     /// End of the last small segment that ended the written data (Nagle).
     pub(super) small_end: u64,
     pub(super) cwnd_usage: CwndUsage,
+    /// End of the last burst (switch `tso-defer`), which has PSH there if it has several segments.
+    pub(super) burst_end: u64,
+    pub(super) burst_push: bool,
     pub(super) last_sent_at: Option<Instant>,
     pub(crate) eifel: Eifel,
     /// Window probes since data was sent, for their backoff.
@@ -138,6 +141,8 @@ impl Sender {
             round_end: 0,
             small_end: 0,
             cwnd_usage: CwndUsage::default(),
+            burst_end: 0,
+            burst_push: false,
             limited_by: LimitedBy::Application,
             quota: SendQuota::UNKNOWN,
             nospace: false,

@@ -244,6 +244,8 @@ pub enum RttGains {
     /// Those of RFC 6298 in fixed point: SRTT in 1/32 of a tick, RTTVAR in 1/16 (FreeBSD
     /// `tcp_xmit_timer`). Without a tick as in RFC 6298.
     Freebsd,
+    /// Those of RFC 6298 for SRTT; RTTVAR falls once per round trip (Linux `tcp_rtt_estimator`).
+    Linux,
 }
 
 impl RttTicks {
@@ -508,6 +510,12 @@ pub struct Config {
     pub initial_quick_acks: Bytes,
     /// ACKs of data, the first of the connection, that are not delayed.
     pub initial_quick_ack_count: u32,
+    /// Segments are acknowledged at once while the receive window grows.
+    pub window_growth_acks: bool,
+    /// A read of everything acknowledges data that ended with PSH or a short segment.
+    pub push_acks: bool,
+    /// An end that answers delays its ACKs.
+    pub pingpong: bool,
     /// Receive buffer, which bounds the advertised window; its maximum if it is tuned.
     pub receive_buffer: Bytes,
     /// Sizing of the receive buffer.
@@ -673,6 +681,9 @@ impl Default for Config {
             fin_ack: FinAck::AtOnce,
             initial_quick_acks: Bytes::new(0),
             initial_quick_ack_count: 0,
+            window_growth_acks: false,
+            push_acks: false,
+            pingpong: false,
             receive_buffer: Bytes::new(4_000_000),
             buffer_tuning: BufferTuning::Fixed,
             buffer_tuning_rule: BufferTuningRule::None,

@@ -36,6 +36,18 @@ pub(super) const RECEIVER: &[Switch] = switches! {
     "initial-quick-ack-count", Receiver, (initial_quick_ack_count: number(0, 1000)),
         "So many ACKs of a connection, the first, are sent at once; 0 delays from the start.",
         "RFC 9293 §3.8.6.3 is silent; Linux TCP_MAX_QUICKACKS (16)";
+    "window-growth-acks", Receiver, (window_growth_acks: FLAG),
+        "Each segment is acknowledged at once while the receive window grows: by `buffer-tuning`. \
+         A fixed buffer grows as in Linux, with segments of 1448 B during its first eighth.",
+        "RFC 9293 §3.8.6.3 is silent; Linux tcp_grow_window: quick |= 1";
+    "push-acks", Receiver, (push_acks: FLAG),
+        "A read of all data acknowledges it at once if PSH or a segment of less than the MSS ended \
+         it.",
+        "RFC 9293 §3.8.6.3 is silent; Linux tcp_measure_rcv_mss, ICSK_ACK_PUSHED";
+    "pingpong", Receiver, (pingpong: FLAG),
+        "After data is sent within `delack-timer` of data that arrived, ACKs wait for more \
+         answers: none is early, for the start of the connection or a read, until the timer fires.",
+        "RFC 9293 §3.8.6.3 is silent; Linux inet_csk_in_pingpong_mode";
     "receive-buffer", Receiver, (receive_buffer: size(1, 1 << 30)),
         "Receive buffer in bytes; it limits the advertised window. With `buffer-tuning` it is the \
          maximum.",

@@ -46,7 +46,7 @@ variants! {
     UndoRule { "off" Off, "eifel" Eifel, "eifel-rto" EifelRto, "timestamps" Timestamps, "f-rto" FRto }
     RtoMinApplies { "timeout" Timeout, "variance" Variance }
     RttTicks { "at-least-one" AtLeastOne, "from-zero" FromZero, "first-plus-one" FirstPlusOne }
-    RttGains { "rfc6298" Rfc6298, "inet" Inet, "freebsd" Freebsd }
+    RttGains { "rfc6298" Rfc6298, "inet" Inet, "freebsd" Freebsd, "linux" Linux }
 }
 
 /// Initial windows by RFC; others are numbers of segments.
@@ -274,9 +274,10 @@ pub(super) const SENDER: &[Switch] = switches! {
     "rtt-gains", Sender, (rtt_gains: choice::<RttGains>()),
         "Estimator of round trips: gains of 1/8 and 1/4 from the first sample on (rfc6298); both \
          1/8 from an SRTT of zero and an RTTVAR of 0.75 s (inet); those of RFC 6298 in 1/32 and \
-         1/16 of a tick, rounded down (freebsd).",
+         1/16 of a tick, rounded down (freebsd); those of RFC 6298, but RTTVAR falls once per \
+         round trip, and a shorter one raises it by an eighth of its share (linux).",
         "RFC 6298 §2.2, §2.3; INET TCPBaseAlg.cc @24582891, rttMeasurementComplete; FreeBSD \
-         tcp_xmit_timer @3d3f8b11";
+         tcp_xmit_timer @3d3f8b11; Linux tcp_rtt_estimator";
     "syn-retries", Sender, (syn_retries: number(0, 127)),
         "SYN retransmissions before giving up.",
         "RFC 9293 §3.8.3";
@@ -302,7 +303,7 @@ pub(super) const SENDER: &[Switch] = switches! {
         "Maximum segments passed to the NIC at once (segmentation offload); 1 is no offload.",
         "lowtide";
     "tso-defer", Sender, (tso_defer: number(0, 64)),
-        "With segmentation offload, less than one over this of the window waits for the next \
-         ACK and a larger burst; 0 never waits.",
+        "Less than one over this of the window waits for the next ACK and a larger burst, with \
+         or without segmentation offload; PSH ends a burst. 0 never waits.",
         "Linux net.ipv4.tcp_tso_win_divisor, 3 by default";
 };

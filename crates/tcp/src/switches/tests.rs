@@ -35,6 +35,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         send_buffer = "send-buffer", tso_segments = "tso-segments", tso_defer = "tso-defer", ack = "ack",
         delack_segments = "delack-segments", delack_timer = "delack-timer", fin_ack = "fin-ack", initial_quick_acks = "initial-quick-acks",
         initial_quick_ack_count = "initial-quick-ack-count",
+        window_growth_acks = "window-growth-acks", push_acks = "push-acks", pingpong = "pingpong",
         receive_buffer = "receive-buffer", buffer_tuning = "buffer-tuning",
         buffer_tuning_rule = "buffer-tuning-rule", dsack = "dsack", mtu = "mtu", min_mss = "min-mss", ecn = "ecn",
         ecn_fallback = "ecn-fallback",

@@ -19,7 +19,47 @@ pub(crate) struct RttEstimator {
     backoff: u16,
     /// Added to the RTO after backoff, nanoseconds; after the first sample part of the base RTO.
     slop_ns: u32,
+    /// The deviation of Linux.
+    deviation: Deviation,
     rto_max: Duration,
+}
+
+/// Deviation of Linux (`rtt-gains = "linux"`), microseconds times four.
+#[derive(Clone, Copy, Debug, Default)]
+struct Deviation {
+    /// `mdev_us`: smoothed.
+    smoothed: u32,
+    /// `mdev_max_us`: its maximum in this round trip, at least the minimum of the timeout.
+    most: u32,
+    /// `rttvar_us`: the variance term of the timeout.
+    term: u32,
+    /// `rtt_seq`: the round trip ends when SND.UNA passes this offset, modulo 2^32.
+    end: u32,
+}
+
+impl Deviation {
+    /// `tcp_rtt_estimator`. `srtt` is the smoothed round trip before the sample `r`, `least` the
+    /// minimum of the term, all in microseconds.
+    fn update(&mut self, srtt: Option<u32>, r: u32, least: u32, (una, nxt): (u64, u64)) {
+        let Some(srtt) = srtt else {
+            let smoothed = r.saturating_mul(2);
+            let most = smoothed.max(least);
+            *self = Self { smoothed, most, term: most, end: nxt as u32 };
+            return;
+        };
+        let rise = srtt.abs_diff(r).saturating_sub(self.smoothed / 4);
+        // A shorter round trip raises the deviation by an eighth of that only.
+        let rise = if r < srtt { rise / 8 } else { rise };
+        let fall = (self.smoothed / 4).saturating_sub(srtt.abs_diff(r));
+        self.smoothed = self.smoothed.saturating_add(rise).saturating_sub(fall);
+        self.most = self.most.max(self.smoothed);
+        self.term = self.term.max(self.most);
+        if (una as u32).wrapping_sub(self.end) as i32 > 0 {
+            self.term -= (self.term - self.most) / 4;
+            self.end = nxt as u32;
+            self.most = least;
+        }
+    }
 }
 
 impl RttEstimator {
@@ -32,16 +72,19 @@ impl RttEstimator {
             base_is_whole_ticks: false,
             backoff: 0,
             slop_ns: u32::try_from(config.rto_slop.as_ns()).unwrap_or(u32::MAX),
+            deviation: Deviation::default(),
             rto_max: config.rto_max,
         }
     }
 
-    /// Adds one sample R (RFC 6298 §2.2, §2.3) and resets the backoff.
-    pub(crate) fn sample(&mut self, config: &Config, r: Duration) {
+    /// Adds one sample R (RFC 6298 §2.2, §2.3) and resets the backoff. `sent` is SND.UNA and
+    /// SND.NXT, as offsets.
+    pub(crate) fn sample(&mut self, config: &Config, r: Duration, sent: (u64, u64)) {
         let (tick, floor) = (config.rto_granularity, config.rto_min);
         self.min = self.min.min(r);
         let srtt = match self.srtt {
             _ if config.rtt_gains == RttGains::Inet => self.inet_srtt(r),
+            _ if config.rtt_gains == RttGains::Linux => self.linux_srtt(r, floor, sent),
             None => {
                 // FreeBSD adds one to its samples and takes it off again except here.
                 let extra = config.rtt_ticks == RttTicks::FirstPlusOne;
@@ -61,7 +104,10 @@ impl RttEstimator {
             }
         };
         self.srtt = Some(srtt);
-        let variance = tick.max(self.rttvar * 4);
+        let variance = tick.max(match config.rtt_gains {
+            RttGains::Linux => Duration::from_us(u64::from(self.deviation.term)),
+            _ => self.rttvar * 4,
+        });
         let timeout = match config.rto_min_applies {
             RtoMinApplies::Timeout => (srtt + variance).max(floor),
             RtoMinApplies::Variance => srtt + variance.max(floor),
@@ -75,6 +121,16 @@ impl RttEstimator {
             self.base_rto = ticks.min(self.rto_max);
         }
         self.backoff = 0;
+    }
+
+    /// Linux: RTTVAR falls once per round trip, and little by shorter samples. Returns SRTT.
+    #[inline(never)]
+    fn linux_srtt(&mut self, r: Duration, least: Duration, sent: (u64, u64)) -> Duration {
+        let us = |time: Duration| u32::try_from(time.as_us()).unwrap_or(u32::MAX / 4);
+        self.deviation.update(self.srtt.map(us), us(r), us(least), sent);
+        self.rttvar = Duration::from_us(u64::from(self.deviation.smoothed)) / 4;
+        let srtt = self.srtt.unwrap_or(r);
+        Duration::from_ps(srtt.as_ps() - srtt.as_ps() / 8 + r.as_ps() / 8)
     }
 
     /// INET: both gains are 1/8, and there is no rule for the first sample. Returns SRTT.
@@ -198,7 +254,7 @@ mod tests {
 
     impl Estimator {
         fn sample(&mut self, r: Duration) {
-            self.0.sample(&self.1, r);
+            self.0.sample(&self.1, r, (0, 0));
         }
     }
 
@@ -295,7 +351,7 @@ mod tests {
             // The phase of the clock moves by 0.3 ms: three of ten samples cross an edge.
             for n in 0..1_000 {
                 let now = sent + Duration::from_us(300);
-                rtt.sample(&config, elapsed_ticks(sent, now, &config));
+                rtt.sample(&config, elapsed_ticks(sent, now, &config), (0, 0));
                 if n == 0 {
                     assert_eq!(rtt.srtt(), Some(Duration::from_us(first)), "{rtt_ticks:?}");
                 }
@@ -383,7 +439,31 @@ mod tests {
             rtt.0.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(64));
-        assert_eq!(size_of::<RttEstimator>(), 56, "without the slop it had 56 B as well");
+        assert_eq!(size_of::<RttEstimator>(), 72, "16 B of them for the deviation of Linux");
+    }
+
+    /// The values were computed by hand from `tcp_rtt_estimator`, in microseconds times four.
+    #[test]
+    fn in_linux_the_variance_falls_once_per_round_trip() {
+        let mut rtt = estimator(|c| {
+            c.rtt_gains = RttGains::Linux;
+            c.rto_min = Duration::from_us(1);
+            c.rto_min_applies = RtoMinApplies::Variance;
+        });
+        let mut sample = |us, una, nxt| {
+            rtt.0.sample(&rtt.1, Duration::from_us(us), (una, nxt));
+            (rtt.0.deviation.smoothed, rtt.0.deviation.term)
+        };
+        assert_eq!(sample(1000, 0, 10), (2000, 2000));
+        // Within the first round trip of data the term stays.
+        assert_eq!(sample(1000, 5, 20), (1500, 2000));
+        assert_eq!(sample(1000, 10, 20), (1125, 2000));
+        // Past it the maximum was 2000; from then on it is that of the round trip.
+        assert_eq!(sample(1000, 11, 20), (844, 2000));
+        assert_eq!(sample(1000, 21, 30), (633, 2000 - (2000 - 633) / 4));
+        // A shorter one: (600 - 158) / 8. A longer one: 1075 - 172.
+        assert_eq!(sample(400, 22, 30).0, 633 + (600 - 158) / 8);
+        assert_eq!(sample(2000, 23, 30), (688 + 1075 - 172, 2000 - 341));
     }
 
     #[test]

@@ -117,9 +117,6 @@ fn differences(config: &Config, cc: &str, mut reference: Config) -> Vec<String> 
 
 /// Source of the kernel's value.
 fn source(switch: &str) -> &'static str {
-    if switch == "tso-defer" {
-        return "net.ipv4.tcp_tso_win_divisor = 3, also where software segments";
-    }
     profile::linux::ENTRY.source(switch).unwrap_or("as RFCs say")
 }
 
@@ -286,8 +283,6 @@ pub(crate) fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
         set.push(("tcp_recovery", rack.to_owned()));
         then.recovery = config.recovery;
     }
-    // `tcp_tso_should_defer`, which the profile `linux` leaves to the kind of host.
-    then.tso_defer = 3;
     then.idle_restart = config.idle_restart;
     then.tail_loss_probe = config.tail_loss_probe;
     then.ecn_fallback = config.ecn_fallback;
@@ -347,7 +342,8 @@ mod tests {
         assert!(end.sysctls.contains(&("tcp_rto_min_us", "10000".to_owned())));
         assert!(end.sysctls.contains(&("tcp_ecn", "0".to_owned())));
         assert!(!end.differences.iter().any(|d| d.contains("rto-min")), "{:?}", end.differences);
-        let end = KernelTcpConfig::of(&of("ecn", &[("delack-timer", "1 ms")]), &[]).unwrap();
+        let changed = [("delack-timer", "1 ms"), ("tso-defer", "0")];
+        let end = KernelTcpConfig::of(&of("ecn", &changed), &[]).unwrap();
         assert!(end.sysctls.contains(&("tcp_ecn", "1".to_owned())));
         let delack = end.differences.iter().find(|d| d.contains("`delack-timer` is 1 ms")).unwrap();
         assert!(delack.contains("40 ms"), "{delack}");

@@ -64,8 +64,10 @@ impl KernelHost {
         let plan = DevicePlan::parse(&format!("tun:{INTERFACE}"), mtu, vec![network])?;
         let device = Device::open(&plan)?;
         let mut links = Links::open()?;
-        // As in our stack: with segmentation offload the kernel also sets PSH on every such packet.
-        links.set_gso_max_segments(INTERFACE, 1)?;
+        if settings.config.tso_defer == 0 {
+            // The kernel neither waits for a burst nor ends it with PSH.
+            links.set_gso_max_segments(INTERFACE, 1)?;
+        }
         links.add_host_route(INTERFACE, setup.remote, settings.initial_window)?;
         Ok(Self {
             device,

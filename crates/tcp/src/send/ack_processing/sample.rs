@@ -158,7 +158,7 @@ impl Connection {
         };
         match sample {
             Some(rtt) => {
-                self.rtt.sample(&self.config, rtt);
+                self.rtt.sample(&self.config, rtt, (self.snd.una(), self.snd.nxt()));
                 if let Some(ext) = &mut self.snd.recovery_ext {
                     ext.on_rtt_sample();
                 }
