@@ -23,8 +23,9 @@ use lowtide_units::{Duration, Instant};
 use crate::error::TestbedError;
 use crate::hosts::{HostNetns, HostThread, set_realtime_priority};
 use crate::plan::HostPlan;
-use crate::run::{RunOutput, apps, finish, run_flows, sizes};
+use crate::run::{RunOutput, finish, run_flows};
 use crate::run_state::RunState;
+use crate::traffic;
 
 pub(crate) use check::{check, differences};
 
@@ -119,14 +120,15 @@ pub(crate) fn run(
     plans: &[HostPlan],
     watch: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Option<RunOutput>, TestbedError> {
+    let (apps, traffic) = traffic::of_run(setup, plans)?;
     let switch = KernelSwitch::build(setup, plans)?;
     let mut hosts = Vec::new();
-    for (plan, namespace) in plans.iter().zip(&switch.hosts) {
+    for ((plan, namespace), apps) in plans.iter().zip(&switch.hosts).zip(apps) {
         let place = HostNetns::Existing(namespace.clone());
-        hosts.push(HostThread::start(plan, place, apps(setup, plans, plan), setup.seed)?);
+        hosts.push(HostThread::start(plan, place, apps, setup.seed)?);
     }
     switch.start()?;
-    let run_state = Arc::new(RunState::begin(sizes(setup)));
+    let run_state = Arc::new(RunState::begin(traffic));
     let ((ended, reason), counts) = std::thread::scope(|scope| {
         let counting = scope.spawn(|| switch.count(&run_state, Instant::ZERO + setup.warmup));
         let over = run_flows(setup, &hosts, &run_state, watch, &mut |_| false);
