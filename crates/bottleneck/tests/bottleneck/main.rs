@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they measured")]
 
+mod accecn;
 mod delay;
 mod ethernet;
 mod ours;
@@ -16,7 +17,7 @@ mod world;
 
 use std::process::ExitCode;
 
-use lowtide_test_needs::{IP, NAMESPACES, TUN, run_tests, tests};
+use lowtide_test_needs::{ACC_ECN, IP, NAMESPACES, TUN, run_tests, tests};
 
 fn main() -> ExitCode {
     run_tests([
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
             pairs::every_scheme_against_the_kernel,
             soak::soak,
         ),
+        tests!(&[NAMESPACES, TUN, ACC_ECN]; accecn::marks_are_counted_in_both_directions),
         tests!(&[NAMESPACES, TUN, IP];
             relayed::a_relay_provides_one_sided_dctcp,
             setup::an_interface_that_goes_away_ends_its_host_only,

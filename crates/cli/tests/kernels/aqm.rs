@@ -39,10 +39,11 @@ pub(crate) struct Case {
 const CODEL: &[(&str, &str)] = &[("target", "5 ms"), ("interval", "100 ms")];
 const CODEL_DROP: &[(&str, &str)] =
     &[("target", "5 ms"), ("interval", "100 ms"), ("signal", "drop")];
-/// Linux: target and period of 15 ms, alpha 2/16 and beta 20/16.
-const PIE: &[(&str, &str)] = &[("target", "15 ms"), ("period", "15 ms"), ("derandomise", "true")];
+/// Linux: a target of 15 ms, alpha 2/16 and beta 20/16. It updates every 20 ms: `tupdate 15ms` is
+/// rounded up to 4 ticks of 4 ms, and a timer of the kernel's wheel ends a tick later.
+const PIE: &[(&str, &str)] = &[("target", "15 ms"), ("period", "20 ms"), ("derandomise", "true")];
 const PIE_DROP: &[(&str, &str)] =
-    &[("target", "15 ms"), ("period", "15 ms"), ("derandomise", "true"), ("signal", "drop")];
+    &[("target", "15 ms"), ("period", "20 ms"), ("derandomise", "true"), ("signal", "drop")];
 /// `burst 25` with these thresholds is a weight of 2^-5 (`tc` prints it: `ewma 5`).
 const RED: &[(&str, &str)] =
     &[("min", "20000 B"), ("max", "60000 B"), ("max-p", "10 %"), ("weight", "5")];
@@ -150,6 +151,11 @@ struct Shaped {
     counts: Counts,
 }
 
+fn occupancy(packets: usize) -> Occupancy {
+    let packets = packets as u32;
+    Occupancy { packets, bytes: u64::from(packets) * FRAME }
+}
+
 /// Time of `bytes` at the rate.
 fn time_of(bytes: u64) -> Duration {
     Duration::from_ps(bytes * 8 * 1_000_000 / RATE_MBIT)
@@ -173,8 +179,7 @@ impl Shaped {
     }
 
     fn backlog(&self) -> Occupancy {
-        let packets = self.queue.len() as u32;
-        Occupancy { packets, bytes: u64::from(packets) * FRAME }
+        occupancy(self.queue.len())
     }
 
     fn count(&mut self, verdict: AqmVerdict) {
@@ -239,7 +244,8 @@ impl Shaped {
         self.marker.advance(now, self.backlog());
         let idle_since = if self.queue.is_empty() { self.idle_since } else { now };
         let packet = EnqueueInfo {
-            backlog: self.backlog(),
+            // The kernel's backlog has the packet that the bucket holds.
+            backlog: occupancy(self.queue.len() + usize::from(self.held)),
             size: SIZE,
             ecn: self.ecn,
             tx_start: now,

@@ -34,8 +34,9 @@ const MODULES: [&str; 15] = [
 /// The list of module files in the guest, in the order of loading.
 pub(crate) const MODULE_LIST: &str = "/modules/list";
 
-/// Commands of the host that every guest has.
-const COMMANDS: [&str; 3] = ["ip", "tc", "busybox"];
+/// Commands of the host that every guest has. `bash`, `setpriv` and `unshare` of busybox lack what
+/// tests use.
+const COMMANDS: [&str; 6] = ["ip", "tc", "busybox", "bash", "setpriv", "unshare"];
 
 /// The part of the file system that all kernels share: programs at their absolute paths and in
 /// `/bin`, and the libraries.

@@ -40,6 +40,9 @@ pub(crate) fn tools() -> Result<(), String> {
         "ip",
         "tc",
         "find",
+        "bash",
+        "setpriv",
+        "unshare",
     ];
     let missing: Vec<_> = names.into_iter().filter(|n| initramfs::find(n).is_none()).collect();
     let packages = "apt-get install qemu-system-x86 busybox-static kmod xz-utils binutils iproute2";

@@ -16,7 +16,8 @@
 //! ## Deviations
 //! Optional elements are absent. Estimation of the departure rate (§5.2) is useless with
 //! timestamps; PIE is always on (§5.3); no cap of a step (§5.5). De-randomisation (§5.4), which
-//! Linux always has, is off unless `derandomise` is set: it nearly halves the rate of signals. A
+//! Linux always has, is off unless `derandomise` is set: it nearly halves the rate of signals. The
+//! period is exact: Linux at HZ = 250 updates every 20 ms if asked for 15 ms (`mod_timer`). A
 //! packet that is not ECN-capable passes below `mark-limit` with `not-ect = "ignore"`; the RFC
 //! drops it.
 

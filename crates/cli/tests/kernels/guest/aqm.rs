@@ -17,6 +17,8 @@ const THERE: Ipv4Addr = Ipv4Addr::new(10, 9, 2, 2);
 
 /// ECT(0) in the TOS byte.
 const ECT0: i32 = 2;
+/// Linux's PIE updates its probability for the first time half a second after `tc` made it.
+const WARM_UP: Duration = Duration::from_secs(1);
 
 pub(super) fn run(report: &mut Report) {
     netns::enter_new().unwrap();
@@ -50,6 +52,7 @@ fn measure(case: &Case) -> Value {
     // The sender's buffer must not limit the queue.
     setsockopt(&socket, sockopt::SndBufForce, &(256 << 20)).unwrap();
     setsockopt(&socket, sockopt::Ipv4Tos, &if case.ect { ECT0 } else { 0 }).unwrap();
+    std::thread::sleep(WARM_UP);
     let (payload, to) = ([7; PAYLOAD], SocketAddr::from((THERE, 9)));
     let (start, mut due) = (Instant::now(), Duration::ZERO);
     let mut arrivals = Vec::new();
