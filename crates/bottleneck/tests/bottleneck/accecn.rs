@@ -1,5 +1,5 @@
-//! Accurate ECN between our TCP and the kernel's: the CE marks that the path sets, beside the counts
-//! of both ends. The kernel's are those of its `tcp_info`.
+//! Accurate ECN between our TCP and the kernel's: the CE marks that the path sets, beside the
+//! counts of both ends. The kernel's are those of its `tcp_info`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
