@@ -19,6 +19,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sysctl with the names of the registered controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
+/// Sysctl with the controls that every user may choose. It is read-only in every network namespace
+/// but the initial one.
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+
 /// Sysctl with the control of new sockets of this network namespace.
 const DEFAULT_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
@@ -106,10 +110,15 @@ pub(super) fn is_unregistered(name: &str, within: Duration) -> Result<bool, Kern
 /// Makes a registered control the default of new sockets of the thread's network namespace. Routes
 /// and cgroups may still select another one.
 pub(super) fn set_default(name: &str) -> Result<(), KernelError> {
+    // Linux to 7.3 refuses a restricted control too, but keeps a reference to it, until a reboot
+    // (`tcp_set_default_congestion_control`).
+    let allowed = fs::read_to_string(ALLOWED).map_err(|e| KernelError::io(ALLOWED, e))?;
+    let state = fs::metadata(ALLOWED).map_err(|e| KernelError::io(ALLOWED, e))?;
+    if state.permissions().readonly() && !allowed.split_whitespace().any(|known| known == name) {
+        return Err(KernelError::Restricted(name.to_owned()));
+    }
     fs::write(DEFAULT_CONTROL, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => KernelError::NotLoaded(name.to_owned()),
-        // The privilege was checked before.
-        io::ErrorKind::PermissionDenied => KernelError::Restricted(name.to_owned()),
         _ => KernelError::io(DEFAULT_CONTROL, error),
     })
 }
