@@ -27,6 +27,7 @@
 #define MOST 256	/* connections at a time */
 #define CHUNK 16384	/* bytes of a write */
 #define END_WAIT 90	/* s, for the last bytes */
+#define NO_PROGRESS 60000	/* ms without an acknowledgement after which a connection fails */
 
 static volatile sig_atomic_t stopped;
 static unsigned int state = 1;
@@ -184,12 +185,14 @@ static int opened(const char *to, int port, double seconds, int parallel, char *
 
 			polled[i] = (struct pollfd){ .fd = -1, .events = POLLOUT };
 			if (c->fd < 0) {
-				int fd;
+				int fd, limit = NO_PROGRESS;
 
 				if (t >= end || t < c->wake)
 					continue;
 				fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 				choose(fd, controls[draw(count)]);
+				setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit,
+					   sizeof(limit));
 				if (connect(fd, (void *)&address, sizeof(address)) &&
 				    errno != EINPROGRESS) {
 					perror("connect");
