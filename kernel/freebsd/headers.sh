@@ -2,7 +2,7 @@
 # Compiles cc_lt_dctcp.c against the headers of FreeBSD's kernel, with and without network stacks
 # per jail (VIMAGE) and assertions (INVARIANTS); every warning is an error. Needs clang.
 #
-#     kernel/freebsd/headers.sh /usr/src/sys
+#     sh kernel/freebsd/headers.sh /usr/src/sys
 #
 # Further folders are searched in their order, for a tree that is not whole.
 set -euo pipefail
