@@ -26,6 +26,8 @@ k = "20 pkt"
 [transport]
 profile = "linux"
 scheme = "dctcp"
+[transport.sender]
+tso-defer = 0
 [hosts.senders]
 count = 8
 [hosts.receivers]

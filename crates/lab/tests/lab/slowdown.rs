@@ -62,6 +62,7 @@ fn a_flow_between_hosts_of_two_mtus_is_not_faster_than_its_ideal() {
                 ("traffic.short.size", size),
                 ("hosts.senders.connection.mtu", sender),
                 ("hosts.receivers.connection.mtu", receiver),
+                ("transport.sender.tso-defer", "0"),
             ]);
             let slow = facts.slowdown.max.expect("it completed");
             assert!(slow >= 1.0, "{sender} to {receiver}, {size}: {slow}");
