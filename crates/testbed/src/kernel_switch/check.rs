@@ -8,7 +8,6 @@ use lowtide_net::aqm::MarkSpec;
 use lowtide_net::{BufferSpec, Framing, LineSpec, LinkSpec, NodeId, PortSpec};
 use lowtide_units::{Bytes, Duration, Fraction, QueueLength};
 
-use super::devices::has_fq;
 use super::shaper;
 use crate::plan::{HostPlan, HostStack};
 
@@ -64,7 +63,7 @@ pub(crate) fn check(setup: &Setup, plans: &[HostPlan]) -> Result<(), Unsupported
     if delays().any(|delay| delay != first) {
         return refusal("the kernel's bottleneck needs links of one delay".to_owned(), user);
     }
-    if first > Duration::ZERO && !Namespace::new().is_ok_and(|new| has_fq(&new)) {
+    if first > Duration::ZERO && !Namespace::new().is_ok_and(|new| shaper::has_fq(&new)) {
         let message = "this kernel has no `fq`, which holds packets for the delay of a link";
         let help = "`-s topology.link-delay='0 s'`: the round trip is then that of the kernel";
         return refusal(message.to_owned(), help);

@@ -14,7 +14,7 @@ use crate::error::TestbedError;
 use crate::hosts::INTERFACE;
 use crate::plan::{HostPlan, PREFIX};
 
-/// What [`make`] made.
+/// The namespaces of a star.
 pub(super) struct Devices {
     pub(super) switch: Namespace,
     /// By host.
@@ -37,7 +37,7 @@ pub(super) fn make(
         return Err(TestbedError::Ended("switch".to_owned()));
     };
     let switch = Namespace::new().map_err(failed(first))?;
-    let departure_times = has_fq(&switch);
+    let departure_times = shaper::has_fq(&switch);
     let mut hosts = Vec::new();
     for (plan, link) in plans.iter().zip(&setup.network.links) {
         let host = Namespace::new().map_err(failed(plan))?;
@@ -58,11 +58,6 @@ pub(super) fn make(
         hosts.push(host);
     }
     Ok(Devices { switch, hosts, departure_times })
-}
-
-/// Returns whether this kernel has `fq`, tried on the loopback interface of a namespace of ours.
-pub(super) fn has_fq(namespace: &Namespace) -> bool {
-    namespace.run(|| shaper::departure_times("lo").is_ok()).unwrap_or(false)
 }
 
 /// Name of the switch's device to a host.

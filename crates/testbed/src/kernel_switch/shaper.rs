@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use lowtide_live::netns::Namespace;
 use lowtide_units::{Bytes, Duration, Rate};
 
 use crate::error::TestbedError;
@@ -17,6 +18,11 @@ const UNCOUNTED: u64 = 24;
 const HEADER: u64 = 14;
 /// More bytes than a queue of the bottleneck, or the socket buffers of a host, can hold.
 const LIMIT: u64 = 100_000_000;
+
+/// Returns whether this kernel has `fq`, tried on the loopback interface of a namespace of ours.
+pub(super) fn has_fq(namespace: &Namespace) -> bool {
+    namespace.run(|| departure_times("lo").is_ok()).unwrap_or(false)
+}
 
 /// Runs `tc` in this thread's namespace.
 fn tc(arguments: &[&str]) -> Result<(), TestbedError> {

@@ -24,6 +24,8 @@ threshold = "20 us"
 [transport]
 profile = "linux"
 scheme = "abe"
+[transport.sender]
+tso-defer = 0
 [hosts.all]
 count = "rest"
 [traffic.long]
