@@ -189,7 +189,8 @@ impl PortCounts {
         }
     }
 
-    /// Returns the lateness of packets at the host, up to 4.2 ms and the rest: the middle of each bin in ns, and its packets.
+    /// Returns the lateness of packets at the host: the middle of each bin in ns, and its packets.
+    /// The last bin has all from 4.2 ms on.
     pub fn late(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..).map(|bin| bin * LATE_BIN_NS + LATE_BIN_NS / 2).zip(self.late.iter().copied())
     }

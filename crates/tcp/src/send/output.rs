@@ -192,7 +192,7 @@ impl Connection {
             return SendQuota::new(mss, data, room);
         }
         match self.next_burst(now, opportunity) {
-            // Time alone may end the wait: each attempt to send decides anew, and records the limit.
+            // Time alone may end the wait: each attempt decides anew, and records the limit.
             Err(_) => SendQuota::UNKNOWN,
             Ok(segments) => {
                 // After the burst the decision is made anew.
