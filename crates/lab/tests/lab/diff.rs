@@ -203,11 +203,10 @@ fn a_timeout_is_named() {
 
 #[test]
 fn a_link_failure_in_one_run_differs_at_its_time() {
-    // A sender that waits for a burst may have nothing under way when the link fails.
-    let eager = [("transport.sender.tso-defer", "0")];
-    let cut = with_link_failure("senders.0", &eager);
-    let first = compare(&plan(&eager), &seed(1), &cut, &seed(1)).expect("they differ");
-    assert_eq!(first.at_ps, 1_000_000_000);
+    // A packet is on the line then.
+    let cut = with_link_failure("senders.0", &[("failure.cut.down", "1010 us")]);
+    let first = compare(&plan(&[]), &seed(1), &cut, &seed(1)).expect("they differ");
+    assert_eq!(first.at_ps, 1_010_000_000);
     assert!(first.entity.contains("senders.0"), "{first:?}");
     assert_eq!(first.b.map(|s| s.what), Some("loses"));
 }

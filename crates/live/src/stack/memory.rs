@@ -10,7 +10,7 @@ use super::{Conn, Stack, TxBatch};
 
 /// Bytes charged per connection beside its own state: its timer, its wait queue and its entries in
 /// tables, which grow by doubling.
-const CONN_TABLE_OVERHEAD: usize = 480 + 2 * size_of::<Conn>() + size_of::<Connection>();
+const CONN_TABLE_OVERHEAD: usize = 648 + 2 * size_of::<Conn>() + size_of::<Connection>();
 /// Bytes charged per segment beside its payload.
 const SEGMENT_OVERHEAD: usize = 2 << 10;
 

@@ -73,8 +73,9 @@ fn check(tables: &RunTables, connections: usize) {
     let attributed: u64 = tables.queries.iter().map(|q| q.bytes_retrans).sum();
     let timeouts: u64 = tables.flows.iter().filter_map(|f| f.tcp.rto_count).sum();
     assert!(sent_again > 0, "over 1100 packets at 1 %");
-    // Requests are sent again too, and counted by the client's end.
-    assert!(attributed >= sent_again, "{attributed} of {sent_again}");
+    // Requests are sent again too, and counted by the client's end. A segment that is sent again
+    // because the last ACK of an answer was lost, which 1 % of at most 80 are, is of no query.
+    assert!(attributed + 4 * 1448 >= sent_again, "{attributed} of {sent_again}");
     assert!(tables.queries.iter().map(|q| q.timeouts).sum::<u64>() >= timeouts);
 }
 
