@@ -2,9 +2,11 @@
 //! (`kernel/freebsd/drive.c`). Alpha must be that of the Rust control bit for bit; the reactions
 //! are checked by the formulas of the RFCs.
 
+mod driver;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use lowtide_schema::Values;
 use lowtide_sim::{Rng, Seed};
@@ -17,16 +19,7 @@ const MSS: u64 = 1000;
 const SSTHRESH: u64 = 65_535 << 14;
 
 fn compile(test: &str) -> PathBuf {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("freebsd_{test}"));
-    let output = Command::new("cc")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel"))
-        .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unused-function", "-I."])
-        .args(["-DLOWTIDE_HOST", "freebsd/drive.c", "-o"])
-        .arg(&program)
-        .output()
-        .expect("a C compiler, which Rust needs as a linker");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    driver::compile(&format!("freebsd_{test}"), "freebsd/drive.c", &[])
 }
 
 /// State after a line of the script, as the driver prints it.
@@ -75,18 +68,7 @@ impl State {
 
 /// Runs a script; returns the lines that print a state, each with its state.
 fn drive<'a>(program: &Path, script: &'a str) -> Vec<(&'a str, State)> {
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the driver starts");
-    let mut input = child.stdin.take().expect("piped");
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || std::io::Write::write_all(&mut input, script.as_bytes()));
-        child.wait_with_output().expect("it ends")
-    });
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).expect("ASCII");
+    let text = driver::answers(program, script);
     assert_eq!(text.lines().count(), script.lines().count());
     let states = script.lines().zip(text.lines()).filter(|(line, _)| !line.starts_with("set "));
     states.map(|(line, state)| (line, State::read(state))).collect()

@@ -1,10 +1,10 @@
 //! Each BPF control, compiled for this machine without a kernel, and the Rust twin get the same
 //! random events: windows, ssthresh and alpha must agree bit for bit.
 
+mod driver;
+
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use lowtide_schema::Values;
 use lowtide_sim::{Rng, Seed};
@@ -42,28 +42,10 @@ const OPEN: u32 = 0;
 const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel")
-}
-
 /// Compiles the driver for one control and one test; returns the program.
 fn compile(twin: &Twin, test: &str) -> PathBuf {
-    let name = format!("{test}_{}", twin.prefix);
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let mut command = Command::new("cc");
-    command
-        .current_dir(folder())
-        .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unused-function", "-I."])
-        .arg("-DLOWTIDE_HOST")
-        .args([format!("-DTWIN=\"{}\"", twin.source), format!("-DTWIN_PREFIX={}", twin.prefix)])
-        .arg("host/drive.c");
-    let output = command
-        .arg("-o")
-        .arg(&program)
-        .output()
-        .expect("a C compiler, which Rust needs as a linker");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
+    let control = [format!("-DTWIN=\"{}\"", twin.source), format!("-DTWIN_PREFIX={}", twin.prefix)];
+    driver::compile(&format!("{test}_{}", twin.prefix), "host/drive.c", &control)
 }
 
 /// State after an event: cwnd and ssthresh in bytes, alpha in 2^-20, snd_cwnd in segments, CWR due.
@@ -278,21 +260,8 @@ impl<'a> Kernel<'a> {
     }
 }
 
-fn drive(program: &Path, script: String) -> Vec<State> {
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the driver starts");
-    let mut input = child.stdin.take().expect("piped");
-    let output = std::thread::scope(|scope| {
-        let writer = scope.spawn(move || input.write_all(script.as_bytes()));
-        let output = child.wait_with_output().expect("it ends");
-        writer.join().expect("no panic").expect("it reads everything");
-        output
-    });
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).expect("ASCII");
+fn drive(program: &Path, script: &str) -> Vec<State> {
+    let text = driver::answers(program, script);
     let state = |line: &str| {
         let n: Vec<u64> = line.split(' ').map(|n| n.parse().expect("a number")).collect();
         (n[0], n[1], n[2], n[3], n[4] == 1)
@@ -310,7 +279,7 @@ fn the_controls_for_kernels_and_their_rust_twins_agree_bit_for_bit() {
             for _ in 0..500 {
                 kernel.step();
             }
-            let seen = drive(&program, kernel.script.clone());
+            let seen = drive(&program, &kernel.script);
             assert_eq!(seen.len(), kernel.expected.len());
             let lines: Vec<&str> = kernel.script.lines().collect();
             for (i, (seen, expected)) in seen.iter().zip(&kernel.expected).enumerate() {
@@ -336,7 +305,7 @@ fn a_control_that_is_chosen_in_mid_connection_restarts_with_the_initial_window()
         let program = compile(twin, "switch");
         for (cwnd, restart) in [(120, 10), (4, 4)] {
             let script = format!("init 1000 {cwnd} 7 4 1024 0 2\nswitch {cwnd} 60\ntx_start\n");
-            let seen = drive(&program, script);
+            let seen = drive(&program, &script);
             assert_eq!((seen[1].0, seen[1].1), (cwnd * 1000, 60_000), "{}", twin.prefix);
             assert_eq!((seen[2].0, seen[2].3), (restart * 1000, restart), "{}", twin.prefix);
         }

@@ -124,6 +124,11 @@ pub(super) fn ports(setup: &Setup, plans: &[HostPlan], departure_times: bool) ->
 pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let mut all =
         vec!["queues of hosts are not counted: a shaper of the kernel is their NIC".to_owned()];
+    if setup.warmup > Duration::ZERO {
+        all.push(
+            "the longest queue in bytes is that of the whole run, with its warm-up".to_owned(),
+        );
+    }
     if setup.probes.queues {
         all.push("the kernel's bottleneck has no queue lengths over time".to_owned());
     }
