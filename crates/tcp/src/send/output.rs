@@ -71,6 +71,10 @@ impl Connection {
                     return true;
                 }
                 QuotaCheck::CwndLimited => self.set_cwnd_limited(),
+                QuotaCheck::Deferred(limit) => {
+                    self.snd.limited_by = limit;
+                    self.timers.stop_persist();
+                }
                 QuotaCheck::Unknown => {
                     if let Some(plan) = self.plan(now) {
                         match plan {
@@ -165,7 +169,12 @@ impl Connection {
             self.snd.quota = if self.config.tso_defer == 0 {
                 SendQuota::new(mss, data, room)
             } else {
-                self.quota_of_burst(now, room, cwnd)
+                // Time alone may end the wait, so each attempt decides anew.
+                self.snd.quota = SendQuota::UNKNOWN;
+                match self.quota_of_burst(now, room, cwnd) {
+                    Ok(quota) => quota,
+                    Err(limit) => return QuotaCheck::Deferred(limit),
+                }
             };
         }
         self.snd.quota.check(mss)
@@ -181,25 +190,24 @@ impl Connection {
         self.new_data(now, u64::from(segments) * u64::from(mss), segments, false, out);
     }
 
-    /// The quota for the next burst (switch `tso-defer`); none for a deferred one.
+    /// The quota for the next burst (switch `tso-defer`), or the limit if it is deferred.
     #[inline(never)]
-    fn quota_of_burst(&mut self, now: Instant, room: u64, cwnd: u64) -> SendQuota {
+    fn quota_of_burst(
+        &mut self,
+        now: Instant,
+        room: u64,
+        cwnd: u64,
+    ) -> Result<SendQuota, LimitedBy> {
         let mss = self.snd.mss;
         let (available, window) = (self.snd.available(), self.snd.usable_window());
         let data = available.min(window);
         let opportunity = SendOpportunity { available, room, window, cwnd };
         if room < u64::from(mss) || data <= u64::from(mss) {
-            return SendQuota::new(mss, data, room);
+            return Ok(SendQuota::new(mss, data, room));
         }
-        match self.next_burst(now, opportunity) {
-            // Time alone may end the wait: each attempt decides anew, and records the limit.
-            Err(_) => SendQuota::UNKNOWN,
-            Ok(segments) => {
-                // After the burst the decision is made anew.
-                let burst = u64::from(segments) * u64::from(mss);
-                SendQuota::new(mss, data.min(burst + 1), burst)
-            }
-        }
+        // After the burst the decision is made anew.
+        let burst = u64::from(self.next_burst(now, opportunity)?) * u64::from(mss);
+        Ok(SendQuota::new(mss, data.min(burst + 1), burst))
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {

@@ -35,11 +35,24 @@ impl Connection {
     }
 
     /// The pacing rate from the window and SRTT; none before the first sample.
-    pub(super) fn window_rate(&self) -> Option<Rate> {
-        let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
+    fn window_rate(&self) -> Option<Rate> {
+        let (window, percent) = self.paced_window()?;
+        per_round_trip(window, percent, self.rtt.srtt()?.as_ps())
+    }
+
+    /// Bytes that this rate sends in 2^-10 s (`sk_pacing_shift`). 10^12 ps/s by 2^10 and 100 % are
+    /// 5^10, so that 64 bits suffice for windows of gigabytes.
+    pub(super) fn window_bytes_of_a_burst(&self) -> Option<u64> {
+        let (window, percent) = self.paced_window()?;
+        window.saturating_mul(percent * 5_u64.pow(10)).checked_div(self.rtt.srtt()?.as_ps())
+    }
+
+    /// The window that a round trip sends, bytes, and the percentage of it that pacing permits.
+    fn paced_window(&self) -> Option<(u64, u64)> {
+        let cc = self.cc.as_ref()?;
         let cwnd = cc.cwnd();
         let percent = if cwnd < cc.ssthresh() / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
-        per_round_trip(cwnd.max(self.snd.board.pipe()), percent, srtt.as_ps())
+        Some((cwnd.max(self.snd.board.pipe()), percent))
     }
 
     /// True if pacing delays the data to be sent; records the limit.

@@ -1,5 +1,7 @@
 //! Permission for full segments, from the last send decision.
 
+use super::sender::LimitedBy;
+
 /// Data and congestion window left after the last send decision. Valid until a segment arrives, a
 /// timer fires or the application calls.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,8 @@ pub(super) enum QuotaCheck {
     FullSegment,
     /// The congestion window has no room for a segment.
     CwndLimited,
+    /// A larger burst is awaited (switch `tso-defer`).
+    Deferred(LimitedBy),
     /// The quota does not decide; the full checks must run.
     Unknown,
 }

@@ -24,8 +24,6 @@ use crate::connection::Connection;
 
 /// `sk_gso_max_size`: 64 KB less `MAX_TCP_HEADER`, bytes.
 const MAX_BURST: u64 = 65_215;
-/// `sk_pacing_shift`: the share of a second that a burst may take at the pacing rate, about 1 ms.
-const PACING_SHIFT: u32 = 10;
 /// `net.ipv4.tcp_min_tso_segs`.
 const LEAST_BURST: u64 = 2;
 /// `net.ipv4.tcp_tso_rtt_log`: the allowance for short round trips is halved for each 2^9 us.
@@ -100,10 +98,10 @@ impl Connection {
     /// Bytes of the largest burst, in whole segments (`tcp_tso_autosize`).
     fn largest_burst(&self) -> u64 {
         let mss = u64::from(self.snd.mss).max(1);
-        let paced =
-            self.window_rate().map_or(MAX_BURST, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
+        let paced = self.window_bytes_of_a_burst().unwrap_or(MAX_BURST);
         let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_us() >> RTT_LOG);
-        let bytes = paced + MAX_BURST.checked_shr(halvings.min(64) as u32).unwrap_or(0);
+        let bytes =
+            paced.saturating_add(MAX_BURST.checked_shr(halvings.min(64) as u32).unwrap_or(0));
         (bytes.min(MAX_BURST) / mss).max(LEAST_BURST) * mss
     }
 
