@@ -4,7 +4,7 @@
 //! Unknown facts are null, `unknown` or `undecided`, never guessed; skipped packets are counted. A
 //! damaged file is analysed as far as it can be read. No file causes a panic.
 //!
-//! `capture` reads the file. `table` finds the connection of a packet, `views` the interface, and
+//! `capture` reads the file, `tunnels` counts what carried its segments. `table` finds the connection of a packet, `views` the interface, and
 //! `copies` repeated captures of a packet. `flow` and `direction_state` process it; `stream`,
 //! `rtt`, `ecn_echo`, `alpha`, `window` and `stalls` each measure one aspect of a direction.
 //! `direction` and `connection` are the reports, `visibility` states what the capture cannot show,
@@ -35,6 +35,7 @@ mod stream;
 mod table;
 mod text;
 mod trace;
+mod tunnels;
 mod value_summary;
 mod views;
 mod visibility;
@@ -46,7 +47,8 @@ use serde::Serialize;
 
 pub use error::AnalysisError;
 pub use page::Page;
-pub use read::{Contents, InterfaceSummary, Skipped};
+pub use read::{Contents, InterfaceSummary, Skipped, SkippedName};
+pub use tunnels::{TunnelEcn, TunnelSummary};
 
 use connection::ConnectionReport;
 use direction_state::AnalysisSettings;

@@ -3,16 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use super::capture::{CaptureError, CapturePoint, Interface, LinkType, Reader, SkipReason};
+use super::capture::{
+    CaptureError, CapturePoint, Decoder, Interface, LinkType, Reader, Reassembled, SkipReason,
+};
 use lowtide_wire::Flags;
 use serde::Serialize;
 
 use super::table::ConnectionTable;
+use super::tunnels::{TunnelCounts, TunnelSummary};
 use super::visibility;
 use crate::error::AnalysisError;
 
 /// Interfaces listed.
 const MAX_INTERFACES: usize = 256;
+/// Protocols listed among those that were skipped.
+const MAX_SKIPPED_NAMES: usize = 64;
+/// Protocols shown in the text.
+const MAX_SKIPPED_SHOWN: usize = 10;
 
 /// Packets on one interface of the capture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -32,7 +39,7 @@ pub struct Contents {
     pub packets: u64,
     /// TCP segments that were analysed.
     pub segments: u64,
-    /// Bytes read from the file.
+    /// Bytes read from the file, after decompression.
     pub read_bytes: u64,
     /// Timestamp of the first packet, nanoseconds since 1970 by the capturing host's clock.
     pub first_ns: u64,
@@ -44,6 +51,12 @@ pub struct Contents {
     pub interfaces: Vec<InterfaceSummary>,
     /// Packets that the capture lost, if a pcapng file states it.
     pub dropped: Option<u64>,
+    /// Tunnels of the segments.
+    pub tunnels: Vec<TunnelSummary>,
+    /// IP packets that were put together from fragments.
+    pub reassembled: Reassembled,
+    /// Segments with options that are missing or malformed.
+    pub options_incomplete: u64,
     /// Segments without SYN.
     #[serde(skip)]
     pub(super) non_syn_segments: u64,
@@ -69,43 +82,71 @@ pub struct Skipped {
     pub not_ip: u64,
     /// IP without TCP.
     pub not_tcp: u64,
-    /// Fragments.
+    /// Fragments of packets that did not become complete, or that overlap.
     pub fragments: u64,
     /// Truncated before the end of the TCP header.
     pub short: u64,
-    /// Headers that contradict each other.
+    /// Headers that contradict each other, or are nested too deep.
     pub malformed: u64,
     /// Unknown link type.
     pub unknown_link: u64,
     /// Packets of connections beyond the limit of 100000.
     pub untracked: u64,
+    /// The same without `untracked` by name, the most frequent first; at most 64 names.
+    pub names: Vec<SkippedName>,
+}
+
+/// Frames that were skipped for one reason.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SkippedName {
+    /// Protocol, or reason.
+    pub name: String,
+    /// Frames.
+    pub packets: u64,
 }
 
 impl Skipped {
-    fn count(&mut self, why: SkipReason) {
-        *(match why {
-            SkipReason::NotIp => &mut self.not_ip,
-            SkipReason::NotTcp => &mut self.not_tcp,
-            SkipReason::Fragment => &mut self.fragments,
-            SkipReason::Truncated => &mut self.short,
-            SkipReason::Malformed => &mut self.malformed,
-            SkipReason::UnknownLinkType(_) => &mut self.unknown_link,
-        }) += 1;
+    /// Counts frames by reason.
+    fn of(reasons: &BTreeMap<SkipReason, u64>) -> Self {
+        let mut out = Self::default();
+        let mut names: BTreeMap<String, u64> = BTreeMap::new();
+        for (why, packets) in reasons.iter().filter(|(_, n)| **n > 0) {
+            *(match why {
+                SkipReason::NotIp(_) | SkipReason::OtherLink(_) => &mut out.not_ip,
+                SkipReason::NotTcp(_) => &mut out.not_tcp,
+                SkipReason::Fragment | SkipReason::OverlappingFragment => &mut out.fragments,
+                SkipReason::Truncated => &mut out.short,
+                SkipReason::Malformed | SkipReason::TooDeep => &mut out.malformed,
+                SkipReason::UnknownLinkType(_) => &mut out.unknown_link,
+            }) += packets;
+            *names.entry(why.name()).or_default() += packets;
+        }
+        out.names =
+            names.into_iter().map(|(name, packets)| SkippedName { name, packets }).collect();
+        out.names.sort_by_key(|s| std::cmp::Reverse(s.packets));
+        out.names.truncate(MAX_SKIPPED_NAMES);
+        out
+    }
+
+    /// Returns the number of all frames that were skipped.
+    pub(super) fn all(&self) -> u64 {
+        let Self { not_ip, not_tcp, fragments, short, malformed, unknown_link, untracked, .. } =
+            self;
+        not_ip + not_tcp + fragments + short + malformed + unknown_link + untracked
     }
 
     /// Returns the counts above zero in words.
     pub(super) fn words(&self) -> Vec<String> {
-        let named = [
-            (self.not_tcp, "no TCP"),
-            (self.not_ip, "no IP"),
-            (self.fragments, "fragments"),
-            (self.short, "cut before the end of their headers"),
-            (self.malformed, "malformed"),
-            (self.unknown_link, "of an unknown link type"),
-            (self.untracked, "of more connections than are followed"),
-        ];
-        let some = named.into_iter().filter(|(n, _)| *n > 0);
-        some.map(|(n, what)| format!("{} {what}", super::format::grouped(n))).collect()
+        let untracked = (self.untracked, "of more connections than are followed");
+        let named = self.names.iter().map(|s| (s.packets, s.name.as_str())).chain([untracked]);
+        let mut left = self.all();
+        let mut words = Vec::new();
+        for (n, name) in named.filter(|(n, _)| *n > 0).take(MAX_SKIPPED_SHOWN) {
+            left -= n;
+            words.push(format!("{} {name}", super::format::grouped(n)));
+        }
+        words.extend((left > 0).then(|| format!("{} others", super::format::grouped(left))));
+        words
     }
 }
 
@@ -118,6 +159,9 @@ pub(super) fn read_into(
     let mut contents = Contents::default();
     let mut links: BTreeSet<LinkType> = BTreeSet::new();
     let mut points: BTreeMap<CapturePoint, u64> = BTreeMap::new();
+    let mut skipped: BTreeMap<SkipReason, u64> = BTreeMap::new();
+    let mut tunnels = TunnelCounts::default();
+    let mut decoder = Decoder::default();
     loop {
         let frame = match reader.next_frame() {
             Ok(Some(frame)) => frame,
@@ -136,21 +180,30 @@ pub(super) fn read_into(
         let time = frame.time_ns.saturating_sub(contents.first_ns);
         contents.span_ns = contents.span_ns.max(time);
         links.insert(frame.link_type);
-        match frame.segment() {
+        match decoder.segment(&frame) {
             Ok(seen) => {
                 contents.segments += 1;
-                contents.non_syn_segments += u64::from(!seen.segment.flags.contains(Flags::SYN));
-                let point = frame.point();
+                let (packet, point) = (&seen.packet, seen.point);
+                contents.non_syn_segments += u64::from(!packet.segment.flags.contains(Flags::SYN));
+                contents.options_incomplete += u64::from(packet.options_incomplete);
+                tunnels.on_segment(&seen);
                 if points.len() < MAX_INTERFACES || points.contains_key(&point) {
                     *points.entry(point).or_default() += 1;
                 }
-                table.on_packet(time, &seen, point);
+                table.on_packet(time, packet, point);
             }
-            Err(why) => contents.skipped.count(why),
+            Err(why) => *skipped.entry(why).or_default() += 1,
         }
     }
     table.finish();
-    contents.skipped.untracked = table.untracked;
+    contents.tunnels = tunnels.summaries();
+    contents.reassembled = decoder.reassembled();
+    // The last fragment of a packet was counted by the content of the packet.
+    if let Some(waiting) = skipped.get_mut(&SkipReason::Fragment) {
+        let Reassembled { packets, fragments } = contents.reassembled;
+        *waiting = waiting.saturating_sub(fragments - packets);
+    }
+    contents.skipped = Skipped { untracked: table.untracked, ..Skipped::of(&skipped) };
     contents.segments -= table.untracked;
     contents.links = links.iter().map(|link| link.name()).collect();
     contents.file_interfaces = reader.interfaces().to_vec();

@@ -9,6 +9,7 @@ use super::finding::Severity;
 use super::findings::goodput;
 use super::format::{bytes, count, grouped, percent, time, timestamp};
 use super::handshake::NegotiatedEcn;
+use super::tunnels;
 use super::value_summary::ValueSummary;
 
 /// Connections that are shown without `--all`.
@@ -63,7 +64,10 @@ impl Analysis {
         if let Some(broken) = &c.broken {
             out.push((
                 true,
-                format!("Not read to its end: {broken}. The analysis covers the part before."),
+                format!(
+                    "Not read to its end: {broken}. The analysis covers the {} before.",
+                    count(c.packets, "packet")
+                ),
             ));
         }
         if c.damaged_blocks > 0 {
@@ -76,8 +80,18 @@ impl Analysis {
         }
         let skipped = c.skipped.words();
         if !skipped.is_empty() {
-            out.push((false, format!("Left out: {}.", skipped.join(", "))));
+            let all = count(c.skipped.all(), "packet");
+            out.push((false, format!("Left out {all}: {}.", skipped.join(", "))));
         }
+        if c.segments == 0 && c.packets > 0 {
+            out.push((true, "No TCP segment was read.".to_owned()));
+        }
+        if c.reassembled.packets > 0 {
+            let (whole, parts) = (c.reassembled.packets, c.reassembled.fragments);
+            let whole = count(whole, "packet");
+            out.push((false, format!("{whole} put together from {}.", count(parts, "fragment"))));
+        }
+        out.extend(tunnels::remarks(&c.tunnels));
         if let Some(dropped) = c.dropped.filter(|n| *n > 0) {
             let line = format!("{} lost by the capture itself.", count(dropped, "packet"));
             out.push((true, line));
@@ -90,10 +104,12 @@ impl Analysis {
             out.push((false, format!("Segments by interface: {named}{more}.")));
         }
         if c.truncated > 0 {
-            let line = format!(
-                "{} captured without their last bytes, which are not needed.",
-                count(c.truncated, "packet")
-            );
+            let headers = match c.options_incomplete {
+                0 => "no option of a TCP header is missing".to_owned(),
+                n => format!("options of {} are missing", count(n, "TCP header")),
+            };
+            let packets = count(c.truncated, "packet");
+            let line = format!("{packets} captured without their last bytes; {headers}.");
             out.push((false, line));
         }
         out

@@ -3,7 +3,7 @@
 //! Contract: absence alone proves nothing: a direction is missing only if the capture has no packet
 //! of that end. `docs/howto/analyze.md` lists what each location shows.
 
-use super::capture::{CapturePoint, Interface};
+use super::capture::{CapturePoint, Interface, Mirror};
 use serde::Serialize;
 
 use super::direction::DirectionReport;
@@ -67,6 +67,8 @@ pub(super) fn point_name(point: CapturePoint, interfaces: &[Interface]) -> Strin
         None if parts.is_empty() && several => parts.push(format!("interface {}", point.interface)),
         None => {}
     }
+    let session = |m: Mirror| format!("ERSPAN session {} of {}", m.session, m.source);
+    parts.extend(point.mirror.map(session));
     parts.extend(point.vlan.map(|id| format!("VLAN {id}")));
     parts.extend(point.outgoing.map(|out| if out { "sent" } else { "received" }.to_owned()));
     if parts.is_empty() { "the only interface".to_owned() } else { parts.join(", ") }

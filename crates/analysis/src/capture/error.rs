@@ -20,6 +20,21 @@ pub enum CaptureError {
         /// The first bytes in hexadecimal, or the note that there are none.
         found: String,
     },
+    /// The version of the file format is unknown.
+    #[error(
+        "{format} version {major}.{minor} at offset {offset} is unknown (known: pcap 2.0 to 2.4, \
+         pcapng 1.0 and 1.2); if only the version is wrong, correct it"
+    )]
+    Version {
+        /// `pcap` or `pcapng`.
+        format: &'static str,
+        /// Major version found.
+        major: u16,
+        /// Minor version found.
+        minor: u16,
+        /// Offset of the header in the file, bytes.
+        offset: u64,
+    },
     /// The file is cut short.
     #[error(
         "the file is cut short: the {what} at offset {offset} needs {need} bytes, {have} are left"

@@ -1,13 +1,15 @@
-//! Link headers before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
+//! Link headers (link types of <https://www.tcpdump.org/linktypes.html>).
 
-// EtherTypes.
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const VLAN_TPIDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+use std::net::IpAddr;
+
+use super::cursor::Cursor;
+use super::skip::SkipReason;
+use super::tunnel::{Header, Step, Tunnel, is_vlan};
+
 /// Packet type of Linux cooked captures: sent by the capturing host.
 const OUTGOING: u16 = 4;
-/// Limit on VLAN tags of one frame.
-const MAX_VLAN_TAGS: usize = 4;
+/// Protocols of Linux cooked captures that are no EtherType: IEEE 802.2, and without LLC.
+const COOKED_802_2: u16 = 4;
 
 /// A point at which frames were captured. A packet may be captured at several points.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -21,23 +23,17 @@ pub struct CapturePoint {
     /// Sent, rather than received, by the capturing host. Known if the link header states it and no
     /// interface index (Linux cooked v1).
     pub outgoing: Option<bool>,
+    /// The switch that mirrored the frame (ERSPAN).
+    pub mirror: Option<Mirror>,
 }
 
-/// The reason why a frame gives no TCP segment.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SkipReason {
-    /// The frame carries no IP.
-    NotIp,
-    /// The frame carries IP but no TCP.
-    NotTcp,
-    /// The frame carries a fragment of an IP packet.
-    Fragment,
-    /// Too few bytes of the frame were captured.
-    Truncated,
-    /// The headers contradict each other.
-    Malformed,
-    /// The link type is not known.
-    UnknownLinkType(i32),
+/// An ERSPAN session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Mirror {
+    /// Address of the switch.
+    pub source: IpAddr,
+    /// Session, 0 if the header has none.
+    pub session: u16,
 }
 
 /// A link type.
@@ -45,28 +41,33 @@ pub enum SkipReason {
 pub struct LinkType(pub i32);
 
 impl LinkType {
-    /// Returns the IP packet of a frame.
-    ///
-    /// # Errors
-    /// The frame carries no IP or is too short, or the link type is not known.
-    pub fn packet(self, frame: &[u8]) -> Result<&[u8], SkipReason> {
+    /// Returns the header after the link header.
+    pub(super) fn first(self, frame: Cursor<'_>) -> Result<Step<'_>, SkipReason> {
+        let shim = |header, len| Ok(Step::shim(header, frame.skip(len)?));
+        let cooked = |kind: u16, len| {
+            let next = if kind == COOKED_802_2 { Header::Llc } else { Header::EtherType(kind) };
+            shim(next, len)
+        };
         match self.0 {
-            0 | 108 => frame.get(4..).ok_or(SkipReason::Truncated),
-            1 => {
-                let mut at = 12;
-                let mut kind = read_u16(frame, at)?;
-                for _ in 0..MAX_VLAN_TAGS {
-                    if VLAN_TPIDS.contains(&kind) {
-                        at += 4;
-                        kind = read_u16(frame, at)?;
-                    }
-                }
-                ip(kind, frame, at + 2)
+            0 | 108 => shim(Header::Ip, 4),
+            1 => shim(Header::Ethernet, 0),
+            9 | 50
+                if frame.bytes.starts_with(&[0x0f, 0]) || frame.bytes.starts_with(&[0x8f, 0]) =>
+            {
+                cooked(frame.half(2)?, 4)
             }
+            9 | 50 => shim(Header::Ppp, 0),
+            51 => Ok(Step::tunnel(Tunnel::Pppoe, Header::Ppp, frame.skip(6)?)),
+            // LLC after addresses of FDDI, and alone.
+            10 => shim(Header::Llc, 13),
+            100 => shim(Header::Llc, 0),
+            104 => cooked(frame.half(2)?, 4),
             // DLT_RAW: the numbers of some systems, and those of the list.
-            12 | 14 | 101 | 228 | 229 => Ok(frame),
-            113 => ip(read_u16(frame, 14)?, frame, 16),
-            276 => ip(read_u16(frame, 0)?, frame, 20),
+            12 | 14 | 101 | 228 | 229 => shim(Header::Ip, 0),
+            113 => cooked(frame.half(14)?, 16),
+            204 => shim(Header::Ppp, 1),
+            219 => shim(Header::Mpls, 0),
+            276 => cooked(frame.half(0)?, 20),
             other => Err(SkipReason::UnknownLinkType(other)),
         }
     }
@@ -74,15 +75,13 @@ impl LinkType {
     /// Returns the capture point of a frame, as far as its link header states it.
     pub fn point(self, frame: &[u8]) -> CapturePoint {
         let mut point = CapturePoint::default();
+        let frame = Cursor { bytes: frame, len: frame.len() };
         match self.0 {
-            1 if read_u16(frame, 12).is_ok_and(|kind| VLAN_TPIDS.contains(&kind)) => {
-                point.vlan = read_u16(frame, 14).ok().map(|tag| tag & 0x0fff);
+            1 if frame.half(12).is_ok_and(is_vlan) => {
+                point.vlan = frame.half(14).ok().map(|tag| tag & 0x0fff);
             }
-            113 => point.outgoing = read_u16(frame, 0).ok().map(|kind| kind == OUTGOING),
-            276 => {
-                let index = frame.get(4..).and_then(<[u8]>::first_chunk);
-                point.if_index = index.map(|b| u32::from_be_bytes(*b));
-            }
+            113 => point.outgoing = frame.half(0).ok().map(|kind| kind == OUTGOING),
+            276 => point.if_index = frame.word(4).ok(),
             _ => {}
         }
         point
@@ -90,26 +89,40 @@ impl LinkType {
 
     /// Returns the usual name.
     pub fn name(self) -> String {
-        match self.0 {
-            0 => "loopback (null)".to_owned(),
-            108 => "loopback".to_owned(),
-            1 => "Ethernet".to_owned(),
-            12 | 14 | 101 | 228 | 229 => "raw IP".to_owned(),
-            113 => "Linux cooked v1".to_owned(),
-            276 => "Linux cooked v2".to_owned(),
-            other => format!("link type {other}"),
-        }
+        let name = match self.0 {
+            0 => "loopback (null)",
+            108 => "loopback",
+            1 => "Ethernet",
+            9 | 50 | 204 => "PPP",
+            10 => "FDDI",
+            12 | 14 | 101 | 228 | 229 => "raw IP",
+            51 => "PPPoE",
+            100 => "LLC",
+            104 => "Cisco HDLC",
+            113 => "Linux cooked v1",
+            219 => "MPLS",
+            276 => "Linux cooked v2",
+            other => return format!("link type {other}{}", unread_name(other)),
+        };
+        name.to_owned()
     }
 }
 
-fn read_u16(frame: &[u8], at: usize) -> Result<u16, SkipReason> {
-    let bytes = frame.get(at..at + 2).ok_or(SkipReason::Truncated)?;
-    Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
-}
-
-fn ip(kind: u16, frame: &[u8], at: usize) -> Result<&[u8], SkipReason> {
-    match kind {
-        IPV4 | IPV6 => frame.get(at..).ok_or(SkipReason::Truncated),
-        _ => Err(SkipReason::NotIp),
+/// Returns the usual name of a link type that is not read, in parentheses.
+fn unread_name(link: i32) -> &'static str {
+    match link {
+        6 => " (Token Ring)",
+        105 | 119 | 127 | 163 | 192 => " (IEEE 802.11)",
+        107 => " (Frame Relay)",
+        117 => " (PF log)",
+        123 => " (ATM)",
+        147..=162 => " (private use)",
+        187 | 201 | 251 | 254 => " (Bluetooth)",
+        189 | 220 | 249 => " (USB)",
+        195 | 215 | 230 | 283 => " (IEEE 802.15.4)",
+        239 => " (Netfilter log)",
+        242 | 247 => " (InfiniBand)",
+        253 => " (netlink)",
+        _ => "",
     }
 }

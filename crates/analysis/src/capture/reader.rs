@@ -6,6 +6,7 @@ use pcap_parser::{
     Block, PcapHeader, PcapNGOption, parse_block_be, parse_block_le, parse_pcap_header,
 };
 
+use super::compressed::{Decompressed, other_format};
 use super::error::CaptureError;
 use super::frame::CapturedFrame;
 use super::input::Input;
@@ -27,7 +28,7 @@ const ISB_DROPS: [u16; 2] = [5, 7];
 /// Reads a capture file.
 #[derive(Debug)]
 pub struct Reader<R> {
-    input: Input<R>,
+    input: Input<Decompressed<R>>,
     format: Format,
     /// Malformed blocks that were skipped.
     damaged: u64,
@@ -66,6 +67,8 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// The stream cannot be read, or is no capture.
     pub fn new(stream: R) -> Result<Self, CaptureError> {
+        let stream =
+            Decompressed::new(stream).map_err(|reason| CaptureError::Read { offset: 0, reason })?;
         let mut input = Input::new(stream);
         let have = input.fill(24)?;
         let start = input.bytes();
@@ -77,13 +80,22 @@ impl<R: Read> Reader<R> {
         let known = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34, 0xd4c3_b2a1, 0x4d3c_b2a1];
         if !kind.is_some_and(|k| known.contains(&k)) {
             let shown: Vec<String> = start.iter().take(4).map(|b| format!("{b:02x}")).collect();
-            let found = if have == 0 { "nothing, it is empty".to_owned() } else { shown.join(" ") };
+            let mut found =
+                if have == 0 { "nothing, it is empty".to_owned() } else { shown.join(" ") };
+            if let Some(name) = other_format(start) {
+                found = format!("{found} ({name})");
+            }
             return Err(CaptureError::Format { found });
         }
         let Ok((_, header)) = parse_pcap_header(start) else {
             let (what, have) = ("file header", have as u64);
             return Err(CaptureError::Truncated { what, offset: 0, need: 24, have });
         };
+        let version = (header.version_major, header.version_minor);
+        // Version 543.0 is 2.4 in every field.
+        if !matches!(version, (2, 0..=4) | (543, 0)) {
+            return Err(version_error("pcap", version, 0));
+        }
         input.take(24);
         Ok(Self { input, format: Format::Pcap(header), damaged: 0, first_damage: None })
     }
@@ -153,6 +165,10 @@ impl<R: Read> Reader<R> {
         };
         if u32::from_le_bytes([k0, k1, k2, k3]) == SECTION_HEADER_BLOCK {
             *big_endian = m == BYTE_ORDER_MAGIC;
+            if !*big_endian && m.iter().rev().ne(&BYTE_ORDER_MAGIC) {
+                let what = "a section header without the byte-order magic".to_owned();
+                return Err(CaptureError::Damaged { offset, what });
+            }
             interfaces.begin_section();
         }
         let len = [l0, l1, l2, l3];
@@ -170,6 +186,12 @@ impl<R: Read> Reader<R> {
         let bytes = self.input.bytes().get(..len).unwrap_or(&[]);
         let parsed = if *big_endian { parse_block_be(bytes) } else { parse_block_le(bytes) };
         let content = match parsed {
+            Ok((_, Block::SectionHeader(head)))
+                if !matches!((head.major_version, head.minor_version), (1, 0 | 2)) =>
+            {
+                let version = (head.major_version, head.minor_version);
+                return Err(version_error("pcapng", version, offset));
+            }
             Ok((_, block)) => content(&block, bytes, interfaces, *big_endian),
             Err(_) => Content::Malformed,
         };
@@ -184,6 +206,10 @@ impl<R: Read> Reader<R> {
         self.input.take(len);
         Ok(NextBlock::Other)
     }
+}
+
+fn version_error(format: &'static str, (major, minor): (u16, u16), offset: u64) -> CaptureError {
+    CaptureError::Version { format, major, minor, offset }
 }
 
 enum NextBlock {
@@ -311,6 +337,17 @@ fn pcap<R: Read>(
     else {
         let (need, have) = (head as u64, have as u64);
         return Err(CaptureError::Truncated { what: "packet record", offset, need, have });
+    };
+    // Versions before 2.3 have the two lengths in the other order, and some writers of 2.3.
+    let swapped = match header.version_minor {
+        0..3 => true,
+        3 => len > original_len,
+        _ => false,
+    };
+    let (len, original_len) = if swapped && header.version_major == 2 {
+        (original_len, len)
+    } else {
+        (len, original_len)
     };
     let len = len as usize;
     if len > MAX_RECORD_LEN {

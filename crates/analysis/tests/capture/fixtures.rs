@@ -1,6 +1,6 @@
 //! Handmade capture files.
 
-use lowtide_analysis::capture::{CapturedPacket, Reader, SkipReason};
+use lowtide_analysis::capture::{CapturedPacket, DecodedSegment, Decoder, Reader, SkipReason};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, packet};
@@ -72,11 +72,32 @@ pub(crate) fn all(bytes: &[u8]) -> All {
         Ok(reader) => reader,
         Err(e) => return (out, Err(e.to_string())),
     };
+    let mut decoder = Decoder::default();
     loop {
         match reader.next_frame() {
-            Ok(Some(frame)) => out.push((frame.offset, frame.time_ns, frame.segment())),
+            Ok(Some(frame)) => {
+                let segment = decoder.segment(&frame).map(|seen| seen.packet);
+                out.push((frame.offset, frame.time_ns, segment));
+            }
             Ok(None) => return (out, Ok(())),
             Err(e) => return (out, Err(e.to_string())),
         }
     }
+}
+
+/// Decodes frames of a link type, 1 us apart, each with the length on the wire.
+pub(crate) fn decoded(
+    link: u32,
+    frames: &[(Vec<u8>, u32)],
+) -> Vec<Result<DecodedSegment, SkipReason>> {
+    let frames: Vec<_> =
+        frames.iter().enumerate().map(|(i, (f, len))| (0, i as u32, &f[..], *len)).collect();
+    let file = pcap(0xa1b2_c3d4, false, link, &frames);
+    let mut reader = Reader::new(&file[..]).expect("a capture");
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
+    while let Some(frame) = reader.next_frame().expect("whole") {
+        out.push(decoder.segment(&frame));
+    }
+    out
 }

@@ -1,7 +1,7 @@
 //! Capture points of frames: interfaces of a file, interface indices of cooked captures, VLANs; and
 //! packets that the capture lost.
 
-use lowtide_analysis::capture::{CapturePoint, Interface, Reader};
+use lowtide_analysis::capture::{CapturePoint, Decoder, Interface, Reader};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 
@@ -99,5 +99,6 @@ fn the_hop_limit_is_that_of_the_ip_header() {
     let file = pcap(0xa1b2_c3d4, false, 101, &[(0, 0, &packet, len)]);
     let mut reader = Reader::new(&file[..]).expect("a capture");
     let frame = reader.next_frame().expect("whole").expect("one");
-    assert_eq!(frame.segment().expect("TCP").hop_limit, 57);
+    let seen = Decoder::default().segment(&frame).expect("TCP");
+    assert_eq!(seen.packet.hop_limit, 57);
 }

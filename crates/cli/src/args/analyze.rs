@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeArgs {
-    /// Capture file, pcapng or pcap; `-` is stdin
+    /// Capture file, pcapng or pcap, plain or compressed by gzip or zstd; `-` is stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Connections: a number, or an address, a port (`:80`) or both (`10.0.0.1:80`) of either end;
