@@ -4,11 +4,11 @@
 //! Unknown facts are null, `unknown` or `undecided`, never guessed; skipped packets are counted. A
 //! damaged file is analysed as far as it can be read. No file causes a panic.
 //!
-//! `capture` reads the file, `tunnels` counts what carried its segments. `table` finds the connection of a packet, `views` the interface, and
-//! `copies` repeated captures of a packet. `flow` and `direction_state` process it; `stream`,
-//! `rtt`, `ecn_echo`, `alpha`, `window` and `stalls` each measure one aspect of a direction.
-//! `direction` and `connection` are the reports, `visibility` states what the capture cannot show,
-//! `feedback` and `findings` interpret. `text`, `plot` and `page` render.
+//! `capture` reads the file, `tunnels` counts the tunnels of its segments. `table` finds the
+//! connection of a packet, `views` the interface, and `copies` repeated captures of a packet.
+//! `flow` and `direction_state` process it; `stream`, `rtt`, `ecn_echo`, `alpha`, `window` and
+//! `stalls` each measure one aspect of a direction. `direction` and `connection` are the reports,
+//! `visibility` states what the capture cannot show, `feedback` and `findings` interpret. `text`, `plot` and `page` render.
 
 mod alpha;
 pub mod capture;

@@ -92,7 +92,7 @@ pub struct Skipped {
     pub unknown_link: u64,
     /// Packets of connections beyond the limit of 100000.
     pub untracked: u64,
-    /// The same without `untracked` by name, the most frequent first; at most 64 names.
+    /// Frames by name without `untracked`, the most frequent first; at most 64 names.
     pub names: Vec<SkippedName>,
 }
 

@@ -1,9 +1,9 @@
 //! Reassembly of IP fragments.
 //!
 //! Contract: at most [`MAX_PACKETS`] packets are incomplete at a time, each of at most
-//! [`MAX_FRAGMENTS`] fragments and for 30 s of the capture; beyond, the oldest is given up. Only the
-//! first [`MAX_KEPT`] bytes of a packet are kept: they contain its headers. A copy of a fragment is
-//! ignored. A packet with overlapping fragments is refused (RFC 5722, RFC 8200 §4.5).
+//! [`MAX_FRAGMENTS`] fragments and for 30 s of the capture; beyond, the oldest is given up. Only
+//! the first [`MAX_KEPT`] bytes of a packet are kept: they contain its headers. A copy of a
+//! fragment is ignored. A packet with overlapping fragments is refused (RFC 5722, RFC 8200 §4.5).
 
 use std::collections::{BTreeMap, VecDeque};
 

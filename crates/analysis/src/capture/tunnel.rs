@@ -28,7 +28,7 @@ pub enum Tunnel {
     GreEthernet,
     /// GRE of PPTP (RFC 2637).
     Pptp,
-    /// Encapsulated remote mirroring without a header of its own.
+    /// Encapsulated remote mirroring without a header.
     Erspan1,
     /// Encapsulated remote mirroring, version 1.
     Erspan2,
