@@ -8,7 +8,8 @@
 //! connection of a packet, `views` the interface, and `copies` repeated captures of a packet.
 //! `flow` and `direction_state` process it; `stream`, `rtt`, `ecn_echo`, `alpha`, `window` and
 //! `stalls` each measure one aspect of a direction. `direction` and `connection` are the reports,
-//! `visibility` states what the capture cannot show, `feedback` and `findings` interpret. `text`, `plot` and `page` render.
+//! `visibility` states what the capture cannot show, `feedback` and `findings` interpret. `text`,
+//! `plot` and `page` render.
 
 mod alpha;
 pub mod capture;
