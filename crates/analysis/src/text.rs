@@ -83,7 +83,7 @@ impl Analysis {
             let all = count(c.skipped.all(), "packet");
             out.push((false, format!("Left out {all}: {}.", skipped.join(", "))));
         }
-        if c.segments == 0 && c.packets > 0 {
+        if c.segments == 0 {
             out.push((true, "No TCP segment was read.".to_owned()));
         }
         if c.reassembled.packets > 0 {
@@ -105,11 +105,12 @@ impl Analysis {
         }
         if c.truncated > 0 {
             let headers = match c.options_incomplete {
-                0 => "no option of a TCP header is missing".to_owned(),
-                n => format!("options of {} are missing", count(n, "TCP header")),
+                _ if c.segments == 0 => String::new(),
+                0 => "; no option of a TCP header is missing".to_owned(),
+                n => format!("; options of {} are missing", count(n, "TCP header")),
             };
             let packets = count(c.truncated, "packet");
-            let line = format!("{packets} captured without their last bytes; {headers}.");
+            let line = format!("{packets} captured without their last bytes{headers}.");
             out.push((false, line));
         }
         out

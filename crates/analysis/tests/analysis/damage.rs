@@ -79,6 +79,17 @@ fn the_same_connection_is_found_in_tunnels() {
 }
 
 #[test]
+fn a_capture_without_tcp_says_what_it_has() {
+    let udp = [&[0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17][..], &[0; 18]].concat();
+    let file = sll2(&[(0, 1, udp.clone(), 28), (1, 1, udp[..20].to_vec(), 28)]);
+    let analysis = Analysis::of("u", &file[..], &AnalysisOptions::default()).expect("a capture");
+    let text = analysis.text(false);
+    assert!(text.contains("Left out 2 packets: "), "{text}");
+    assert!(text.contains("1 UDP") && text.contains("1 cut before the end"), "{text}");
+    assert!(text.contains("No TCP segment was read.") && !text.contains("option"), "{text}");
+}
+
+#[test]
 fn damaged_captures_are_reported_without_a_panic() {
     let (mut reported, mut refused) = (0, 0);
     for (which, whole) in captures().into_iter().enumerate() {
