@@ -27,6 +27,7 @@ mod flow;
 mod format;
 mod handshake;
 mod page;
+pub mod pair;
 mod plot;
 mod read;
 mod rtt;

@@ -3,5 +3,6 @@
 mod captures;
 mod damage;
 mod large;
+mod pair;
 mod transfer;
 mod vantage;

@@ -18,6 +18,7 @@ Examples:
   lowtide analyze web.pcap --flow 10.0.0.7:443 -o web        plots in web/analysis.html
   lowtide analyze web.pcap --json | jq '.flows[] | {flow, ecn, kind: .directions[0].feedback.kind}'
   tcpdump -i eth0 -s 120 -c 10000 -w - tcp | lowtide analyze -
+  lowtide analyze sender.pcapng receiver.pcapng              the path between two captures
   lowtide pcap out/run --flow 0 -o flow.pcapng; lowtide analyze flow.pcapng";
 
 #[derive(Debug, Args)]
@@ -25,6 +26,10 @@ pub(crate) struct AnalyzeArgs {
     /// Capture file, pcapng or pcap, plain or compressed by gzip or zstd; `-` is stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// A second capture of the same connections, at another point of the path: clocks, one-way
+    /// delays, losses and changes between the points are reported instead
+    #[arg(value_name = "SECOND", conflicts_with_all = ["flow", "out", "gain", "rto_min"])]
+    pub(crate) second: Option<PathBuf>,
     /// Connections: a number, or an address, a port (`:80`) or both (`10.0.0.1:80`) of either end;
     /// default: all
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]

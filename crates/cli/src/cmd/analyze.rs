@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Take};
 use std::path::{Path, PathBuf};
 
-use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page, pair};
 use lowtide_input_files::{CAPTURE, is_refusal};
 use lowtide_record::write_atomic;
 use serde::Serialize;
@@ -14,6 +14,9 @@ use crate::error::CommandError;
 use crate::output::{JsonAnswer, Output};
 
 const SCHEMA: &str = "lowtide.analysis/2";
+const PAIR_SCHEMA: &str = "lowtide.path/1";
+/// Directions that the text of two captures shows.
+const SHOWN: usize = 20;
 
 #[derive(Serialize)]
 struct AnalyzeOutput<'a> {
@@ -25,6 +28,9 @@ struct AnalyzeOutput<'a> {
 
 pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandError> {
     let name = args.file.display().to_string();
+    if let Some(second) = &args.second {
+        return compare(&args.file, second, args.all, out);
+    }
     let from_stdin = name == "-";
     if from_stdin && args.out.is_some() {
         let message = "plots read the capture twice, which stdin does not allow".to_owned();
@@ -57,6 +63,17 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         Some(why) => Err(CommandError::Run(format!("{name} was not read to its end: {why}"))),
         None => Ok(()),
     }
+}
+
+/// Reports the path between two captures.
+fn compare(first: &Path, second: &Path, all: bool, out: Output) -> Result<(), CommandError> {
+    let names = [first, second].map(|path| path.display().to_string());
+    let report = pair::compare((&names[0], open(first)?), (&names[1], open(second)?));
+    let report = report.map_err(|e| failure(e, &names.join(", ")))?;
+    if out.json {
+        return out.answer(PAIR_SCHEMA, &report);
+    }
+    out.text(&report.text(if all { usize::MAX } else { SHOWN }))
 }
 
 fn open(path: &Path) -> Result<Take<File>, CommandError> {
