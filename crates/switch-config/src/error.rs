@@ -17,8 +17,8 @@ pub enum ConfigError {
     #[error("`{0}` is in two files with different values: pass files of one switch")]
     Conflict(String),
     /// Several queues with different settings.
-    #[error("the queues differ: {0}; choose one with --queue")]
-    SeveralQueues(String),
+    #[error("the queues differ: {0}; choose one with {1}")]
+    SeveralQueues(String, &'static str),
     /// The switch of a scenario has a setting that the real one lacks.
     #[error("{vendor} cannot express `{key}`: {problem}")]
     Inexpressible {

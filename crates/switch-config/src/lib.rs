@@ -18,7 +18,7 @@ mod vendor;
 pub use configuration::{Configuration, Content, Placement};
 pub use error::ConfigError;
 pub use settings::{Buffer, Marking, NotEct, Settings, Signal, Thresholds};
-pub use sonic::import as import_sonic;
+pub use sonic::{Import, import as import_sonic, merge as merge_sonic};
 pub use switch_table::{from_switch, to_switch};
 pub use vendor::Vendor;
 

@@ -25,7 +25,7 @@ so they are on stderr. docs/howto/switches.md has the rules.
 
 Examples:
   lowtide export sonic leaf-spine -s switch.mark.not-ect=drop --ports Ethernet0,Ethernet4
-  lowtide export sonic mine.toml -s switch.mark.k='97500 B' > lowtide.json
+  lowtide export sonic mine.toml --merge config_db.json --ports Ethernet0 > merged.json
   lowtide export cumulus leaf-spine --ports swp1,swp2 --queue 3
   lowtide export junos leaf-spine --queue-memory '400 kB'    K as a percentage";
 
@@ -54,6 +54,9 @@ pub(crate) struct ImportArgs {
     /// Files of one switch
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Port whose settings are read; default: all, if they are alike
+    #[arg(long, value_name = "NAME")]
+    pub(crate) port: Option<String>,
     /// Egress queue whose settings are read; default: all, if they are alike
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=19))]
     pub(crate) queue: Option<u8>,
@@ -73,6 +76,13 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=19))]
     pub(crate) queue: u8,
+    /// Present configuration of the switch (sonic): the output is the whole of it with the changes,
+    /// which are listed on stderr
+    #[arg(long, value_name = "FILE")]
+    pub(crate) merge: Option<PathBuf>,
+    /// With --merge: the queue may have another WRED profile, which is replaced
+    #[arg(long, requires = "merge")]
+    pub(crate) replace: bool,
     /// IP bytes of a packet, for thresholds in packets
     #[arg(long, value_name = "BYTES", default_value_t = 1500,
           value_parser = clap::value_parser!(u32).range(576..=65_535))]

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use lowtide_input_files::{JSON, read_text};
 use lowtide_scenario::RunPlan;
-use lowtide_switch_config::{ConfigError, Configuration, Content, Placement, Signal, Vendor};
+use lowtide_switch_config::{
+    ConfigError, Configuration, Content, Import, Placement, Signal, Vendor,
+};
 use lowtide_units::Bytes;
 use serde_json::{Value, json};
 use toml::Table;
@@ -21,8 +23,12 @@ fn wrong(error: &ConfigError) -> CommandError {
 pub(crate) fn import(args: &ImportArgs, out: Output) -> Result<(), CommandError> {
     let ImportFormat::Sonic = args.format;
     let files: Vec<Value> = args.files.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
-    let settings =
-        lowtide_switch_config::import_sonic(&files, args.queue).map_err(|e| wrong(&e))?;
+    let Import { settings, notes } =
+        lowtide_switch_config::import_sonic(&files, args.port.as_deref(), args.queue)
+            .map_err(|e| wrong(&e))?;
+    for note in &notes {
+        out.note(note);
+    }
     if settings.marking.is_some_and(|m| m.signal != Signal::Drop) {
         out.note(
             "not-ect = \"drop\" is the usual rule; it depends on the ASIC and its SAI: verify it with \
@@ -50,7 +56,21 @@ pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError>
     let packet = Bytes::new(args.packet.into());
     let place =
         Placement { ports: args.ports.clone(), queue: args.queue, queue_memory: args.queue_memory };
-    let configuration = configuration(args.switch, &only_switch(&plan)?, packet, &place);
+    let switch = only_switch(&plan)?;
+    let configuration = match &args.merge {
+        None => configuration(args.switch, &switch, packet, &place),
+        Some(_) if args.switch != Vendor::Sonic => {
+            let message =
+                format!("--merge reads SONiC's config_db.json, not that of {}", args.switch);
+            return Err(CommandError::Usage(message, Some("leave out --merge".to_owned())));
+        }
+        Some(present) => {
+            let present = read(present)?;
+            lowtide_switch_config::from_switch(args.switch, &switch, packet).and_then(|settings| {
+                lowtide_switch_config::merge_sonic(&settings, &place, &present, args.replace)
+            })
+        }
+    };
     let configuration = configuration.map_err(|e| wrong(&e))?;
     if let Content::Json(tables) = &configuration.content {
         for note in &configuration.notes {

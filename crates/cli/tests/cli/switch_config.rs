@@ -16,10 +16,28 @@ fn a_switch_goes_to_sonic_and_comes_back() {
     // JSON has no comments, so its document is named beside it.
     assert!(stderr(&exported).contains("Sources: https://"), "{}", stderr(&exported));
     let imported = lowtide(&["import", "sonic", file.to_str().unwrap()]);
-    let toml = "[switch]\nbuffer = \"dynamic\"\nalpha = \"1\"\nmemory = \"4 MB\"\n\n\
-                [switch.mark]\nkind = \"step\"\nk = \"97500 B\"\nnot-ect = \"drop\"\n";
+    let toml = "[switch.mark]\nkind = \"step\"\nk = \"97500 B\"\nnot-ect = \"drop\"\n";
     assert_eq!(stdout(&imported), toml, "{}", stderr(&imported));
     assert!(stderr(&imported).contains("depends on the ASIC"), "{}", stderr(&imported));
+    assert!(stderr(&imported).contains("its buffer is not known"), "{}", stderr(&imported));
+
+    // Into the present configuration: the whole of it, and the changes on stderr.
+    let present = dir.path().join("config_db.json");
+    let text = r#"{"PORT": {"Ethernet0": {"speed": "25000"}},
+        "QUEUE": {"Ethernet0|0-2": {"scheduler": "scheduler.0"}},
+        "BUFFER_POOL": {"egress": {"type": "egress", "mode": "dynamic", "size": "9000000"}},
+        "BUFFER_PROFILE": {"lossy": {"pool": "egress", "size": "1518", "dynamic_th": "0"}},
+        "BUFFER_QUEUE": {"Ethernet0|0-2": {"profile": "lossy"}}}"#;
+    fs::write(&present, text).unwrap();
+    let merge =
+        ["export", "sonic", "leaf-spine", "--ports", "Ethernet0", "--queue", "0", "--merge"];
+    let merged = lowtide(&[&merge, &[present.to_str().unwrap()], &set[..]].concat());
+    let whole: serde_json::Value = serde_json::from_str(&stdout(&merged)).unwrap();
+    assert_eq!(whole["QUEUE"]["Ethernet0|0"]["wred_profile"], "LOWTIDE");
+    assert_eq!(whole["QUEUE"]["Ethernet0|1-2"]["scheduler"], "scheduler.0");
+    let changes = stderr(&merged);
+    assert!(changes.contains("- QUEUE|Ethernet0|0-2 {\"scheduler\""), "{changes}");
+    assert!(changes.contains("these queues have dynamic_th 0 already"), "{changes}");
 }
 
 #[test]
@@ -83,6 +101,10 @@ fn what_a_switch_cannot_do_is_refused() {
         ),
         (&["import", "sonic", file], "no.json: not JSON"),
         (&["import", "sonic", "missing.json"], "missing.json: No such file"),
+        (
+            &["export", "nxos", "leaf-spine", "--merge", file],
+            "--merge reads SONiC's config_db.json",
+        ),
         (&["import", "junos", file], "possible values: sonic"),
         (&["export", "ios", "leaf-spine"], "possible values: sonic, cumulus, nxos, junos"),
         (&["export", "nxos", "leaf-spine"], "Cisco NX-OS cannot express `mark.not-ect`"),
