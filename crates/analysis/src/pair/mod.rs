@@ -11,35 +11,32 @@ mod observations;
 mod report;
 mod text;
 
-use std::io::Read;
-
 pub use clock::ClockFit;
+pub use observations::Observations;
 pub use report::{DirectionPair, PairReport};
 
 use crate::error::AnalysisError;
 use clock::Passage;
 use matches::Matches;
-use observations::{Direction, Observations, Path};
+use observations::{Direction, Path};
 
-/// Compares the captures `first` and `second`, with their names.
+/// Compares two captures, which are called `names`.
 ///
 /// # Errors
-/// One is no capture, or they have no packet each way in common.
+/// They have no packet each way in common.
 pub fn compare(
-    first: (&str, impl Read),
-    second: (&str, impl Read),
+    names: [String; 2],
+    captures: &[Observations; 2],
 ) -> Result<PairReport, AnalysisError> {
-    let names = [first.0.to_owned(), second.0.to_owned()];
-    let captures = [Observations::read(first.1)?, Observations::read(second.1)?];
     let paths: Vec<Path> = captures[0]
         .directions
         .keys()
         .filter(|path| captures[1].directions.contains_key(*path))
         .copied()
         .collect();
-    let matched = |path: &Path| Matches::of(sides(&captures, path));
+    let matched = |path: &Path| Matches::of(sides(captures, path));
     let matches: Vec<Matches> = paths.iter().map(matched).collect();
-    let toward = toward_second(&captures, &paths, &matches);
+    let toward = toward_second(captures, &paths, &matches);
     let Some((clock, toward)) = toward else {
         let count = |i: usize| captures[i].directions.len();
         let message = format!(
@@ -52,7 +49,7 @@ pub fn compare(
                     changes: capture on one side of it";
         return Err(AnalysisError::NotFound { message, help: Some(help.to_owned()) });
     };
-    Ok(PairReport::of(names, &captures, clock, paths.iter().zip(&matches).zip(&toward)))
+    Ok(PairReport::of(names, captures, clock, paths.iter().zip(&matches).zip(&toward)))
 }
 
 fn sides<'a>(captures: &'a [Observations; 2], path: &Path) -> [&'a Direction; 2] {

@@ -56,9 +56,9 @@ pub(super) struct Direction {
     pub(super) syn: Option<Syn>,
 }
 
-/// All that one capture shows.
+/// All segments that one capture shows.
 #[derive(Default, Debug)]
-pub(super) struct Observations {
+pub struct Observations {
     /// Time of the first frame, nanoseconds of the capturing host's clock.
     pub(super) start: u64,
     /// Time of the last frame since the first.
@@ -71,7 +71,11 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn read(stream: impl Read) -> Result<Self, AnalysisError> {
+    /// Reads a capture.
+    ///
+    /// # Errors
+    /// It is no capture, or has more than 20 million segments.
+    pub fn read(stream: impl Read) -> Result<Self, AnalysisError> {
         let mut reader = Reader::new(stream)?;
         let (mut decoder, mut out) = (Decoder::default(), Self::default());
         let mut points: BTreeMap<Path, CapturePoint> = BTreeMap::new();

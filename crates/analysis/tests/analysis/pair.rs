@@ -1,6 +1,7 @@
 //! Two captures of one transfer, with losses, marks and clocks that are put in.
 
-use lowtide_analysis::pair::compare;
+use lowtide_analysis::AnalysisError;
+use lowtide_analysis::pair::{Observations, PairReport, compare};
 use lowtide_wire::{Ecn, Flags, Timestamps};
 use serde_json::Value;
 
@@ -55,10 +56,13 @@ fn transfer() -> [Vec<Packet>; 2] {
     [sender, receiver]
 }
 
+fn of(first: &[Packet], second: &[Packet]) -> Result<PairReport, AnalysisError> {
+    let read = |packets: &[Packet]| Observations::read(file(packets).as_slice());
+    compare(["a.pcapng".to_owned(), "b.pcapng".to_owned()], &[read(first)?, read(second)?])
+}
+
 fn report(first: &[Packet], second: &[Packet]) -> Value {
-    let (first, second) = (file(first), file(second));
-    let report = compare(("a.pcapng", first.as_slice()), ("b.pcapng", second.as_slice()))
-        .expect("they have connections in common");
+    let report = of(first, second).expect("they have connections in common");
     let text = report.text(20);
     assert!(text.starts_with("clocks: b.pcapng is"), "{text}");
     serde_json::to_value(&report).expect("as JSON")
@@ -112,10 +116,8 @@ fn captures_without_a_common_connection_are_refused() {
     let other = [(0, true, segment(9, true, 1, 0, Flags::SYN, 0))];
     let one_way: Vec<Packet> = sender.iter().filter(|p| p.1).copied().collect();
     for second in [&other[..], &one_way] {
-        let (first, second) = (file(&sender), file(second));
-        let refused = compare(("a", first.as_slice()), ("b", second.as_slice())).unwrap_err();
+        let refused = of(&sender, second).unwrap_err();
         assert!(refused.to_string().contains("in both directions in common"), "{refused}");
     }
-    let nothing: &[u8] = b"no capture";
-    assert!(compare(("a", nothing), ("b", nothing)).is_err());
+    assert!(Observations::read(&b"no capture"[..]).is_err());
 }

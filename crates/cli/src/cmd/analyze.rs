@@ -68,8 +68,10 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
 /// Reports the path between two captures.
 fn compare(first: &Path, second: &Path, all: bool, out: Output) -> Result<(), CommandError> {
     let names = [first, second].map(|path| path.display().to_string());
-    let report = pair::compare((&names[0], open(first)?), (&names[1], open(second)?));
-    let report = report.map_err(|e| failure(e, &names.join(", ")))?;
+    let read =
+        |path, name: &str| pair::Observations::read(open(path)?).map_err(|e| failure(e, name));
+    let captures = [read(first, &names[0])?, read(second, &names[1])?];
+    let report = pair::compare(names, &captures).map_err(|e| failure(e, ""))?;
     if out.json {
         return out.answer(PAIR_SCHEMA, &report);
     }
