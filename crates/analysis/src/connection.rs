@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::answer::Answer;
 use super::direction::DirectionReport;
 use super::finding::FlowFinding;
 use super::flow::{CaptureLocation, FlowState};
@@ -11,6 +12,7 @@ use super::visibility::{CaptureFacts, Visibility};
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConnectionReport {
+    pub(super) answer: Answer,
     /// Number of the connection in the capture, from zero.
     pub(super) flow: usize,
     pub(super) client: String,
@@ -27,6 +29,8 @@ pub(super) struct ConnectionReport {
     pub(super) packets: u64,
     pub(super) syns: u64,
     pub(super) syn_acks: u64,
+    /// SYNs that asked for ECN.
+    pub(super) ecn_syns: u64,
     pub(super) handshake_ns: Option<u64>,
     /// Location of the capture: `client`, `server`, `between` or `unknown`.
     pub(super) capture_location: &'static str,
@@ -48,9 +52,6 @@ pub(super) struct ConnectionReport {
     pub(super) time_backwards: u64,
     /// The part of the connection that the capture shows.
     pub(super) visible: Visibility,
-    /// `problems`, `none-found`, or `undetermined`: none found, but the capture shows too little to
-    /// exclude them.
-    pub(super) verdict: &'static str,
     /// The direction with more data first.
     pub(super) directions: Vec<DirectionReport>,
     /// Findings, the most severe first; [`super::findings`] computes them.
@@ -74,6 +75,7 @@ impl ConnectionReport {
         let visible = Visibility::of(&chosen, client, &directions, facts);
         let fins = (0..2).filter(|i| flow.directions[*i].fin.is_some()).count();
         Self {
+            answer: Answer::default(),
             flow: number,
             client: flow.endpoints[client].to_string(),
             server: flow.endpoints[1 - client].to_string(),
@@ -90,6 +92,7 @@ impl ConnectionReport {
             packets: flow.packets,
             syns: opening.syns,
             syn_acks: opening.syn_acks,
+            ecn_syns: opening.ecn_syns,
             handshake_ns: opening.first_syn.zip(opening.acked).map(|(a, b)| b.saturating_sub(a)),
             capture_location: match flow.capture_location() {
                 CaptureLocation::At(end) if end == client => "client",
@@ -111,33 +114,25 @@ impl ConnectionReport {
             options_lost: flow.options_lost,
             time_backwards: flow.time_backwards,
             visible,
-            verdict: "none-found",
             directions,
             findings: Vec::new(),
         }
     }
 
-    /// Returns the report with `findings` and the verdict that follows from them.
+    /// Returns the report with its findings and answer.
     pub(super) fn with_findings(self, findings: Vec<FlowFinding>) -> Self {
-        let verdict = if !findings.iter().all(FlowFinding::is_capture_artifact) {
-            "problems"
-        } else if self.is_partially_visible() {
-            "undetermined"
-        } else {
-            "none-found"
-        };
-        Self { verdict, findings, ..self }
+        let answer = Answer::of(&self);
+        Self { answer, findings, ..self }
     }
 
-    /// Returns whether the capture could miss losses and stalls.
-    fn is_partially_visible(&self) -> bool {
-        let in_part = |d: &DirectionReport| {
-            !d.data_seen || !d.acks_seen || d.unseen_bytes.saturating_mul(100) > d.acked_bytes
-        };
-        self.visible.packets_of != "both"
-            || self.visible.merged
-            || matches!(self.opened, "syn-only" | "unknown")
-            || self.directions.iter().any(in_part)
+    /// Returns whether SYNs with ECE and CWR were unanswered and a plain one was (RFC 3168
+    /// §6.1.1.1).
+    pub(super) fn ecn_syn_dropped(&self) -> bool {
+        self.ecn_syns > 0 && self.syn_acks > 0 && self.syn_ace == Some(0)
+    }
+
+    pub(super) fn ecn_agreed(&self) -> bool {
+        matches!(self.ecn, NegotiatedEcn::Rfc3168 | NegotiatedEcn::Accecn)
     }
 
     /// Returns the payload bytes of both directions.

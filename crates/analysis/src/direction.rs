@@ -7,11 +7,13 @@
 use lowtide_charts::BoundedSeries;
 use serde::Serialize;
 
+use super::budget::StateShare;
 use super::direction_state::DirectionState;
 use super::ecn_echo::{EceRun, EchoEvidence};
 use super::feedback::{self, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
+use super::rounds::WindowTimes;
 use super::stalls::Timeout;
 use super::value_summary::ValueSummary;
 use super::window::WindowCollapse;
@@ -26,6 +28,8 @@ pub(super) struct DirectionReport {
     /// The capture has the data, and ACKs of it.
     pub(super) data_seen: bool,
     pub(super) acks_seen: bool,
+    /// The capture is at this end.
+    pub(super) at_sender: bool,
     /// Times of the first data and the last ACK, or of the part in the capture.
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
@@ -38,6 +42,8 @@ pub(super) struct DirectionReport {
     pub(super) retransmitted_bytes: u64,
     pub(super) spurious_bytes: u64,
     pub(super) lost_before_capture_segments: u64,
+    /// Packets of this end that did not reach the capture, if IP identifications tell.
+    pub(super) missing_packets: Option<u64>,
     pub(super) captured_twice: u64,
     pub(super) keep_alives: u64,
     pub(super) reordered: u64,
@@ -64,6 +70,28 @@ pub(super) struct DirectionReport {
     pub(super) zero_windows_ns: Option<ValueSummary>,
     pub(super) zero_window_open: bool,
     pub(super) zero_windows: Vec<(u64, u64)>,
+    /// Gaps in the SACK blocks that the first transmission filled: reordered beyond the capture.
+    pub(super) reordered_beyond: u64,
+    pub(super) fin_retransmissions: u64,
+    pub(super) window_probes: u64,
+    /// Small segments that waited for the ACK of the one before (Nagle).
+    pub(super) nagle_waits: u64,
+    /// Its time by state; the shares sum to 100 %.
+    pub(super) budget: Vec<StateShare>,
+    /// Time after its last data until the ACK of all.
+    pub(super) last_ack_wait_ns: u64,
+    pub(super) window_limits: WindowTimes,
+    /// The receive window where it limited.
+    pub(super) limiting_window_bytes: Option<u64>,
+    /// Rate of the bottleneck by the spacing of ACKs.
+    pub(super) spacing_bytes_per_second: Option<u64>,
+    /// Base of the path's round trip, its values by rounds, its mean in window-limited time, and
+    /// the queue's part of that.
+    pub(super) base_rtt_ns: Option<u64>,
+    pub(super) path_rtt_ns: Option<ValueSummary>,
+    pub(super) mean_rtt_ns: Option<u64>,
+    pub(super) queue_percent: f64,
+    pub(super) plateau_ns: u64,
     pub(super) over_time: OverTime,
 }
 
@@ -119,6 +147,8 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
+    /// Silences after packets that were lost before the capture.
+    pub(super) hidden: u64,
     /// Times from arming the timer to the retransmission of the first unacknowledged byte that are
     /// shorter than any stack's minimum RTO.
     pub(super) implausible_ns: Option<ValueSummary>,
@@ -166,11 +196,20 @@ impl DirectionReport {
         collapses.retain(|_| data_seen);
         let mode = flow.negotiated_ecn();
         let stream = &state.stream;
+        let mut timeline = state.timeline.clone();
+        let last = state.last_data.max(state.last_ack);
+        let until = if state.fin.is_some() && stream.flight() == 0 { last } else { flow.last };
+        let (mut budget, last_ack_wait_ns) = timeline.finish(flow.opening(), until);
+        if !data_seen || (state.acks == 0 && flow.sent[1 - from] == 0) {
+            budget = budget.unknown();
+        }
+        let rounds = &timeline.rounds;
         Some(Self {
             from: flow.endpoints[from].to_string(),
             to: flow.endpoints[1 - from].to_string(),
             start_ns,
             data_seen,
+            at_sender,
             acks_seen: state.acks > 0,
             end_ns: if state.acks > 0 { state.last_ack } else { state.last_data }.max(start_ns),
             mss_bytes: flow.mss(from, 0),
@@ -182,6 +221,7 @@ impl DirectionReport {
             retransmitted_bytes: stream.retransmitted_bytes,
             spurious_bytes: stream.spurious_bytes,
             lost_before_capture_segments: stream.lost_before_capture,
+            missing_packets: flow.ids[from].missing(),
             captured_twice: state.copies,
             keep_alives: stream.keep_alives,
             reordered: stream.reordered,
@@ -211,6 +251,7 @@ impl DirectionReport {
                 total_ns: state.stalls.timeout_ns,
                 most_backoff: state.stalls.most_backoff,
                 tail_probes: state.stalls.tail_probes,
+                hidden: state.stalls.hidden_timeouts,
                 implausible_ns: ValueSummary::of(&state.stalls.implausible),
                 first_implausible: state.stalls.first_implausible,
                 listed: state.stalls.listed.iter().map(listed).collect(),
@@ -219,6 +260,20 @@ impl DirectionReport {
             zero_windows_ns: ValueSummary::of(&state.stalls.zero_windows),
             zero_window_open: state.stalls.zero_window_since().is_some(),
             zero_windows: zero_windows(flow, state),
+            reordered_beyond: stream.late_heads,
+            fin_retransmissions: state.fin_retransmissions,
+            window_probes: stream.window_probes,
+            nagle_waits: timeline.nagle,
+            budget: budget.shares(),
+            last_ack_wait_ns,
+            window_limits: rounds.window_times(),
+            limiting_window_bytes: timeline.limiting_window,
+            spacing_bytes_per_second: rounds.spacing_rate(),
+            base_rtt_ns: flow.min_rtt(),
+            path_rtt_ns: ValueSummary::of(&rounds.round_trips),
+            mean_rtt_ns: rounds.mean_trip().map(|t| t.0),
+            queue_percent: rounds.mean_trip().map_or(0.0, |t| t.1),
+            plateau_ns: rounds.plateau_ns,
             over_time: over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen),
         })
     }

@@ -7,8 +7,9 @@ use super::ecn_echo::EcnTracker;
 use super::handshake::NegotiatedEcn;
 use super::rtt::PathRtt;
 use super::series::{Bins, DRAWN_COLUMNS, LISTED_COLUMNS};
-use super::stalls::Stalls;
+use super::stalls::{Retransmit, RetransmitCause, Stalls};
 use super::stream::{PayloadKind, SequenceTracker};
+use super::timeline::{Opening, ReceivedAck, SendReason, SenderTimeline, SentSegment};
 use super::trace::TimeSequenceTrace;
 use super::window::FlightTracker;
 
@@ -30,11 +31,24 @@ pub(super) struct PacketContext {
     pub(super) negotiated_ecn: NegotiatedEcn,
     /// Payload of a full segment.
     pub(super) mss: u32,
+    /// The same by the options of the handshake.
+    pub(super) agreed_mss: Option<u32>,
     /// Minimum round trip of the whole path.
     pub(super) min_rtt: Option<u64>,
     /// Minimum and median round trip between the capture and this sender.
     pub(super) min_sender_rtt: Option<u64>,
     pub(super) median_sender_rtt: Option<u64>,
+    /// The capture is at this sender.
+    pub(super) at_sender: bool,
+    /// Packets of this sender that are missing before this one, if the identifications tell.
+    pub(super) missing: Option<u64>,
+    /// Recent round trip of the path, with its minimum.
+    pub(super) trip: Option<(u64, u64)>,
+    pub(super) opening: Opening,
+    /// Window scale of the receiver.
+    pub(super) scale: Option<u8>,
+    /// SACK was agreed.
+    pub(super) sack: bool,
     /// Time since the connection's last packet.
     pub(super) silence: u64,
 }
@@ -67,6 +81,10 @@ pub(super) struct DirectionState {
     /// Packets captured more than once.
     pub(super) copies: u64,
     last_window: Option<u16>,
+    /// Data above the first unacknowledged byte has been SACKed.
+    sacked: bool,
+    pub(super) fin_retransmissions: u64,
+    pub(super) timeline: SenderTimeline,
     pub(super) fin: Option<u64>,
     pub(super) reset: Option<u64>,
     pub(super) trace: Option<Box<TimeSequenceTrace>>,
@@ -94,6 +112,9 @@ impl DirectionState {
             duplicate_acks: 0,
             copies: 0,
             last_window: None,
+            sacked: false,
+            fin_retransmissions: 0,
+            timeline: SenderTimeline::default(),
             fin: None,
             reset: None,
             trace: traced.then(Box::default),
@@ -102,7 +123,7 @@ impl DirectionState {
 
     /// Returns the silence from which on a retransmission is a timeout.
     fn timeout_silence(&self, context: &PacketContext) -> u64 {
-        let Some(smoothed) = self.rtt.srtt() else { return LONG_SILENCE_NS };
+        let Some(smoothed) = self.rtt.srtt().or(context.min_rtt) else { return LONG_SILENCE_NS };
         let back = context.min_sender_rtt.unwrap_or(0);
         if self.rtt.min().is_some_and(|there| there > back.saturating_mul(NEAR_RTT_RATIO)) {
             // The capture is near the sender, which reacts to an ACK at once.
@@ -114,6 +135,73 @@ impl DirectionState {
         }
     }
 
+    /// Returns whether new data is a tail loss probe (RFC 8985 §7.3): nothing triggered it, and the
+    /// ACKs of the segments before are overdue.
+    fn is_new_probe(&self, context: &PacketContext) -> bool {
+        let srtt = self.rtt.srtt().or(context.min_rtt);
+        let pto = srtt.map_or(u64::MAX, |srtt| srtt.saturating_mul(2) / 10 * 9);
+        let mss = u64::from(context.mss);
+        context.at_sender
+            && context.sack
+            && !self.sacked
+            && self.stream.unacked_before_last() >= 2 * mss
+            && context.silence >= pto.max(self.timeout_silence(context))
+    }
+
+    /// Returns the round trip between the capture and this sender, with the queue of its last packet.
+    fn sender_delay(&self, context: &PacketContext) -> u64 {
+        let queue = self.rtt.queue_to_capture().filter(|_| !context.at_sender);
+        context.min_sender_rtt.unwrap_or(0) + queue.unwrap_or(0)
+    }
+
+    /// Returns why the sender sent a segment, and counts timers.
+    fn send_reason(
+        &mut self,
+        sent: PayloadKind,
+        head_sent: Option<u64>,
+        closed: bool,
+        context: &PacketContext,
+    ) -> SendReason {
+        let least = self.stalls.rto_min.max(context.trip.map_or(0, |(now, _)| now)) / 10 * 9;
+        let pause = context.time.saturating_sub(self.last_data);
+        if !context.at_sender
+            && context.missing.is_some_and(|n| n > 0)
+            && self.first_data.is_some()
+            && head_sent.is_none()
+            && pause >= least
+        {
+            // Packets were lost before the capture, and the next one came after a timer's time.
+            self.stalls.hidden_timeouts += 1;
+            return SendReason::Timer;
+        }
+        let PayloadKind::Retransmission { head, tail } = sent else {
+            return match sent {
+                PayloadKind::WindowProbe => SendReason::WindowProbe,
+                _ if self.is_new_probe(context) => {
+                    self.stalls.tail_probes += 1;
+                    SendReason::Timer
+                }
+                _ => SendReason::New,
+            };
+        };
+        let cause = self.stalls.on_retransmit(&Retransmit {
+            time: context.time,
+            silence: context.silence,
+            threshold: self.timeout_silence(context),
+            armed: head_sent.unwrap_or(0).max(self.last_ack),
+            srtt: self.rtt.srtt().unwrap_or(0),
+            head,
+            tail,
+            sacked: self.sacked,
+            sack: context.sack,
+        });
+        match cause {
+            _ if closed => SendReason::WindowProbe,
+            RetransmitCause::Timeout | RetransmitCause::Probe => SendReason::Timer,
+            RetransmitCause::Repair => SendReason::Repair,
+        }
+    }
+
     /// Processes a segment without SYN from this end.
     pub(super) fn on_segment(&mut self, segment: &Segment, context: &PacketContext) {
         let time = context.time;
@@ -121,11 +209,35 @@ impl DirectionState {
             self.rtt.on_tsval(time, stamps.value);
         }
         if segment.flags.contains(Flags::FIN) {
+            self.fin_retransmissions += u64::from(self.fin.is_some() && segment.payload_len == 0);
             self.fin.get_or_insert(time);
         }
-        let head_sent = self.stream.first_unacked_sent();
-        let (sent, start) = self.stream.on_data(time, segment, context.mss, context.min_rtt);
-        if segment.payload_len == 0 || sent == PayloadKind::NoData {
+        let head_sent = self.stream.head_sent();
+        let closed = self.last_window == Some(0);
+        let (sent, start) =
+            self.stream.on_data(time, segment, context.mss, context.min_rtt, closed);
+        if sent == PayloadKind::NoData {
+            return;
+        }
+        let reason = self.send_reason(sent, head_sent, closed, context);
+        self.timeline.on_sent(
+            context.opening,
+            &SentSegment {
+                time,
+                end: start + u64::from(segment.payload_len),
+                len: segment.payload_len,
+                short: segment.payload_len < context.mss
+                    || context.agreed_mss.is_some_and(|mss| segment.payload_len < mss / 2),
+                reason,
+                at_sender: context.at_sender,
+                blind: !context.at_sender && context.missing.is_none(),
+                delay: self.sender_delay(context),
+                least_delay: context.min_sender_rtt.unwrap_or(0),
+                echo: segment.options.timestamps.map(|t| t.echo),
+                trip: context.trip,
+            },
+        );
+        if sent == PayloadKind::WindowProbe {
             return;
         }
         self.first_data.get_or_insert(time);
@@ -133,15 +245,6 @@ impl DirectionState {
         let fresh = matches!(sent, PayloadKind::New | PayloadKind::Reordered);
         let accurate = context.negotiated_ecn == NegotiatedEcn::Accecn;
         self.ecn.on_data(segment, start, context.mss, fresh, accurate);
-        if let PayloadKind::Retransmission { head, tail } = sent {
-            let threshold = self.timeout_silence(context);
-            let armed = head_sent.unwrap_or(0).max(self.last_ack);
-            let fired =
-                head && self.stalls.on_head_retransmit(time, context.silence, threshold, armed);
-            if tail && !head && !fired {
-                self.stalls.on_tail_retransmit(context.silence, threshold);
-            }
-        }
         self.window.on_data(time, self.stream.flight());
         if let Some(trace) = &mut self.trace {
             let end = start + u64::from(segment.payload_len);
@@ -156,7 +259,7 @@ impl DirectionState {
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsecr(time, stamps.echo);
         }
-        let Some(covered) = self.stream.on_ack(time, segment.ack) else { return };
+        let Some(covered) = self.stream.on_ack(time, segment.ack, self.sacked) else { return };
         self.acks += 1;
         self.stalls.on_window(time, segment.window);
         let newly = covered.newly_acked();
@@ -164,20 +267,20 @@ impl DirectionState {
         let edges = |n: SeqNum| self.stream.sack_offset(n).is_some_and(|at| at < covered.ack);
         let blocks = segment.options.sack.as_slice();
         self.dsacks += u64::from(blocks.first().is_some_and(|(first, _)| edges(*first)));
-        self.sack_acks += u64::from(blocks.iter().any(|(first, _)| !edges(*first)));
+        let gap = blocks.iter().any(|(first, _)| !edges(*first));
+        self.sack_acks += u64::from(gap);
+        self.sacked = gap || (self.sacked && newly == 0);
         let same_window = self.last_window.replace(segment.window) == Some(segment.window);
-        if pure && newly == 0 && !covered.stale && covered.flight > 0 && same_window {
-            self.duplicate_acks += 1;
-        }
+        let duplicate = pure && newly == 0 && !covered.stale && covered.flight > 0 && same_window;
+        self.duplicate_acks += u64::from(duplicate);
         let lone = newly > 0 && newly == covered.flight;
         let least = self.rtt.rtt_without_delack();
         let waited = covered.rtt.zip(least).filter(|_| lone && !covered.has_hole);
-        let (mut late, mut marked) = (false, 0);
+        let (mut delayed, mut marked) = (0, 0);
         if let Some((rtt, least)) = waited {
-            let before = self.stalls.delayed_acks.count();
-            self.stalls.on_full_ack(rtt, covered.oldest_age, least);
-            late = self.stalls.delayed_acks.count() > before;
+            delayed = self.stalls.on_full_ack(rtt, covered.oldest_age, least);
         }
+        let late = delayed > 0;
         if let Some(rtt) = covered.rtt {
             self.rtt.on_ack(rtt, newly == covered.flight);
         }
@@ -195,7 +298,28 @@ impl DirectionState {
                 echo
             }
         };
+        if !covered.stale {
+            let window = u64::from(segment.window);
+            self.timeline.on_ack(
+                context.opening,
+                ReceivedAck {
+                    time,
+                    ack: covered.ack,
+                    edge: context.scale.map(|shift| covered.ack + (window << shift)),
+                    closed: segment.window == 0,
+                    tsval: segment.options.timestamps.map(|t| t.value),
+                    pure,
+                    gap: gap || duplicate,
+                    ece: echo,
+                    delayed,
+                    trip: context.trip,
+                    rtt: covered.rtt,
+                    mss,
+                },
+            );
+        }
         if newly > 0 {
+            self.timeline.rounds.on_spacing(time, newly, context.trip);
             self.first_ack.get_or_insert(time);
             self.last_ack = time;
             self.stalls.on_advance();

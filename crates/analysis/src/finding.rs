@@ -22,24 +22,3 @@ pub(super) struct FlowFinding {
     pub(super) what: String,
     pub(super) means: &'static str,
 }
-
-/// Kinds of findings about the capture, not about the connection.
-const CAPTURE_ARTIFACTS: [&str; 10] = [
-    "answer-unknown",
-    "captured-twice",
-    "handshake-unknown",
-    "merged-interfaces",
-    "not-in-capture",
-    "offload",
-    "one-direction",
-    "options-lost",
-    "several-interfaces",
-    "time-backwards",
-];
-
-impl FlowFinding {
-    /// Returns whether the finding is about the capture only.
-    pub(super) fn is_capture_artifact(&self) -> bool {
-        CAPTURE_ARTIFACTS.contains(&self.kind)
-    }
-}

@@ -9,6 +9,8 @@ use super::copies::Copies;
 use super::direction_state::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
 use super::direction_states::DirectionStates;
 use super::handshake::{HandshakeInfo, NegotiatedEcn};
+use super::packet_ids::PacketIds;
+use super::timeline::Opening;
 
 /// Payload of a full segment if no SYN states it: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;
@@ -43,6 +45,8 @@ pub(super) struct FlowState {
     /// Greatest TTL or hop limit of each end's packets.
     pub(super) hop_limits: [u8; 2],
     copies: Copies,
+    /// Identifications of each end's packets.
+    pub(super) ids: [PacketIds; 2],
 }
 
 impl FlowState {
@@ -60,6 +64,7 @@ impl FlowState {
             established_packets: [0; 2],
             hop_limits: [0; 2],
             copies: Copies::default(),
+            ids: [PacketIds::default(); 2],
         }
     }
 
@@ -140,6 +145,7 @@ impl FlowState {
         self.last = time;
         self.packets += 1;
         self.sent[from] += 1;
+        self.ids[from].add(seen.identification);
         self.hop_limits[from] = self.hop_limits[from].max(seen.hop_limit);
         self.options_lost += u64::from(seen.options_incomplete);
         if segment.flags.contains(Flags::SYN) {
@@ -153,6 +159,7 @@ impl FlowState {
             }
             if segment.flags.contains(Flags::ACK) {
                 self.directions[1 - from].stream.set_origin(segment.ack);
+                self.directions[1 - from].timeline.on_syn(segment.window);
                 // The ACK of the SYN-ACK has the handshake encoding and acknowledges this end's
                 // data.
                 self.directions[from].ecn.skip_handshake_ack();
@@ -182,15 +189,34 @@ impl FlowState {
         payload: u32,
         (time, silence): (u64, u64),
     ) -> PacketContext {
+        let back = &self.directions[receiver].rtt;
+        let near = self.min_receiver_rtt(receiver);
+        let at_sender = self.capture_location() == CaptureLocation::At(sender);
+        let queue = self.directions[sender].rtt.queue_to_capture().filter(|_| !at_sender);
+        let sender_delay = near.unwrap_or(0) + queue.unwrap_or(0);
+        let base = self.min_rtt();
+        let there = self.directions[sender].rtt.rtt_without_delack();
         PacketContext {
             time,
             negotiated_ecn: self.negotiated_ecn(),
             mss: self.mss(sender, payload),
-            min_rtt: self.min_rtt(),
-            min_sender_rtt: self.min_receiver_rtt(receiver),
-            median_sender_rtt: self.directions[receiver].rtt.median_by_timestamp(),
+            agreed_mss: self.handshake.effective_mss(sender),
+            min_rtt: base,
+            min_sender_rtt: near,
+            median_sender_rtt: back.median_by_timestamp(),
             silence,
+            at_sender,
+            missing: self.ids[sender].gap(),
+            trip: there.zip(base).map(|(there, base)| (there + sender_delay, base)),
+            opening: self.opening(),
+            scale: self.handshake.scale_of(receiver),
+            sack: self.handshake.sack() == Some(true),
         }
+    }
+
+    /// Returns when the connection was opened.
+    pub(super) fn opening(&self) -> Opening {
+        Opening { start: self.first, established: self.handshake.acked }
     }
 
     /// Ends the capture.

@@ -35,6 +35,8 @@ pub(super) struct HandshakeInfo {
     pub(super) syn: Option<SynInfo>,
     pub(super) syn_ack: Option<SynInfo>,
     pub(super) syns: u64,
+    /// SYNs that asked for ECN.
+    pub(super) ecn_syns: u64,
     pub(super) syn_acks: u64,
     /// Time at which the client acknowledged the SYN-ACK, nanoseconds.
     pub(super) acked: Option<u64>,
@@ -50,6 +52,7 @@ impl HandshakeInfo {
             self.syn_ack.get_or_insert(offer);
         } else {
             self.syns += 1;
+            self.ecn_syns += u64::from(flags.ace() != 0);
             self.client.get_or_insert(from);
             self.first_syn.get_or_insert(time);
             if self.syn_ack.is_none() {
@@ -103,6 +106,15 @@ impl HandshakeInfo {
     pub(super) fn scales(&self) -> Option<[u8; 2]> {
         let (a, b) = self.syn_options()?;
         Some([a.window_scale?.min(14), b.window_scale?.min(14)])
+    }
+
+    /// Returns the shift of the windows that `end` advertises: none if either end did not offer one.
+    pub(super) fn scale_of(&self, end: usize) -> Option<u8> {
+        if self.scaling()? {
+            let [client, server] = self.scales()?;
+            return Some(if self.client == Some(end) { client } else { server });
+        }
+        Some(0)
     }
 
     /// Returns the MSS options of client and server.

@@ -12,6 +12,8 @@
 //! `plot` and `page` render.
 
 mod alpha;
+mod answer;
+mod budget;
 pub mod capture;
 mod connection;
 mod copies;
@@ -26,16 +28,19 @@ mod findings;
 mod flow;
 mod format;
 mod handshake;
+mod packet_ids;
 mod page;
 pub mod pair;
 mod plot;
 mod read;
+mod rounds;
 mod rtt;
 mod series;
 mod stalls;
 mod stream;
 mod table;
 mod text;
+mod timeline;
 mod trace;
 mod tunnels;
 mod value_summary;
@@ -79,6 +84,8 @@ impl Default for AnalysisOptions {
 /// Result of the analysis of a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
+    /// The answer of the first connection.
+    answer: String,
     file: String,
     contents: Contents,
     gain: f64,
@@ -127,13 +134,20 @@ impl Analysis {
             );
             return Err(AnalysisError::NotFound { message, help: Some(help) });
         }
-        // The most severe first, then the largest.
+        // The one that lost the most time first, then the most severe, then the largest.
         flows.sort_by_key(|c| {
-            (c.findings.first().map(|f| f.severity), u64::MAX - c.bytes(), c.flow)
+            let severity = c.findings.first().map_or(3, |f| f.severity as u8);
+            (u64::MAX - c.answer.lost_ns(), severity, u64::MAX - c.bytes(), c.flow)
         });
-        flows.sort_by_key(|c| c.findings.is_empty());
+        let answer = match flows.first() {
+            Some(first) if flows.len() > 1 => {
+                format!("flow {} of {}: {}", first.flow, flows.len(), first.answer.text)
+            }
+            Some(first) => first.answer.text.clone(),
+            None => format!("undetermined: no TCP in {} packets", contents.packets),
+        };
         let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
-        Ok(Self { file, contents, gain, rto_min_ns, connections, flows })
+        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, flows })
     }
 
     /// Returns the reason why the file could not be read to its end, if any.

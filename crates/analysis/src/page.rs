@@ -56,6 +56,7 @@ impl Page {
         }
         let values = context! {
             file => analysis.file.as_str(),
+            answer => analysis.answer.as_str(),
             lead => analysis.lead(),
             remarks => analysis.remarks(),
             sections,
@@ -111,7 +112,7 @@ fn section(c: &ConnectionReport, figures: Vec<Value>) -> Value {
         client => c.client.as_str(),
         server => c.server.as_str(),
         facts => text::facts(c),
-        verdict => text::verdict(c).map(|(label, line)| format!("{label}: {line}")),
+        answer => c.answer.text.as_str(),
         findings,
         directions,
         figures,

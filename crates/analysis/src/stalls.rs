@@ -16,6 +16,37 @@ pub(super) const RTO_MIN_NS: u64 = 10_000_000;
 /// the packet that armed the timer.
 const PLAUSIBLE_TENTHS: u64 = 9;
 
+/// Slack of a RACK timer beyond SRTT: two ticks of a slow clock.
+const RACK_SLACK_NS: u64 = 10_000_000;
+/// Least time after which a stack probes a sole segment: the worst delayed ACK (RFC 8985 §7.2).
+const SOLE_PTO_NS: u64 = 200_000_000;
+
+/// A retransmission, and the times around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Retransmit {
+    pub(super) time: u64,
+    /// Time since the connection's last packet, and the least one of a timer.
+    pub(super) silence: u64,
+    pub(super) threshold: u64,
+    /// The timer was armed by this transmission of the first unacknowledged byte, or this ACK.
+    pub(super) armed: u64,
+    pub(super) srtt: u64,
+    /// It begins with the first unacknowledged byte; it ends with the last byte sent.
+    pub(super) head: bool,
+    pub(super) tail: bool,
+    /// Data above the first unacknowledged byte has been SACKed.
+    pub(super) sacked: bool,
+    /// SACK was agreed, which tail loss probes need.
+    pub(super) sack: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RetransmitCause {
+    Timeout,
+    Probe,
+    Repair,
+}
+
 /// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timeout {
@@ -29,7 +60,9 @@ pub(super) struct Timeout {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stalls {
     /// Minimum RTO of the sender's stack, nanoseconds.
-    rto_min: u64,
+    pub(super) rto_min: u64,
+    /// Silences that ended after packets had been lost before the capture.
+    pub(super) hidden_timeouts: u64,
     /// Times from arming the timer to an apparent timeout that are shorter than the minimum RTO.
     pub(super) implausible: LogHistogram,
     pub(super) first_implausible: Option<(u64, u64)>,
@@ -40,6 +73,10 @@ pub(super) struct Stalls {
     pub(super) timeout_ns: u64,
     pub(super) most_backoff: u32,
     backoff: u32,
+    /// Age of a sole segment that was sent again, perhaps as a probe.
+    sole_probe: Option<u64>,
+    /// Retransmissions by RACK's reordering timer.
+    pub(super) reordering_timer: u64,
     /// Segments retransmitted from the tail of the flight after a silence.
     pub(super) tail_probes: u64,
     /// Extra delay of ACKs that left nothing in flight.
@@ -55,52 +92,73 @@ impl Stalls {
         Self { rto_min, ..Self::default() }
     }
 
-    /// Processes a retransmission of the first unacknowledged byte after `silence`. It is a timeout
-    /// if no incoming packet can have caused it. The timer was armed at `armed`, or by the previous
-    /// timeout (RFC 6298 §5). One RTO passes between the two at any capture location.
-    pub(super) fn on_head_retransmit(
-        &mut self,
-        time: u64,
-        silence: u64,
-        threshold: u64,
-        armed: u64,
-    ) -> bool {
-        let fired = silence >= threshold;
-        let since = time.saturating_sub(armed.max(self.last_fired));
-        if fired {
-            self.last_fired = time;
+    /// Decides what caused a retransmission.
+    pub(super) fn on_retransmit(&mut self, r: &Retransmit) -> RetransmitCause {
+        let least = self.rto_min.max(r.srtt) / 10 * PLAUSIBLE_TENTHS;
+        let since = r.time.saturating_sub(r.armed.max(self.last_fired));
+        if r.silence < r.threshold {
+            return RetransmitCause::Repair;
         }
-        if fired && since < self.rto_min / 10 * PLAUSIBLE_TENTHS {
+        if r.sacked && r.silence < self.rto_min.max(r.srtt.saturating_add(RACK_SLACK_NS)) {
+            // RFC 8985 §6.2: the reordering window is at most SRTT after the last SACK.
+            self.reordering_timer += 1;
+            return RetransmitCause::Repair;
+        }
+        if !r.head {
+            self.tail_probes += u64::from(r.tail);
+            return if r.tail { RetransmitCause::Probe } else { RetransmitCause::Repair };
+        }
+        self.last_fired = r.time;
+        if since < least {
             self.implausible.add(since);
-            self.first_implausible.get_or_insert((time - since, time));
-        } else if fired {
-            self.timeouts += 1;
-            self.timeout_ns += silence;
-            if self.listed.len() < MAX_LISTED {
-                let (from, to, backoff) = (time - silence, time, self.backoff);
-                self.listed.push(Timeout { from, to, backoff });
-            }
-            self.most_backoff = self.most_backoff.max(self.backoff);
-            self.backoff += 1;
+            self.first_implausible.get_or_insert((r.time - since, r.time));
+            return RetransmitCause::Repair;
         }
-        fired
+        if r.tail
+            && r.sack
+            && self.backoff == 0
+            && self.sole_probe.is_none()
+            && since >= SOLE_PTO_NS
+        {
+            self.tail_probes += 1;
+            self.sole_probe = Some(since);
+            return RetransmitCause::Probe;
+        }
+        if self.sole_probe.take().is_some_and(|first| since >= first / 2 * 3) {
+            // A probe does not double the timeout (RFC 8985 §7.3): the first one was a timeout.
+            self.tail_probes -= 1;
+            self.add_timeout(r.armed, r.time - since);
+        }
+        self.add_timeout(r.time - r.silence.min(since), r.time);
+        RetransmitCause::Timeout
     }
 
-    pub(super) fn on_tail_retransmit(&mut self, silence: u64, threshold: u64) {
-        self.tail_probes += u64::from(silence >= threshold);
+    fn add_timeout(&mut self, from: u64, to: u64) {
+        self.timeouts += 1;
+        self.timeout_ns += to.saturating_sub(from);
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(Timeout { from, to, backoff: self.backoff });
+        }
+        self.most_backoff = self.most_backoff.max(self.backoff);
+        self.backoff += 1;
     }
 
     /// Processes an ACK that advances.
     pub(super) fn on_advance(&mut self) {
         self.backoff = 0;
+        self.sole_probe = None;
     }
 
     /// Processes an ACK that leaves nothing in flight, `rtt` after the newest data and `owed` after
-    /// the oldest, from which the timer runs. `least` is the usual round trip.
-    pub(super) fn on_full_ack(&mut self, rtt: u64, owed: u64, least: u64) {
-        if rtt.saturating_sub(least) >= MIN_ACK_DELAY_NS.max(least) {
-            self.delayed_acks.add(owed.saturating_sub(least));
+    /// the oldest, from which the timer runs. `least` is the usual round trip. Returns the extra
+    /// delay.
+    pub(super) fn on_full_ack(&mut self, rtt: u64, owed: u64, least: u64) -> u64 {
+        if rtt.saturating_sub(least) < MIN_ACK_DELAY_NS.max(least) {
+            return 0;
         }
+        let delay = owed.saturating_sub(least);
+        self.delayed_acks.add(delay);
+        delay
     }
 
     /// Processes the receiver's window.
@@ -128,32 +186,64 @@ impl Stalls {
 mod tests {
     use super::*;
 
+    fn head(time: u64, silence: u64, armed: u64) -> Retransmit {
+        Retransmit { time, silence, threshold: 500, armed, head: true, ..Retransmit::default() }
+    }
+
     #[test]
     fn timeouts_back_off_until_an_ack_advances() {
         let mut s = Stalls::default();
-        assert!(!s.on_head_retransmit(1_000, 10, 500, 0), "an ACK was there just before");
-        assert!(s.on_head_retransmit(2_000, 900, 500, 0));
-        assert!(s.on_head_retransmit(4_000, 1_800, 500, 0));
+        assert_eq!(s.on_retransmit(&head(1_000, 10, 0)), RetransmitCause::Repair);
+        assert_eq!(s.on_retransmit(&head(2_000, 900, 0)), RetransmitCause::Timeout);
+        assert_eq!(s.on_retransmit(&head(4_000, 1_800, 0)), RetransmitCause::Timeout);
         s.on_advance();
-        assert!(s.on_head_retransmit(9_000, 900, 500, 0));
+        assert_eq!(s.on_retransmit(&head(9_000, 900, 0)), RetransmitCause::Timeout);
         assert_eq!((s.timeouts, s.timeout_ns, s.most_backoff), (3, 3_600, 1));
         assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
-        s.on_tail_retransmit(600, 500);
+        let tail = Retransmit { head: false, tail: true, ..head(9_900, 600, 0) };
+        assert_eq!(s.on_retransmit(&tail), RetransmitCause::Probe);
         assert_eq!((s.timeouts, s.tail_probes), (3, 1));
     }
 
     #[test]
-    fn a_silence_below_any_minimum_rto_is_no_timeout() {
+    fn a_silence_below_any_rto_is_no_timeout() {
+        const MS: u64 = 1_000_000;
         let mut s = Stalls::new(RTO_MIN_NS);
-        assert!(s.on_head_retransmit(50_000_000, 4_000_000, 1_000, 46_000_000));
+        s.on_retransmit(&head(50 * MS, 4 * MS, 46 * MS));
         assert_eq!((s.timeouts, s.implausible.count()), (0, 1));
-        assert_eq!(s.first_implausible, Some((46_000_000, 50_000_000)));
+        assert_eq!(s.first_implausible, Some((46 * MS, 50 * MS)));
         // Duplicate ACKs shorten the silence but do not restart the timer.
-        assert!(s.on_head_retransmit(99_000_000, 4_000_000, 1_000, 89_000_000));
+        s.on_retransmit(&head(99 * MS, 4 * MS, 89 * MS));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 1));
         // Without an ACK in between, the previous timeout armed the timer.
-        assert!(s.on_head_retransmit(103_000_000, 4_000_000, 1_000, 89_000_000));
+        s.on_retransmit(&head(103 * MS, 4 * MS, 89 * MS));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 2));
+        // RACK's timer, within SRTT after a SACK; a timeout lasts longer than SRTT.
+        let rack = Retransmit { srtt: 40 * MS, sacked: true, ..head(300 * MS, 30 * MS, 200 * MS) };
+        assert_eq!(s.on_retransmit(&rack), RetransmitCause::Repair);
+        let short = Retransmit { srtt: 40 * MS, ..head(400 * MS, 30 * MS, 370 * MS) };
+        assert_eq!(s.on_retransmit(&short), RetransmitCause::Repair);
+        assert_eq!((s.timeouts, s.reordering_timer, s.implausible.count()), (1, 1, 3));
+    }
+
+    #[test]
+    fn a_sole_segment_is_probed_before_it_times_out() {
+        const MS: u64 = 1_000_000;
+        let sole = |time, since| Retransmit {
+            tail: true,
+            sack: true,
+            ..head(time * MS, since * MS, (time - since) * MS)
+        };
+        let mut s = Stalls::new(RTO_MIN_NS);
+        s.on_retransmit(&sole(1_000, 220));
+        s.on_retransmit(&sole(1_220, 220));
+        s.on_retransmit(&sole(1_660, 440));
+        assert_eq!((s.tail_probes, s.timeouts, s.most_backoff), (1, 2, 1));
+        // The second one came after twice the time: no probe.
+        let mut s = Stalls::new(RTO_MIN_NS);
+        s.on_retransmit(&sole(1_000, 220));
+        s.on_retransmit(&sole(1_440, 440));
+        assert_eq!((s.tail_probes, s.timeouts), (0, 2));
     }
 
     #[test]

@@ -7,12 +7,14 @@
 use std::collections::VecDeque;
 
 use lowtide_units::LogHistogram;
-use lowtide_wire::{Segment, SeqNum};
+use lowtide_wire::{Flags, Segment, SeqNum};
 
 /// Segments in flight that are remembered.
 const MAX_OUTSTANDING: usize = 8192;
 /// Holes that are remembered.
 const MAX_HOLES: usize = 256;
+/// Flags of segments that are no keep-alives.
+const ENDS: u16 = Flags::FIN.bits() | Flags::RST.bits();
 /// Largest delay taken for reordering while no round trip is known.
 const REORDERING_WINDOW_NS: u64 = 3_000_000;
 
@@ -21,6 +23,8 @@ struct InFlightSegment {
     start: u64,
     end: u64,
     time: u64,
+    /// Time of the last transmission.
+    latest: u64,
     retransmitted: bool,
 }
 
@@ -58,6 +62,9 @@ pub(super) struct SequenceTracker {
     /// Retransmitted segments never seen before: lost before the capture point.
     pub(super) lost_before_capture: u64,
     pub(super) keep_alives: u64,
+    pub(super) window_probes: u64,
+    /// Gaps that SACK reported and the first transmission filled: reordered after the capture.
+    pub(super) late_heads: u64,
     pub(super) reordered: u64,
     /// Number of later packets that overtook a reordered one.
     pub(super) reordering_extent: LogHistogram,
@@ -78,7 +85,9 @@ pub(super) enum PayloadKind {
         tail: bool,
     },
     Reordered,
-    /// No payload, a keep-alive probe, or data from before the capture.
+    /// A probe of a closed window: no byte, or one.
+    WindowProbe,
+    /// No payload, a keep-alive, or data from before the capture.
     NoData,
 }
 
@@ -137,26 +146,35 @@ impl SequenceTracker {
         bytes.div_ceil(u64::from(mss.max(1))).max(1)
     }
 
-    /// Processes a packet with payload or FIN; `round_trip` is the minimum of the whole path.
+    /// Processes a segment; `round_trip` is the minimum of the whole path, `closed` a receive window
+    /// of zero.
     pub(super) fn on_data(
         &mut self,
         time: u64,
         segment: &Segment,
         mss: u32,
         round_trip: Option<u64>,
+        closed: bool,
     ) -> (PayloadKind, u64) {
         let highest = self.highest;
         let Some(start) = self.offset(segment.seq, highest) else {
             return (PayloadKind::NoData, 0);
         };
-        self.fin |= segment.flags.contains(lowtide_wire::Flags::FIN);
+        self.fin |= segment.flags.contains(Flags::FIN);
         let len = u64::from(segment.payload_len);
         let end = start + len;
-        if len == 0 {
+        // Both probes repeat a byte or none; the window tells them apart (RFC 9293 §3.8.4, §3.8.6.1).
+        let old_byte = len <= 1 && start + 1 == highest && self.from_syn | (highest > 1);
+        if closed && (old_byte || (len == 1 && start + 1 >= self.acked && start <= highest)) {
+            self.window_probes += 1;
+            self.highest = highest.max(end);
+            return (PayloadKind::WindowProbe, start);
+        }
+        if old_byte && self.acked == highest && segment.flags.bits() & ENDS == 0 {
+            self.keep_alives += 1;
             return (PayloadKind::NoData, start);
         }
-        if self.is_keep_alive(start, len) {
-            self.keep_alives += 1;
+        if len == 0 {
             return (PayloadKind::NoData, start);
         }
         let segments = Self::count(len, mss);
@@ -180,10 +198,6 @@ impl SequenceTracker {
         (sent, start)
     }
 
-    fn is_keep_alive(&self, start: u64, len: u64) -> bool {
-        len == 1 && start + 1 == self.highest && self.acked == self.highest
-    }
-
     fn extend(&mut self, time: u64, start: u64, end: u64) {
         if start > self.highest {
             if self.holes.len() >= MAX_HOLES {
@@ -196,7 +210,13 @@ impl SequenceTracker {
         if self.outstanding.len() >= MAX_OUTSTANDING {
             self.outstanding.pop_front();
         }
-        self.outstanding.push_back(InFlightSegment { start, end, time, retransmitted: false });
+        self.outstanding.push_back(InFlightSegment {
+            start,
+            end,
+            time,
+            latest: time,
+            retransmitted: false,
+        });
     }
 
     /// Classifies bytes below the highest: in a hole they are reordered or were lost before the
@@ -215,7 +235,10 @@ impl SequenceTracker {
         if let Some(hole) = hole {
             self.fill(start, below);
             let at = self.outstanding.partition_point(|out| out.start < start);
-            self.outstanding.insert(at, InFlightSegment { start, end, time, retransmitted: true });
+            self.outstanding.insert(
+                at,
+                InFlightSegment { start, end, time, latest: time, retransmitted: true },
+            );
             self.highest = self.highest.max(end);
             let older = tsval.zip(self.latest_tsval).map(|(v, l)| v.wrapping_sub(l).cast_signed());
             let soon = time.saturating_sub(hole.time)
@@ -237,7 +260,7 @@ impl SequenceTracker {
                 .iter_mut()
                 .skip(first)
                 .take_while(|out| out.start < end)
-                .for_each(|out| out.retransmitted = true);
+                .for_each(|out| (out.retransmitted, out.latest) = (true, time));
             self.spurious_bytes += self.acked.min(end).saturating_sub(start);
             if end > self.highest {
                 let from = self.highest;
@@ -263,7 +286,13 @@ impl SequenceTracker {
     }
 
     /// Processes an ACK of this data.
-    pub(super) fn on_ack(&mut self, time: u64, number: SeqNum) -> Option<AckCoverage> {
+    /// `sacked`: an earlier ACK had SACK blocks above the first unacknowledged byte.
+    pub(super) fn on_ack(
+        &mut self,
+        time: u64,
+        number: SeqNum,
+        sacked: bool,
+    ) -> Option<AckCoverage> {
         let near = self.acked;
         let mut ack = self.offset(number, near)?;
         let before = self.acked;
@@ -290,6 +319,8 @@ impl SequenceTracker {
             self.fill(0, ack);
         }
         let (mut newest, mut oldest, mut repaired) = (None, None, false);
+        let head = self.outstanding.front().filter(|out| out.start <= before && out.end <= ack);
+        self.late_heads += u64::from(sacked && head.is_some_and(|out| !out.retransmitted));
         while let Some(out) = self.outstanding.front().filter(|out| out.end <= ack).copied() {
             repaired |= out.retransmitted;
             newest = Some(out.time);
@@ -315,9 +346,14 @@ impl SequenceTracker {
         self.highest - self.acked
     }
 
-    /// Returns the time at which the first unacknowledged byte was first sent, if that was seen.
-    pub(super) fn first_unacked_sent(&self) -> Option<u64> {
-        self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.time)
+    /// Returns the bytes that were in flight when the last segment was sent.
+    pub(super) fn unacked_before_last(&self) -> u64 {
+        self.outstanding.back().map_or(0, |last| last.start.saturating_sub(self.acked))
+    }
+
+    /// Returns the time at which the first unacknowledged byte was last sent, if that was seen.
+    pub(super) fn head_sent(&self) -> Option<u64> {
+        self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.latest)
     }
 
     /// Returns the offset of a SACK edge, a number near the acknowledged one.
@@ -329,7 +365,7 @@ impl SequenceTracker {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_wire::{Flags, Timestamps};
+    use lowtide_wire::Timestamps;
 
     use super::*;
 
@@ -352,10 +388,10 @@ mod tests {
                 ..Segment::default()
             };
             segment.options.timestamps = tsval.map(|value| Timestamps { value, echo: 0 });
-            self.0.on_data(time, &segment, MSS, Some(100)).0
+            self.0.on_data(time, &segment, MSS, Some(100), false).0
         }
         fn ack(&mut self, time: u64, offset: u32) -> AckCoverage {
-            self.0.on_ack(time, SeqNum::new(100 + offset)).expect("in range")
+            self.0.on_ack(time, SeqNum::new(100 + offset), false).expect("in range")
         }
     }
 
@@ -418,9 +454,9 @@ mod tests {
         for i in 0..5_u64 {
             segment.seq = SeqNum::new(u32::MAX - 499).add(1000 * i);
             segment.flags = if i == 4 { Flags::ACK | Flags::FIN } else { Flags::ACK };
-            assert_eq!(stream.on_data(i, &segment, MSS, None).0, PayloadKind::New);
+            assert_eq!(stream.on_data(i, &segment, MSS, None, false).0, PayloadKind::New);
         }
-        let covered = stream.on_ack(9, segment.seq.add(1001)).expect("in range");
+        let covered = stream.on_ack(9, segment.seq.add(1001), false).expect("in range");
         assert_eq!((covered.newly_acked(), covered.rtt, covered.flight), (5000, Some(5), 5000));
         assert_eq!((stream.flight(), stream.unseen_bytes), (0, 0));
     }

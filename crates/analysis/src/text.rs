@@ -28,6 +28,7 @@ impl Analysis {
     }
 
     fn write(&self, out: &mut String, all: bool) -> fmt::Result {
+        writeln!(out, "{}", self.answer)?;
         writeln!(out, "{}: {}", self.file, self.lead())?;
         for (_, line) in self.remarks() {
             writeln!(out, "  {line}")?;
@@ -210,6 +211,21 @@ fn spread(s: Option<ValueSummary>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
+/// Formats the time by state: the share, and what is certain and possible if they differ.
+fn budget(d: &DirectionReport) -> String {
+    let rows = d.budget.iter().filter(|s| s.possible_percent >= 0.5);
+    let rows = rows.map(|s| {
+        let range = (s.certain_percent.round(), s.possible_percent.round());
+        let range = if range.0 == range.1 {
+            String::new()
+        } else {
+            format!(" ({:.0} to {:.0})", range.0, range.1)
+        };
+        format!("{} {:.0} %{range}", s.state.name(), s.percent)
+    });
+    rows.collect::<Vec<_>>().join(", ")
+}
+
 /// Formats retransmissions, reordering and duplicate ACKs.
 fn retransmissions(d: &DirectionReport) -> String {
     format!(
@@ -249,7 +265,16 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
             goodput(d)
         ),
     };
-    let mut out = vec![("sent", sent)];
+    let mut out = vec![("sent", sent), ("time", budget(d))];
+    if let (Some(base), Some(mean)) = (d.base_rtt_ns, d.mean_rtt_ns) {
+        let queue = format!(
+            "{} base, {} on average while a window limits: {:.0} % of it queue",
+            time(base),
+            time(mean),
+            d.queue_percent
+        );
+        out.push(("path", queue));
+    }
     out.push((
         "again",
         if d.data_seen {
@@ -341,22 +366,9 @@ pub(super) const fn severity(w: Severity) -> &'static str {
     }
 }
 
-/// Returns label and sentence for a connection without a problem.
-pub(super) fn verdict(c: &ConnectionReport) -> Option<(&'static str, &'static str)> {
-    match c.verdict {
-        "none-found" => {
-            Some(("no problem", "no losses, timeouts or stalls, and the echo is correct"))
-        }
-        "undetermined" => Some((
-            "undetermined",
-            "no problem in the packets captured, which are not enough to exclude losses, timeouts and stalls",
-        )),
-        _ => None,
-    }
-}
-
 fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
     writeln!(out, "flow {}: {} to {}", c.flow, c.client, c.server)?;
+    wrapped(out, c.answer.verdict, &c.answer.text)?;
     let both = c.directions.len() > 1;
     for f in &c.findings {
         let of = match &f.from {
@@ -365,9 +377,6 @@ fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
         };
         wrapped(out, severity(f.severity), &format!("{}{of}", f.what))?;
         wrapped(out, "", &format!("Usually: {}.", f.means))?;
-    }
-    if let Some((label, line)) = verdict(c) {
-        wrapped(out, label, line)?;
     }
     facts(c).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
     for d in &c.directions {

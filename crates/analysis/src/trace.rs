@@ -33,7 +33,7 @@ impl TimeSequenceTrace {
             PayloadKind::New => self.data.push(time, at),
             PayloadKind::Retransmission { .. } => self.retransmissions.push(time, at),
             PayloadKind::Reordered => self.reordered.push(time, at),
-            PayloadKind::NoData => return,
+            PayloadKind::WindowProbe | PayloadKind::NoData => return,
         }
         if ce {
             self.ce.push(time, at);

@@ -106,7 +106,9 @@ impl Transfer<'_> {
         };
         if self.timestamps {
             let value = 1 + (at / 1000) as u32;
-            segment.options.timestamps = Some(Timestamps { value, echo: value.saturating_sub(10) });
+            // Both stamps are those at the client, which answers at once.
+            let echo = value.saturating_sub(if up { 0 } else { 10 });
+            segment.options.timestamps = Some(Timestamps { value, echo });
         }
         segment
     }

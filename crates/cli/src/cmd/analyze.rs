@@ -13,7 +13,7 @@ use crate::args::AnalyzeArgs;
 use crate::error::CommandError;
 use crate::output::{JsonAnswer, Output};
 
-const SCHEMA: &str = "lowtide.analysis/2";
+const SCHEMA: &str = "lowtide.analysis/3";
 const PAIR_SCHEMA: &str = "lowtide.path/1";
 /// Directions that the text of two captures shows.
 const SHOWN: usize = 20;

@@ -49,7 +49,7 @@ fn a_capture_is_reported_as_text_json_and_page() {
     let json =
         lowtide(&["--json", "analyze", path, "--flow", "0", "-o", out.to_str().expect("a path")]);
     let answer: Value = serde_json::from_slice(&json.stdout).expect("JSON");
-    assert_eq!(answer["schema"], "lowtide.analysis/2");
+    assert_eq!(answer["schema"], "lowtide.analysis/3");
     assert_eq!(
         answer["flows"][0]["directions"][0]["feedback"]["kind"].as_str().map(|k| &k[..5]),
         Some("dctcp")
