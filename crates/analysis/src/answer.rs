@@ -16,7 +16,7 @@ use super::handshake::NegotiatedEcn;
 const MIN_CAUSE: f64 = 15.0;
 /// Least share of a further cause that is named beside a greater one.
 const MIN_FURTHER: f64 = 5.0;
-/// Greatest share of unknown time with which a verdict stands.
+/// Greatest share of unknown time with which a verdict holds.
 const MAX_UNKNOWN: f64 = 25.0;
 /// A queue is a cause if it adds this much on average, the round trip for which CoDel is set (RFC
 /// 8289 §4.3), and this many times the base.
@@ -40,7 +40,7 @@ pub(super) struct Cause {
 
 /// The answer of a connection.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub(super) struct Answer {
+pub(super) struct TransferAnswer {
     /// One line.
     pub(super) text: String,
     /// `limited`, `healthy` or `undetermined`.
@@ -49,7 +49,7 @@ pub(super) struct Answer {
     pub(super) causes: Vec<Cause>,
 }
 
-impl Answer {
+impl TransferAnswer {
     /// Returns the answer of a connection, by its direction with the most data.
     pub(super) fn of(c: &ConnectionReport) -> Self {
         let Some(d) = c.directions.first() else { return without_data(c) };
@@ -91,7 +91,7 @@ fn total(d: &DirectionReport) -> u64 {
     d.budget.iter().map(|s| s.ns).sum::<u64>().max(1)
 }
 
-fn without_data(c: &ConnectionReport) -> Answer {
+fn without_data(c: &ConnectionReport) -> TransferAnswer {
     let (verdict, text) = match c.opened {
         "syn-only" | "half-open" => {
             let (tries, answers) = (count(c.syns, "SYN"), count(c.syn_acks, "SYN-ACK"));
@@ -107,7 +107,7 @@ fn without_data(c: &ConnectionReport) -> Answer {
             ("undetermined", text)
         }
     };
-    Answer { text, verdict, causes: Vec::new() }
+    TransferAnswer { text, verdict, causes: Vec::new() }
 }
 
 /// Returns what this capture hides of the direction, and the capture that shows it.
@@ -290,7 +290,7 @@ pub(super) fn is_needless(d: &DirectionReport) -> bool {
 
 /// Returns the retransmissions of data that had arrived.
 pub(super) fn needless(d: &DirectionReport) -> u64 {
-    d.dsacks.max(d.spurious_bytes.div_ceil(u64::from(d.mss_bytes.max(1))))
+    d.dsacks.max(d.spurious_bytes.div_ceil(d.full_segment()))
 }
 
 /// Returns the segments that others overtook on the path, before and behind the capture.
@@ -384,7 +384,8 @@ fn remarks(c: &ConnectionReport, d: &DirectionReport) -> String {
     } else if echoed > 0 {
         out.push(format!("ECN marks: {}", marks(c, d)));
     }
-    out.into_iter().map(|line| format!("; {line}")).collect()
+    out.insert(0, String::new());
+    out.join("; ")
 }
 
 pub(super) fn times(n: u64) -> String {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::answer::Answer;
+use super::answer::TransferAnswer;
 use super::direction::DirectionReport;
 use super::finding::FlowFinding;
 use super::flow::{CaptureLocation, FlowState};
@@ -12,7 +12,7 @@ use super::visibility::{CaptureFacts, Visibility};
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConnectionReport {
-    pub(super) answer: Answer,
+    pub(super) answer: TransferAnswer,
     /// Number of the connection in the capture, from zero.
     pub(super) flow: usize,
     pub(super) client: String,
@@ -24,6 +24,10 @@ pub(super) struct ConnectionReport {
     /// `open` (it outlasts the capture), `closed`, `half-closed` or `reset`.
     pub(super) ended: &'static str,
     pub(super) reset_by: Option<String>,
+    #[serde(skip)]
+    pub(super) reset_frame: Option<u64>,
+    #[serde(skip)]
+    pub(super) syn_frames: Vec<u64>,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) packets: u64,
@@ -75,7 +79,7 @@ impl ConnectionReport {
         let visible = Visibility::of(&chosen, client, &directions, facts);
         let fins = (0..2).filter(|i| flow.directions[*i].fin.is_some()).count();
         Self {
-            answer: Answer::default(),
+            answer: TransferAnswer::default(),
             flow: number,
             client: flow.endpoints[client].to_string(),
             server: flow.endpoints[1 - client].to_string(),
@@ -87,6 +91,8 @@ impl ConnectionReport {
                 _ => "open",
             },
             reset_by: reset.map(|i| flow.endpoints[i].to_string()),
+            reset_frame: reset.and_then(|i| flow.directions[i].reset).map(|r| r.1),
+            syn_frames: flow.syn_frames.clone(),
             start_ns: flow.first,
             end_ns: flow.last,
             packets: flow.packets,
@@ -121,7 +127,7 @@ impl ConnectionReport {
 
     /// Returns the report with its findings and answer.
     pub(super) fn with_findings(self, findings: Vec<FlowFinding>) -> Self {
-        let answer = Answer::of(&self);
+        let answer = TransferAnswer::of(&self);
         Self { answer, findings, ..self }
     }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::budget::StateShare;
 use super::direction_state::DirectionState;
 use super::ecn_echo::{EceRun, EchoEvidence};
+use super::evidence::EventFrames;
 use super::feedback::{self, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
@@ -28,12 +29,11 @@ pub(super) struct DirectionReport {
     /// The capture has the data, and ACKs of it.
     pub(super) data_seen: bool,
     pub(super) acks_seen: bool,
-    /// The capture is at this end.
-    pub(super) at_sender: bool,
     /// Times of the first data and the last ACK, or of the part in the capture.
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
-    pub(super) mss_bytes: u32,
+    /// Payload of a full segment by options, else by the usual size of packets, else null.
+    pub(super) mss_bytes: Option<u32>,
     pub(super) packets: u64,
     pub(super) segments: u64,
     pub(super) bytes: u64,
@@ -93,6 +93,8 @@ pub(super) struct DirectionReport {
     pub(super) queue_percent: f64,
     pub(super) plateau_ns: u64,
     pub(super) over_time: OverTime,
+    #[serde(skip)]
+    pub(super) frames: EventFrames,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -182,6 +184,11 @@ impl From<WindowCollapse> for Span {
 }
 
 impl DirectionReport {
+    /// Returns the payload of a full segment, or of the longest seen.
+    pub(super) fn full_segment(&self) -> u64 {
+        u64::from(self.mss_bytes.unwrap_or(self.largest_payload_bytes).max(1))
+    }
+
     /// Returns the report on the data of end `from`, or `None` if the capture has neither data nor
     /// ACKs of more than a FIN.
     pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
@@ -209,10 +216,10 @@ impl DirectionReport {
             to: flow.endpoints[1 - from].to_string(),
             start_ns,
             data_seen,
-            at_sender,
             acks_seen: state.acks > 0,
             end_ns: if state.acks > 0 { state.last_ack } else { state.last_data }.max(start_ns),
-            mss_bytes: flow.mss(from, 0),
+            mss_bytes: Some(flow.mss(from, 0)).filter(|_| flow.is_mss_known(from)),
+            frames: state.frames.clone(),
             packets: stream.packets,
             segments: stream.segments,
             bytes: stream.bytes,

@@ -4,6 +4,7 @@ use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use super::alpha::AlphaEstimator;
 use super::ecn_echo::EcnTracker;
+use super::evidence::{Event, EventFrames};
 use super::handshake::NegotiatedEcn;
 use super::rtt::PathRtt;
 use super::series::{Bins, DRAWN_COLUMNS, LISTED_COLUMNS};
@@ -28,10 +29,12 @@ pub(super) struct AnalysisSettings {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketContext {
     pub(super) time: u64,
+    /// Number of the packet in the capture.
+    pub(super) frame: u64,
     pub(super) negotiated_ecn: NegotiatedEcn,
     /// Payload of a full segment.
     pub(super) mss: u32,
-    /// The same by the options of the handshake.
+    /// Payload of a full segment by the options of the handshake.
     pub(super) agreed_mss: Option<u32>,
     /// Minimum round trip of the whole path.
     pub(super) min_rtt: Option<u64>,
@@ -85,8 +88,10 @@ pub(super) struct DirectionState {
     sacked: bool,
     pub(super) fin_retransmissions: u64,
     pub(super) timeline: SenderTimeline,
+    pub(super) frames: EventFrames,
     pub(super) fin: Option<u64>,
-    pub(super) reset: Option<u64>,
+    /// Time and frame of its reset.
+    pub(super) reset: Option<(u64, u64)>,
     pub(super) trace: Option<Box<TimeSequenceTrace>>,
 }
 
@@ -115,6 +120,7 @@ impl DirectionState {
             sacked: false,
             fin_retransmissions: 0,
             timeline: SenderTimeline::default(),
+            frames: EventFrames::default(),
             fin: None,
             reset: None,
             trace: traced.then(Box::default),
@@ -148,10 +154,13 @@ impl DirectionState {
             && context.silence >= pto.max(self.timeout_silence(context))
     }
 
-    /// Returns the round trip between the capture and this sender, with the queue of its last packet.
-    fn sender_delay(&self, context: &PacketContext) -> u64 {
-        let queue = self.rtt.queue_to_capture().filter(|_| !context.at_sender);
-        context.min_sender_rtt.unwrap_or(0) + queue.unwrap_or(0)
+    /// Returns the present and the least round trip between the capture and this sender.
+    fn sender_delay(&self, context: &PacketContext) -> (u64, u64) {
+        if context.at_sender {
+            return (0, 0);
+        }
+        let least = context.min_sender_rtt.unwrap_or(0);
+        (least + self.rtt.queue_to_capture().unwrap_or(0), least)
     }
 
     /// Returns why the sender sent a segment, and counts timers.
@@ -172,6 +181,7 @@ impl DirectionState {
         {
             // Packets were lost before the capture, and the next one came after a timer's time.
             self.stalls.hidden_timeouts += 1;
+            self.frames.note(Event::Timeout, context.frame);
             return SendReason::Timer;
         }
         let PayloadKind::Retransmission { head, tail } = sent else {
@@ -179,11 +189,14 @@ impl DirectionState {
                 PayloadKind::WindowProbe => SendReason::WindowProbe,
                 _ if self.is_new_probe(context) => {
                     self.stalls.tail_probes += 1;
+                    self.frames.note(Event::Probe, context.frame);
                     SendReason::Timer
                 }
                 _ => SendReason::New,
             };
         };
+        self.frames.note(Event::Retransmission, context.frame);
+        let early = self.stalls.implausible.count();
         let cause = self.stalls.on_retransmit(&Retransmit {
             time: context.time,
             silence: context.silence,
@@ -192,9 +205,16 @@ impl DirectionState {
             srtt: self.rtt.srtt().unwrap_or(0),
             head,
             tail,
-            sacked: self.sacked,
-            sack: context.sack,
+            sack: (context.sack || self.sacked).then_some(self.sacked),
         });
+        match cause {
+            RetransmitCause::Timeout => self.frames.note(Event::Timeout, context.frame),
+            RetransmitCause::Probe => self.frames.note(Event::Probe, context.frame),
+            RetransmitCause::Repair if self.stalls.implausible.count() > early => {
+                self.frames.note(Event::EarlyTimer, context.frame);
+            }
+            RetransmitCause::Repair => {}
+        }
         match cause {
             _ if closed => SendReason::WindowProbe,
             RetransmitCause::Timeout | RetransmitCause::Probe => SendReason::Timer,
@@ -220,6 +240,7 @@ impl DirectionState {
             return;
         }
         let reason = self.send_reason(sent, head_sent, closed, context);
+        let (delay, least_delay) = self.sender_delay(context);
         self.timeline.on_sent(
             context.opening,
             &SentSegment {
@@ -231,14 +252,27 @@ impl DirectionState {
                 reason,
                 at_sender: context.at_sender,
                 blind: !context.at_sender && context.missing.is_none(),
-                delay: self.sender_delay(context),
-                least_delay: context.min_sender_rtt.unwrap_or(0),
+                delay,
+                least_delay,
                 echo: segment.options.timestamps.map(|t| t.echo),
                 trip: context.trip,
             },
         );
         if sent == PayloadKind::WindowProbe {
             return;
+        }
+        let frame = context.frame;
+        let ect = segment.ecn.is_capable();
+        for (event, seen) in [
+            (Event::Ce, segment.ecn == Ecn::Ce),
+            (Event::Ect, ect),
+            (Event::Cwr, segment.flags.contains(Flags::CWR)),
+            (Event::Reordered, sent == PayloadKind::Reordered),
+            (Event::Large, segment.payload_len > context.mss),
+        ] {
+            if seen {
+                self.frames.note(event, frame);
+            }
         }
         self.first_data.get_or_insert(time);
         self.last_data = time;
@@ -259,6 +293,7 @@ impl DirectionState {
         if let Some(stamps) = segment.options.timestamps {
             self.rtt.on_tsecr(time, stamps.echo);
         }
+        let (late_heads, unseen) = (self.stream.late_heads, self.stream.unseen_bytes);
         let Some(covered) = self.stream.on_ack(time, segment.ack, self.sacked) else { return };
         self.acks += 1;
         self.stalls.on_window(time, segment.window);
@@ -281,6 +316,18 @@ impl DirectionState {
             delayed = self.stalls.on_full_ack(rtt, covered.oldest_age, least);
         }
         let late = delayed > 0;
+        for (event, seen) in [
+            (Event::Reordered, self.stream.late_heads > late_heads),
+            (Event::Missing, self.stream.unseen_bytes > unseen),
+            (Event::Sack, gap),
+            (Event::LateAck, late),
+            (Event::ZeroWindow, segment.window == 0),
+            (Event::Ece, segment.flags.contains(Flags::ECE)),
+        ] {
+            if seen {
+                self.frames.note(event, context.frame);
+            }
+        }
         if let Some(rtt) = covered.rtt {
             self.rtt.on_ack(rtt, newly == covered.flight);
         }
@@ -306,7 +353,7 @@ impl DirectionState {
                     time,
                     ack: covered.ack,
                     edge: context.scale.map(|shift| covered.ack + (window << shift)),
-                    closed: segment.window == 0,
+                    window: segment.window,
                     tsval: segment.options.timestamps.map(|t| t.value),
                     pure,
                     gap: gap || duplicate,

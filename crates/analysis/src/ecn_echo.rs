@@ -52,6 +52,9 @@ pub(super) struct EchoEvidence {
     pub(super) distinguishing_acks: u64,
     pub(super) as_rfc3168: u64,
     pub(super) as_dctcp: u64,
+    /// ACKs of marked data on which both would have sent ECE, and those without it.
+    pub(super) marked_acks: u64,
+    pub(super) unechoed_acks: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -230,6 +233,10 @@ impl EcnTracker {
         while let Some((_, echoes)) = self.arrivals.front().filter(|a| a.0 <= covered.ack) {
             self.expected_on_ack = Some(*echoes);
             self.arrivals.pop_front();
+        }
+        if self.expected_on_ack.is_some_and(|e| clear && e.rfc3168 && e.dctcp) {
+            self.evidence.marked_acks += 1;
+            self.evidence.unechoed_acks += u64::from(!echo);
         }
         if let Some(echoes) = self.expected_on_ack.filter(|e| clear && e.rfc3168 != e.dctcp) {
             self.evidence.distinguishing_acks += 1;

@@ -19,6 +19,11 @@ pub(super) struct FlowFinding {
     pub(super) from: Option<String>,
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
+    /// The observation, and what the numbers beside it make of it.
     pub(super) what: String,
-    pub(super) means: &'static str,
+    pub(super) means: String,
+    /// Frames that show it, the first ones.
+    pub(super) frames: Vec<u64>,
+    /// Display filter of Wireshark for them.
+    pub(super) filter: String,
 }

@@ -8,12 +8,13 @@ use lowtide_wire::Flags;
 use super::copies::Copies;
 use super::direction_state::{AnalysisSettings, NEAR_RTT_RATIO, PacketContext};
 use super::direction_states::DirectionStates;
+use super::evidence::Event;
 use super::handshake::{HandshakeInfo, NegotiatedEcn};
 use super::packet_ids::PacketIds;
 use super::timeline::Opening;
 
-/// Payload of a full segment if no SYN states it: Ethernet with timestamps.
-const USUAL_MSS: u32 = 1448;
+/// SYNs and SYN-ACKs whose frames are kept.
+const MAX_SYN_FRAMES: usize = 8;
 
 /// Location of the capture, derived from the round trips to both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,8 @@ pub(super) struct FlowState {
     /// Greatest TTL or hop limit of each end's packets.
     pub(super) hop_limits: [u8; 2],
     copies: Copies,
+    /// Frames of SYNs and SYN-ACKs.
+    pub(super) syn_frames: Vec<u64>,
     /// Identifications of each end's packets.
     pub(super) ids: [PacketIds; 2],
 }
@@ -64,6 +67,7 @@ impl FlowState {
             established_packets: [0; 2],
             hop_limits: [0; 2],
             copies: Copies::default(),
+            syn_frames: Vec::new(),
             ids: [PacketIds::default(); 2],
         }
     }
@@ -80,11 +84,21 @@ impl FlowState {
         }
     }
 
-    /// Returns the payload of a full segment from end `from`, bytes.
+    /// Returns the payload of a full segment from end `from` in bytes: by the options of the
+    /// handshake, else the usual size of its packets; `payload` is one of them.
     pub(super) fn mss(&self, from: usize, payload: u32) -> u32 {
-        let largest = self.directions[from].stream.largest.max(payload);
-        let agreed = self.handshake.effective_mss(from).unwrap_or(USUAL_MSS);
-        if largest == 0 { agreed } else { agreed.min(largest) }
+        let stream = &self.directions[from].stream;
+        match (self.handshake.effective_mss(from), stream.largest.max(payload)) {
+            (Some(agreed), 0) => agreed,
+            (Some(agreed), largest) => agreed.min(largest),
+            (None, largest) => stream.usual_payload().unwrap_or(largest),
+        }
+    }
+
+    /// Returns whether anything tells the payload of a full segment from end `from`.
+    pub(super) fn is_mss_known(&self, from: usize) -> bool {
+        let usual = self.directions[from].stream.usual_payload();
+        self.handshake.effective_mss(from).or(usual).is_some()
     }
 
     /// Returns the minimum round trip of the whole path, nanoseconds.
@@ -126,10 +140,10 @@ impl FlowState {
         self.handshake.negotiated_ecn()
     }
 
-    /// Processes a packet from end `from`, captured at point `point`.
+    /// Processes a packet from end `from`, captured at point `point`: its time and frame number.
     pub(super) fn on_packet(
         &mut self,
-        time: u64,
+        (time, frame): (u64, u64),
         from: usize,
         seen: &CapturedPacket,
         point: usize,
@@ -139,6 +153,7 @@ impl FlowState {
         let time = time.max(self.last);
         if self.copies.is_copy(time, from, point, seen) {
             self.directions[from].copies += 1;
+            self.directions[from].frames.note(Event::Copy, frame);
             return;
         }
         let silence = if self.packets == 0 { 0 } else { time - self.last };
@@ -149,6 +164,8 @@ impl FlowState {
         self.hop_limits[from] = self.hop_limits[from].max(seen.hop_limit);
         self.options_lost += u64::from(seen.options_incomplete);
         if segment.flags.contains(Flags::SYN) {
+            self.syn_frames.push(frame);
+            self.syn_frames.truncate(MAX_SYN_FRAMES);
             self.handshake.on_syn(time, from, segment, seen.options_incomplete);
             self.directions[from].stream.on_syn(segment.seq);
             if let Some(stamps) = segment.options.timestamps {
@@ -167,17 +184,18 @@ impl FlowState {
             return;
         }
         if segment.flags.contains(Flags::RST) {
-            self.directions[from].reset.get_or_insert(time);
+            self.directions[from].reset.get_or_insert((time, frame));
             return;
         }
         self.established_packets[from] += 1;
         self.handshake.on_segment(time, from);
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
-            let context = self.packet_context(other, from, 0, (time, silence));
+            let context = self.packet_context(other, from, 0, (time, frame, silence));
             self.directions[other].on_ack(segment, &context);
         }
-        let context = self.packet_context(from, 1 - from, segment.payload_len, (time, silence));
+        let context =
+            self.packet_context(from, 1 - from, segment.payload_len, (time, frame, silence));
         self.directions[from].on_segment(segment, &context);
     }
 
@@ -187,7 +205,7 @@ impl FlowState {
         sender: usize,
         receiver: usize,
         payload: u32,
-        (time, silence): (u64, u64),
+        (time, frame, silence): (u64, u64, u64),
     ) -> PacketContext {
         let back = &self.directions[receiver].rtt;
         let near = self.min_receiver_rtt(receiver);
@@ -198,6 +216,7 @@ impl FlowState {
         let there = self.directions[sender].rtt.rtt_without_delack();
         PacketContext {
             time,
+            frame,
             negotiated_ecn: self.negotiated_ecn(),
             mss: self.mss(sender, payload),
             agreed_mss: self.handshake.effective_mss(sender),

@@ -108,7 +108,7 @@ impl HandshakeInfo {
         Some([a.window_scale?.min(14), b.window_scale?.min(14)])
     }
 
-    /// Returns the shift of the windows that `end` advertises: none if either end did not offer one.
+    /// Returns the shift of the windows that `end` advertises: 0 if either end did not offer one.
     pub(super) fn scale_of(&self, end: usize) -> Option<u8> {
         if self.scaling()? {
             let [client, server] = self.scales()?;

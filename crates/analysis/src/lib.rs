@@ -22,6 +22,7 @@ mod direction_state;
 mod direction_states;
 mod ecn_echo;
 mod error;
+mod evidence;
 mod feedback;
 mod finding;
 mod findings;

@@ -60,7 +60,9 @@ mod tests {
     fn missing_packets_are_counted_where_identifications_tell() {
         let of = |ids: &[u16]| {
             let mut all = PacketIds::default();
-            ids.iter().for_each(|id| all.add(Some(*id)));
+            for id in ids {
+                all.add(Some(*id));
+            }
             (all.missing(), all.gap())
         };
         let counted: Vec<u16> = (65_530..=65_535).chain(0..10).collect();

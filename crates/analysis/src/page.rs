@@ -98,7 +98,8 @@ fn section(c: &ConnectionReport, figures: Vec<Value>) -> Value {
                 severity => text::severity(f.severity),
                 from => f.from.as_deref().filter(|_| both),
                 what => f.what.as_str(),
-                means => f.means,
+                means => f.means.as_str(),
+                filter => f.filter.as_str(),
             }
         })
         .collect();

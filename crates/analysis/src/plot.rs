@@ -92,7 +92,7 @@ pub(super) fn stack(
         ],
     };
     let flight = axis.staircase(&state.window.over_time.points(), 1e3);
-    let floor = 2.0 * f64::from(d.mss_bytes) / 1e3;
+    let floor = 2.0 * d.full_segment() as f64 / 1e3;
     let floor = [axis.from, axis.to].map(|x| Dot::new(x, floor)).to_vec();
     let flights = Lane {
         title: "In flight".to_owned(),

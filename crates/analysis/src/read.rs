@@ -190,7 +190,7 @@ pub(super) fn read_into(
                 if points.len() < MAX_INTERFACES || points.contains_key(&point) {
                     *points.entry(point).or_default() += 1;
                 }
-                table.on_packet(time, packet, point);
+                table.on_packet((time, contents.packets), packet, point);
             }
             Err(why) => *skipped.entry(why).or_default() += 1,
         }

@@ -1,4 +1,4 @@
-//! Window-limited time of a sender by round trips: whether a queue stood at the bottleneck, and
+//! Window-limited time of a sender by round trips: whether a queue was at the bottleneck, and
 //! what set the window.
 //!
 //! Contract: a round ends with the ACK that covers the data sent before it began. The line is full
@@ -30,7 +30,7 @@ const PLATEAU_SEGMENTS: u64 = 3;
 /// Rounds after an ECE in which the window is that of the reduction.
 const ECE_ROUNDS: u32 = 16;
 
-/// What set the sender's window in a round.
+/// Reason of the sender's window in a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WindowPhase {
     /// It grew from its initial value.

@@ -34,10 +34,9 @@ pub(super) struct Retransmit {
     /// It begins with the first unacknowledged byte; it ends with the last byte sent.
     pub(super) head: bool,
     pub(super) tail: bool,
-    /// Data above the first unacknowledged byte has been SACKed.
-    pub(super) sacked: bool,
-    /// SACK was agreed, which tail loss probes need.
-    pub(super) sack: bool,
+    /// Whether data above the first unacknowledged byte has been SACKed, if SACK was agreed, which
+    /// tail loss probes need.
+    pub(super) sack: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +98,9 @@ impl Stalls {
         if r.silence < r.threshold {
             return RetransmitCause::Repair;
         }
-        if r.sacked && r.silence < self.rto_min.max(r.srtt.saturating_add(RACK_SLACK_NS)) {
+        if r.sack == Some(true)
+            && r.silence < self.rto_min.max(r.srtt.saturating_add(RACK_SLACK_NS))
+        {
             // RFC 8985 §6.2: the reordering window is at most SRTT after the last SACK.
             self.reordering_timer += 1;
             return RetransmitCause::Repair;
@@ -115,7 +116,7 @@ impl Stalls {
             return RetransmitCause::Repair;
         }
         if r.tail
-            && r.sack
+            && r.sack.is_some()
             && self.backoff == 0
             && self.sole_probe.is_none()
             && since >= SOLE_PTO_NS
@@ -219,7 +220,8 @@ mod tests {
         s.on_retransmit(&head(103 * MS, 4 * MS, 89 * MS));
         assert_eq!((s.timeouts, s.implausible.count()), (1, 2));
         // RACK's timer, within SRTT after a SACK; a timeout lasts longer than SRTT.
-        let rack = Retransmit { srtt: 40 * MS, sacked: true, ..head(300 * MS, 30 * MS, 200 * MS) };
+        let rack =
+            Retransmit { srtt: 40 * MS, sack: Some(true), ..head(300 * MS, 30 * MS, 200 * MS) };
         assert_eq!(s.on_retransmit(&rack), RetransmitCause::Repair);
         let short = Retransmit { srtt: 40 * MS, ..head(400 * MS, 30 * MS, 370 * MS) };
         assert_eq!(s.on_retransmit(&short), RetransmitCause::Repair);
@@ -231,7 +233,7 @@ mod tests {
         const MS: u64 = 1_000_000;
         let sole = |time, since| Retransmit {
             tail: true,
-            sack: true,
+            sack: Some(false),
             ..head(time * MS, since * MS, (time - since) * MS)
         };
         let mut s = Stalls::new(RTO_MIN_NS);

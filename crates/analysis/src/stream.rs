@@ -11,6 +11,8 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 
 /// Segments in flight that are remembered.
 const MAX_OUTSTANDING: usize = 8192;
+/// Lead of the payload of most packets.
+const MIN_LEAD: u64 = 4;
 /// Holes that are remembered.
 const MAX_HOLES: usize = 256;
 /// Flags of segments that are no keep-alives.
@@ -63,6 +65,8 @@ pub(super) struct SequenceTracker {
     pub(super) lost_before_capture: u64,
     pub(super) keep_alives: u64,
     pub(super) window_probes: u64,
+    /// End of the byte of the last window probe, which the receiver may accept.
+    probe_end: u64,
     /// Gaps that SACK reported and the first transmission filled: reordered after the capture.
     pub(super) late_heads: u64,
     pub(super) reordered: u64,
@@ -73,6 +77,8 @@ pub(super) struct SequenceTracker {
     /// Packets of several segments, and the longest payload.
     pub(super) large: u64,
     pub(super) largest: u32,
+    /// The payload that most packets have, if one has the majority, and its lead (Boyer and Moore).
+    usual: (u32, u64),
 }
 
 /// Classification of a packet with payload.
@@ -146,8 +152,8 @@ impl SequenceTracker {
         bytes.div_ceil(u64::from(mss.max(1))).max(1)
     }
 
-    /// Processes a segment; `round_trip` is the minimum of the whole path, `closed` a receive window
-    /// of zero.
+    /// Processes a segment; `round_trip` is the minimum of the whole path, `closed` whether the
+    /// receive window is zero.
     pub(super) fn on_data(
         &mut self,
         time: u64,
@@ -163,11 +169,11 @@ impl SequenceTracker {
         self.fin |= segment.flags.contains(Flags::FIN);
         let len = u64::from(segment.payload_len);
         let end = start + len;
-        // Both probes repeat a byte or none; the window tells them apart (RFC 9293 §3.8.4, §3.8.6.1).
-        let old_byte = len <= 1 && start + 1 == highest && self.from_syn | (highest > 1);
+        // The window tells both probes apart (RFC 9293 §3.8.4, §3.8.6.1).
+        let old_byte = len <= 1 && start + 1 == highest && (self.from_syn || highest > 1);
         if closed && (old_byte || (len == 1 && start + 1 >= self.acked && start <= highest)) {
             self.window_probes += 1;
-            self.highest = highest.max(end);
+            self.probe_end = end;
             return (PayloadKind::WindowProbe, start);
         }
         if old_byte && self.acked == highest && segment.flags.bits() & ENDS == 0 {
@@ -183,6 +189,12 @@ impl SequenceTracker {
         self.bytes += len;
         self.large += u64::from(segments > 1);
         self.largest = self.largest.max(segment.payload_len);
+        let (usual, votes) = &mut self.usual;
+        match (*usual == segment.payload_len, *votes) {
+            (true, _) => *votes += 1,
+            (false, 0) => (*usual, *votes) = (segment.payload_len, 1),
+            (false, _) => *votes -= 1,
+        }
         let tsval = segment.options.timestamps.map(|t| t.value);
         let sent = if start >= highest {
             self.extend(time, start, end);
@@ -307,6 +319,9 @@ impl SequenceTracker {
         if ack == self.highest + 1 && self.fin {
             ack = self.highest;
         }
+        if ack == self.highest + 1 && ack == self.probe_end {
+            self.highest = ack;
+        }
         if ack > self.highest {
             self.unseen_bytes += ack - self.highest;
             self.highest = ack;
@@ -344,6 +359,12 @@ impl SequenceTracker {
     /// Returns the bytes sent and not acknowledged.
     pub(super) fn flight(&self) -> u64 {
         self.highest - self.acked
+    }
+
+    /// Returns the payload of most packets.
+    pub(super) fn usual_payload(&self) -> Option<u32> {
+        let (usual, lead) = self.usual;
+        (lead >= MIN_LEAD && self.packets < lead * 4).then_some(usual)
     }
 
     /// Returns the bytes that were in flight when the last segment was sent.

@@ -34,7 +34,8 @@ impl ConnectionTable {
         Self { now: BTreeMap::new(), flows: Vec::new(), untracked: 0, settings, traced }
     }
 
-    pub(super) fn on_packet(&mut self, time: u64, seen: &CapturedPacket, point: CapturePoint) {
+    /// Processes a packet: its time and frame number.
+    pub(super) fn on_packet(&mut self, at: (u64, u64), seen: &CapturedPacket, point: CapturePoint) {
         let segment = &seen.segment;
         let (src, dst): (IpAddr, IpAddr) = match seen.addresses {
             Addresses::V4 { src, dst } => (src.into(), dst.into()),
@@ -61,7 +62,7 @@ impl ConnectionTable {
                 // Puts the client first if the packet identifies it.
                 let answer = segment.flags.contains(Flags::SYN | Flags::ACK);
                 let ends = if answer { [ends[1], ends[0]] } else { ends };
-                let flow = FlowState::new(ends, time, settings);
+                let flow = FlowState::new(ends, at.0, settings);
                 self.flows.push(ConnectionViews::new(flow, point, settings));
                 self.now.insert(key, number);
                 number
@@ -69,7 +70,7 @@ impl ConnectionTable {
         };
         let flow = &mut self.flows[number];
         let from = usize::from(flow.merged.endpoints[0] != ends[0]);
-        flow.on_packet(time, from, seen, point);
+        flow.on_packet(at, from, seen, point);
     }
 
     pub(super) fn finish(&mut self) {

@@ -215,8 +215,8 @@ fn spread(s: Option<ValueSummary>, show: impl Fn(u64) -> String) -> String {
 fn budget(d: &DirectionReport) -> String {
     let rows = d.budget.iter().filter(|s| s.possible_percent >= 0.5);
     let rows = rows.map(|s| {
-        let range = (s.certain_percent.round(), s.possible_percent.round());
-        let range = if range.0 == range.1 {
+        let range = (s.certain_percent, s.possible_percent);
+        let range = if range.1 - range.0 < 0.5 {
             String::new()
         } else {
             format!(" ({:.0} to {:.0})", range.0, range.1)
@@ -368,7 +368,7 @@ pub(super) const fn severity(w: Severity) -> &'static str {
 
 fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
     writeln!(out, "flow {}: {} to {}", c.flow, c.client, c.server)?;
-    wrapped(out, c.answer.verdict, &c.answer.text)?;
+    wrapped(out, "answer", &c.answer.text)?;
     let both = c.directions.len() > 1;
     for f in &c.findings {
         let of = match &f.from {
@@ -376,7 +376,8 @@ fn connection(out: &mut String, c: &ConnectionReport) -> fmt::Result {
             _ => String::new(),
         };
         wrapped(out, severity(f.severity), &format!("{}{of}", f.what))?;
-        wrapped(out, "", &format!("Usually: {}.", f.means))?;
+        wrapped(out, "", &format!("{}.", f.means))?;
+        wrapped(out, "", &format!("Wireshark: {}", f.filter))?;
     }
     facts(c).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
     for d in &c.directions {

@@ -55,7 +55,7 @@ pub(super) struct ReceivedAck {
     pub(super) ack: u64,
     /// End of the receive window, if the window scale is known.
     pub(super) edge: Option<u64>,
-    pub(super) closed: bool,
+    pub(super) window: u16,
     pub(super) tsval: Option<u32>,
     /// No payload: an application cannot have answered to it.
     pub(super) pure: bool,
@@ -99,7 +99,8 @@ pub(super) struct SenderTimeline {
     /// The ACK that left nothing in flight.
     emptied: Option<(u64, ReceivedAck)>,
     recovery_point: Option<u64>,
-    timer_running: bool,
+    /// A timer fired then, and no ACK has advanced since.
+    timer_fired: Option<u64>,
     short_segment: bool,
     greatest_flight: u64,
     budget: TimeBudget,
@@ -171,7 +172,7 @@ impl SenderTimeline {
             self.assign(time, State::Recovery, &[]);
             self.recovery_point = None;
         }
-        match (self.closed_since, a.closed) {
+        match (self.closed_since, a.window == 0) {
             (None, true) => {
                 self.closed_since = Some(time);
                 if self.highest > self.ack && self.recovery_point.is_none() {
@@ -202,7 +203,7 @@ impl SenderTimeline {
         if let Some(rtt) = a.rtt {
             self.rounds.on_trip(rtt + time.saturating_sub(a.time));
         }
-        self.timer_running &= !advanced;
+        self.timer_fired = self.timer_fired.filter(|_| !advanced);
         if advanced {
             self.emptied = (self.ack >= self.highest).then_some((time, *a));
             let recovering = self.recovery_point.is_some();
@@ -227,7 +228,7 @@ impl SenderTimeline {
                 self.waited(self.last_ack.min(d.time), flight_before, d);
                 self.assign(d.time, State::Timeout, &[]);
                 self.recovery_point = Some(self.highest.max(d.end));
-                self.timer_running = true;
+                self.timer_fired = Some(d.time);
                 self.rounds.on_loss();
             }
             SendReason::Repair => {
@@ -317,7 +318,7 @@ impl SenderTimeline {
         let last = self.emptied.map_or(end, |(at, _)| at.min(end));
         let wait = last.saturating_sub(self.cursor);
         let unacked = self.highest > self.ack;
-        if unacked && self.timer_running {
+        if unacked && self.timer_fired.is_some() {
             self.assign(end, State::Timeout, &[]);
         } else if self.closed_since.is_some() {
             self.assign(end, State::ZeroWindow, &[State::NoData]);

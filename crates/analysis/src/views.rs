@@ -53,10 +53,11 @@ impl ConnectionViews {
         Self { merged: flow, first, packets: 0, per_point: Vec::new(), untracked: 0, settings }
     }
 
-    /// Processes a packet of end `from` of [`Self::merged`], captured at `point`.
+    /// Processes a packet of end `from` of [`Self::merged`], captured at `point`: its time and
+    /// frame number.
     pub(super) fn on_packet(
         &mut self,
-        time: u64,
+        at: (u64, u64),
         from: usize,
         seen: &CapturedPacket,
         point: CapturePoint,
@@ -72,18 +73,18 @@ impl ConnectionViews {
             let known = self.per_point.iter().position(|v| v.point == point);
             number = known.unwrap_or(self.per_point.len());
             if known.is_none() && number < MAX_POINTS {
-                let flow = FlowState::new(self.merged.endpoints, time, self.settings);
+                let flow = FlowState::new(self.merged.endpoints, at.0, self.settings);
                 self.per_point.push(View { point, packets: 0, flow });
             }
             match self.per_point.get_mut(number) {
                 Some(view) => {
                     view.packets += 1;
-                    view.flow.on_packet(time, from, seen, 0);
+                    view.flow.on_packet(at, from, seen, 0);
                 }
                 None => self.untracked += 1,
             }
         }
-        self.merged.on_packet(time, from, seen, number);
+        self.merged.on_packet(at, from, seen, number);
     }
 
     pub(super) fn finish(&mut self) {

@@ -152,7 +152,7 @@ fn refused_and_unechoed_ecn_is_reported() {
         packets.push((at, true, data));
         packets.push((at + 1, false, segment(CLIENT, false, 1500, 1400 + 1000 * i, Flags::ACK, 0)));
     }
-    assert_eq!(kinds(&packets), ["marks-not-echoed"]);
+    assert_eq!(kinds(&packets), ["ce-on-all", "marks-not-echoed"]);
 }
 
 #[test]

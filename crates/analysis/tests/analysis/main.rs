@@ -1,5 +1,6 @@
 //! Tests on handmade captures, in one binary to link only once.
 
+mod answers;
 mod captures;
 mod damage;
 mod large;

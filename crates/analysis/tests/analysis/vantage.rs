@@ -241,14 +241,14 @@ fn timeouts_below_any_minimum_rto_are_implausible() {
     let most = timeouts["implausible_ns"]["max"].as_u64().expect("some are questioned");
     assert!((1_000_000..5_000_000).contains(&most), "{timeouts}");
     assert!(
-        kinds(&report).contains(&"implausible-timeouts") && !kinds(&report).contains(&"timeouts")
+        kinds(&report).contains(&"early-retransmissions") && !kinds(&report).contains(&"timeouts")
     );
     // The minimum RTO of a stack with such a timer can be given.
     let question = AnalysisOptions { rto_min_ns: 1_000_000, ..AnalysisOptions::default() };
     let analysis = Analysis::of("test", &bytes[..], &question).expect("a capture");
     let report = serde_json::to_value(&analysis).expect("as JSON")["flows"][0].clone();
     assert!(report["directions"][0]["timeouts"]["count"].as_u64() > Some(5), "{report:#}");
-    assert!(!kinds(&report).contains(&"implausible-timeouts"));
+    assert!(!kinds(&report).contains(&"early-retransmissions"));
 }
 
 #[test]

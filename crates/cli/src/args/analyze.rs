@@ -6,12 +6,13 @@ use clap::Args;
 use lowtide_units::{Duration, parse_duration};
 
 pub(super) const EXAMPLES: &str = "\
-Reports each connection, the worst first: negotiated ECN, CE marks in each direction, length of ECE
-echoes, feedback of the receiver (RFC 3168, DCTCP, ODCTCP, AccECN), DCTCP's alpha by the ACKs,
-window collapse, stuck ECE, timeouts, late ACKs, retransmissions, reordering, losses without marks,
-and the facts that this capture point hides. docs/howto/analyze.md defines them. A capture at or
-near the sender shows most; 120 bytes of each packet suffice. A damaged file is reported up to the
-damage, with exit status 1.
+The first line says what limited the transfer: `slow because: 62 % receive window, 30 % timeouts`,
+`healthy`, or `undetermined` with the capture that would decide. Then reports each connection, the
+one that lost the most time first: findings with frames and a Wireshark filter, time by state,
+negotiated ECN, CE marks in each direction, length of ECE echoes, feedback of the receiver (RFC
+3168, DCTCP, ODCTCP, AccECN), DCTCP's alpha by the ACKs, and the facts that this capture point hides.
+docs/howto/analyze.md defines them. A capture at or near the sender shows most; 120 bytes of each
+packet suffice. A damaged file is reported up to the damage, with exit status 1.
 
 Examples:
   tcpdump -i eth0 -s 120 -w web.pcap tcp port 443; lowtide analyze web.pcap
