@@ -13,7 +13,7 @@ use super::format::{bytes, count, grouped, percent, rate, time};
 use super::handshake::NegotiatedEcn;
 
 /// Least share of a cause, percent of the direction's time.
-const MIN_CAUSE: f64 = 15.0;
+const MIN_CAUSE: f64 = 20.0;
 /// Least share of a further cause that is named beside a greater one.
 const MIN_FURTHER: f64 = 5.0;
 /// Greatest share of unknown time with which a verdict holds.
@@ -353,8 +353,13 @@ fn healthy(c: &ConnectionReport, d: &DirectionReport) -> String {
         format!(", {:.1} round trips of {}", all as f64 / base.max(1) as f64, time(base))
     });
     let trips = trips.unwrap_or_default();
-    let done = if c.ended == "open" { "idle so far" } else { "done" };
-    format!("the application is {done}: {} in {}{trips}", bytes(d.acked_bytes), time(all))
+    let outstanding = d.bytes.saturating_sub(d.retransmitted_bytes) > d.acked_bytes;
+    let done = if c.ended == "open" || outstanding {
+        "no cause has a fifth of the time so far"
+    } else {
+        "the application is done"
+    };
+    format!("{done}: {} in {}{trips}", bytes(d.acked_bytes), time(all))
 }
 
 /// Returns what the path does beside a full line.

@@ -304,6 +304,7 @@ impl DirectionState {
         self.dsacks += u64::from(blocks.first().is_some_and(|(first, _)| edges(*first)));
         let gap = blocks.iter().any(|(first, _)| !edges(*first));
         self.sack_acks += u64::from(gap);
+        let had_gap = self.sacked;
         self.sacked = gap || (self.sacked && newly == 0);
         let same_window = self.last_window.replace(segment.window) == Some(segment.window);
         let duplicate = pure && newly == 0 && !covered.stale && covered.flight > 0 && same_window;
@@ -366,7 +367,9 @@ impl DirectionState {
             );
         }
         if newly > 0 {
-            self.timeline.rounds.on_spacing(time, newly, context.trip);
+            if !(gap || had_gap) {
+                self.timeline.rounds.on_spacing(time, newly, context.trip);
+            }
             self.first_ack.get_or_insert(time);
             self.last_ack = time;
             self.stalls.on_advance();

@@ -16,10 +16,9 @@ use super::budget::State;
 const QUEUE_PART: u64 = 8;
 /// Rate levels per factor of two.
 const LEVELS: f64 = 4.0;
-/// Levels below the bottleneck's rate at which the line is full with a queue: 2^(-2/4) = 0.71; and
-/// without one, if at least a tenth of the time has one: 2^(-1/4) = 0.84.
+/// Levels below the bottleneck's rate at which the line is full, 2^(-2/4) = 0.71: with a queue, or
+/// if a tenth of the time has one.
 const FULL_LEVELS: i32 = 2;
-const FULL_LEVELS_UNQUEUED: i32 = 1;
 /// Part of all bytes that the rounds at the greatest sustained rate and above carry, percent.
 const SUSTAINED_PERCENT: u64 = 5;
 /// Rounds without growth, loss, mark or queue after which no congestion window limits: slow start
@@ -251,9 +250,9 @@ impl Rounds {
         let mut out = WindowTimes { bytes_per_second, ..WindowTimes::default() };
         let mut phases = [0; 4];
         for l in &self.levels {
-            for (time, levels) in l.time.iter().zip([FULL_LEVELS_UNQUEUED, FULL_LEVELS]) {
-                let with_queue = levels == FULL_LEVELS || queued * 10 >= calm;
-                if with_queue && l.level >= line - levels {
+            for (time, has_queue) in l.time.iter().zip([false, true]) {
+                let often = has_queue || queued * 10 >= calm;
+                if often && l.level >= line - FULL_LEVELS {
                     out.full_sender_ns += time.sender.iter().sum::<u64>();
                     out.full_receiver_ns += time.receiver;
                     out.full_recovery_ns += time.recovery;
