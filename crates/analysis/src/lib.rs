@@ -93,7 +93,17 @@ pub struct Analysis {
     rto_min_ns: u64,
     /// Connections of the capture, including those that were not selected.
     connections: usize,
+    /// Time lost over all selected connections, the greatest first.
+    causes: Vec<CauseTotal>,
     flows: Vec<ConnectionReport>,
+}
+
+/// Time lost by one cause over all connections.
+#[derive(Clone, Debug, Serialize)]
+struct CauseTotal {
+    kind: &'static str,
+    connections: u64,
+    ns: u64,
 }
 
 impl Analysis {
@@ -140,6 +150,19 @@ impl Analysis {
             let severity = c.findings.first().map_or(3, |f| f.severity as u8);
             (u64::MAX - c.answer.lost_ns(), severity, u64::MAX - c.bytes(), c.flow)
         });
+        let mut causes: Vec<CauseTotal> = Vec::new();
+        for cause in flows.iter().flat_map(|c| &c.answer.causes) {
+            match causes.iter_mut().find(|t| t.kind == cause.kind) {
+                Some(total) => {
+                    (total.connections, total.ns) = (total.connections + 1, total.ns + cause.ns);
+                }
+                None => {
+                    let (kind, ns) = (cause.kind, cause.ns);
+                    causes.push(CauseTotal { kind, connections: 1, ns });
+                }
+            }
+        }
+        causes.sort_by_key(|t| std::cmp::Reverse(t.ns));
         let answer = match flows.first() {
             Some(first) if flows.len() > 1 => {
                 format!("flow {} of {}: {}", first.flow, flows.len(), first.answer.text)
@@ -148,7 +171,7 @@ impl Analysis {
             None => format!("undetermined: no TCP in {} packets", contents.packets),
         };
         let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
-        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, flows })
+        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, causes, flows })
     }
 
     /// Returns the reason why the file could not be read to its end, if any.

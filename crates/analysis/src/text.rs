@@ -79,6 +79,13 @@ impl Analysis {
             );
             out.push((true, line));
         }
+        if self.flows.len() > 1 {
+            let lost = self.causes.iter().map(|t| {
+                let flows = count(t.connections, "connection");
+                (false, format!("Lost over all: {} by {} in {flows}.", time(t.ns), t.kind))
+            });
+            out.extend(lost);
+        }
         let skipped = c.skipped.words();
         if !skipped.is_empty() {
             let all = count(c.skipped.all(), "packet");
