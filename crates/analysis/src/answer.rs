@@ -235,7 +235,7 @@ fn application(c: &ConnectionReport, d: &DirectionReport, out: &mut Causes<'_>) 
     // Before its first data the other end had the word.
     let opened = c.start_ns + c.handshake_ns.unwrap_or(0);
     let first_wait = d.start_ns.saturating_sub(opened);
-    let idle = ns(d, State::NoData).saturating_sub(d.last_ack_wait_ns + first_wait);
+    let idle = ns(d, State::NoData).saturating_sub(first_wait);
     let flat = match d.flight_bytes.filter(|_| d.plateau_ns * 2 > idle) {
         Some(f) => format!(": at most {} in flight, without loss, mark or queue", bytes(f.max)),
         None => String::new(),

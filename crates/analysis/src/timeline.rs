@@ -134,6 +134,15 @@ impl SenderTimeline {
         }
     }
 
+    /// Assigns the wait for the ACK of all data, after which the sender had no more: a window could
+    /// have limited it until then. It is the window's by priority, as in `tcpi_busy_time`, but no
+    /// round of a window.
+    fn await_ack(&mut self, until: u64) {
+        let ns = until.saturating_sub(self.cursor);
+        self.budget.add(State::SenderWindow, &[State::NoData], ns);
+        self.cursor = self.cursor.max(until);
+    }
+
     /// Processes the window of a SYN or SYN-ACK, which is not scaled.
     pub(super) fn on_syn(&mut self, window: u16) {
         self.edge = Some(u64::from(window));
@@ -280,6 +289,7 @@ impl SenderTimeline {
         }
         if let Some((at, last)) = self.emptied.filter(|_| flight_before) {
             if until.saturating_sub(at) > prompt || !last.pure {
+                self.await_ack(at.min(until));
                 return self.assign(until, NoData, idle);
             }
             if self.short_segment && d.short {
@@ -327,6 +337,7 @@ impl SenderTimeline {
         } else if unacked {
             self.assign(end, State::Unknown, &[State::SenderWindow, State::NoData, State::Timeout]);
         }
+        self.await_ack(last);
         self.assign(end, State::NoData, &[]);
         let mut budget = self.budget.clone();
         budget.reassign(State::SenderWindow, State::NoData, self.rounds.plateau_ns);
