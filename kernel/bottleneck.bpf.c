@@ -45,7 +45,7 @@ struct bpf_spin_lock {
 };
 
 /* Places of a queue: a power of two, one more than its longest. */
-#define LT_PLACES 2048
+#define LT_PLACES 4096
 #define LT_MASK (LT_PLACES - 1)
 
 /* Lateness of deliveries: bins of 4.096 us. */

@@ -23,7 +23,7 @@ mod layout {
     /// Fractions of a nanosecond (bits) in `byte_time`.
     pub(super) const FRACTION: u32 = 20;
 }
-const PLACES: usize = 2048;
+const PLACES: usize = 4096;
 /// Width of a bin of lateness, ns (`LT_LATE_SHIFT`).
 const LATE_BIN_NS: u64 = 1 << 12;
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_byte_takes_eighty_nanoseconds_at_100_megabit() {
         let port = settings().encode(1000);
-        assert_eq!(port.len(), 73_904);
+        assert_eq!(port.len(), 139_440);
         assert_eq!((get(&port, 40), get(&port, 48), get(&port, 56)), (80 << 20, 60_000, 123_000));
         assert_eq!((get(&port, 24), get(&port, 32)), (u64::MAX, 30_000));
         assert_eq!((port[4], port[12], get(&port, layout::PLACES_AT)), (2, 20, 1 << 63));

@@ -64,8 +64,11 @@ impl Backend for Testbed {
         let except = self.choice.exceptions.iter().map(|host| format!("{other}:{host}"));
         let controls = self.choice.cc_mapping.iter().map(|(from, to)| format!("{from}={to}"));
         let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
-        let kernels = self.bottleneck == BottleneckKind::Kernel;
-        let bottleneck = kernels.then(|| "bottleneck:kernel".to_owned());
+        let bottleneck = match self.bottleneck {
+            BottleneckKind::User => None,
+            BottleneckKind::Kernel => Some("bottleneck:kernel".to_owned()),
+            BottleneckKind::KernelFqCodel => Some("bottleneck:kernel-fq-codel".to_owned()),
+        };
         let choices = except.chain(controls).chain(bottleneck).chain(tries).collect();
         Entry { name: name.to_owned(), kernel: release(), choices }
     }
@@ -83,8 +86,8 @@ impl Backend for Testbed {
             HostStack::Lowtide(_) => None,
         });
         let kernels: Vec<&KernelTcpConfig> = kernels.collect();
-        if self.bottleneck == BottleneckKind::Kernel {
-            kernel_switch::check(setup, &plans)?;
+        if self.bottleneck != BottleneckKind::User {
+            kernel_switch::check(setup, &plans, self.bottleneck)?;
         }
         if kernels.is_empty() {
             return Ok(());
@@ -107,7 +110,7 @@ impl Backend for Testbed {
         let done = loop {
             let done = match self.bottleneck {
                 BottleneckKind::User => run(setup, &plans, watch),
-                BottleneckKind::Kernel => kernel_switch::run(setup, &plans, watch),
+                kind => kernel_switch::run(setup, &plans, kind, watch),
             };
             let done = done.map_err(|e| e.to_string())?;
             let Some(done) = done else { return Ok(None) };
@@ -128,8 +131,8 @@ impl Backend for Testbed {
             best = Some(least);
         };
         let mut differences = plan::differences(setup);
-        if self.bottleneck == BottleneckKind::Kernel {
-            differences.extend(kernel_switch::differences(setup));
+        if self.bottleneck != BottleneckKind::User {
+            differences.extend(kernel_switch::differences(setup, self.bottleneck));
         }
         let mut measured = tables::measured(&done, differences);
         if made > 1 {

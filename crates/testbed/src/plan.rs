@@ -51,7 +51,7 @@ pub(crate) struct HostPlan {
     pub(crate) stack: HostStack,
 }
 
-fn refusal(message: String, help: &str) -> UnsupportedSetup {
+pub(crate) fn refusal(message: String, help: &str) -> UnsupportedSetup {
     UnsupportedSetup { message, help: Some(help.to_owned()) }
 }
 

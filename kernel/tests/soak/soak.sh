@@ -8,8 +8,7 @@
 # PERIOD: seconds between loads. ECN: `net.ipv4.tcp_ecn` of sender and receiver, as 1/1, in turn.
 # WALL: seconds of the host's clock after which a guest ends early. LOWTIDE: the command. PREFIX: of
 # the names of its namespaces and devices. It unloads only what it has loaded. Its folder also has
-# `traffic`, `mark.o` for kernels without red, and, where bpftool is not installed, a folder `tools`
-# with it, its libraries and their loader:
+# `traffic`, and `mark.o` for kernels without red:
 #
 #     gcc -O2 -static -o traffic traffic.c
 #     clang -O2 -g -target bpf -I/usr/include/x86_64-linux-gnu -c mark.bpf.c -o mark.o
@@ -37,13 +36,6 @@ work=$(mktemp -d)
 uptime() { cut -d. -f1 /proc/uptime; }
 # The RTC of a guest shows the host's time.
 wall() { cat /sys/class/rtc/rtc0/since_epoch 2>/dev/null || uptime; }
-bpftool() {
-    if [ -d tools ]; then
-        tools/ld-linux-x86-64.so.2 --library-path tools tools/bpftool "$@"
-    else
-        command bpftool "$@"
-    fi
-}
 start=$(uptime)
 say() { echo "[$(($(uptime) - start))] $*"; }
 in_each_end() { for n in "$from" "$to"; do ip netns exec "$n" sh -c "$1"; done; }
@@ -73,7 +65,7 @@ in_each_end 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control'
 qdisc() { ip netns exec "$middle" tc qdisc "$@"; }
 qdisc add dev "${prefix}2" root handle 1: tbf rate "$rate" burst 3200 limit 900000
 if ! qdisc add dev "${prefix}2" parent 1:1 handle 10: red limit 600000 min 30000 max 30001 \
-    avpkt 1500 burst 21 bandwidth "$rate" probability 1 ecn 2>/dev/null; then
+    avpkt 1500 burst 21 bandwidth "$rate" probability 1 ecn nodrop 2>/dev/null; then
     say "no red: one of 64 packets is marked, and the queue holds 60 packets"
     qdisc change dev "${prefix}2" root handle 1: tbf rate "$rate" burst 3200 limit 90000
     qdisc add dev "${prefix}2" clsact

@@ -19,8 +19,10 @@ pub(crate) enum BackendArg {
 pub(crate) enum BottleneckArg {
     /// The simulator's network, in a thread of this program.
     User,
-    /// Devices of the kernel, where a BPF program marks.
+    /// Devices of the kernel: a BPF program marks, or the kernel's red, codel or pie.
     Kernel,
+    /// The same, with the kernel's `fq_codel` in place of codel.
+    KernelFqCodel,
 }
 
 /// Options of runs on real packets.
@@ -36,8 +38,8 @@ pub(crate) struct RealArgs {
     /// Kernel's congestion control in place of one of ours: `odctcp=bpf_odctcp`
     #[arg(long, value_name = "OURS=KERNEL")]
     pub(crate) kernel_cc: Vec<String>,
-    /// With `kernel`: the network, ours in user space or devices of the kernel (a star with step
-    /// marking); default: user
+    /// With `kernel`: the network, ours in user space or devices of the kernel (a star); default:
+    /// user
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) bottleneck: Option<BottleneckArg>,
     /// Most attempts of a run: repeat it while CPU steal exceeds 1 %, and keep the attempt with the

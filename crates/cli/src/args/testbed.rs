@@ -36,6 +36,9 @@ pub(crate) enum TestbedCommand {
 pub(crate) struct TestbedUpArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// The network, ours in user space or devices of the kernel (a star); default: user
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) bottleneck: Option<super::BottleneckArg>,
     #[command(flatten)]
     pub(crate) place: TestbedDirArgs,
 }

@@ -42,19 +42,27 @@ pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Command
     real.kernel_cc.iter().map(one).collect()
 }
 
+/// The network of an option.
+#[cfg(real_packets)]
+pub(super) fn bottleneck(arg: Option<BottleneckArg>) -> lowtide_testbed::BottleneckKind {
+    use lowtide_testbed::BottleneckKind;
+    match arg {
+        Some(BottleneckArg::Kernel) => BottleneckKind::Kernel,
+        Some(BottleneckArg::KernelFqCodel) => BottleneckKind::KernelFqCodel,
+        Some(BottleneckArg::User) | None => BottleneckKind::User,
+    }
+}
+
 #[cfg(real_packets)]
 fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, CommandError> {
-    use lowtide_testbed::{BottleneckKind, StackChoice, StackKind, Testbed};
+    use lowtide_testbed::{StackChoice, StackKind, Testbed};
     let controls = controls(real)?;
     let (all, except) = match arg {
         BackendArg::Kernel => (StackKind::Kernel, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (StackKind::Lowtide, real.kernel_hosts.clone()),
     };
     let choice = StackChoice { default_stack: all, exceptions: except, cc_mapping: controls };
-    let bottleneck = match real.bottleneck {
-        Some(BottleneckArg::Kernel) => BottleneckKind::Kernel,
-        Some(BottleneckArg::User) | None => BottleneckKind::User,
-    };
+    let bottleneck = bottleneck(real.bottleneck);
     Ok(Box::new(Testbed::new(choice).bottleneck(bottleneck).tries(real.tries.unwrap_or(1))))
 }
 

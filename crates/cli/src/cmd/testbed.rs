@@ -60,7 +60,8 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
     let plan = scenario(&args.scenario)?.expand()?;
     let Some(first) = plan.runs.first() else { return Ok(()) };
     watch_for_interrupt()?;
-    let up = PersistentTestbed::make(&first.setup()?, &plan.name, &args.place.places())
+    let kind = super::backend::bottleneck(args.bottleneck);
+    let mut up = PersistentTestbed::make(&first.setup()?, &plan.name, kind, &args.place.places())
         .map_err(failed)?;
     let entry = |(host, namespace, address): &(String, String, std::net::Ipv4Addr)| HostEntry {
         host: host.clone(),
@@ -90,7 +91,7 @@ fn up(args: &TestbedUpArgs, out: Output) -> Result<(), CommandError> {
     }
     let why = up.serve(&|| STOP.load(Ordering::Relaxed));
     let report = up.down().map_err(failed)?;
-    if let Some(report) = report.filter(|_| !out.json) {
+    if !out.json {
         show(&report, out)?;
     }
     why.map_or(Ok(()), |why| Err(CommandError::Run(why)))
@@ -125,7 +126,7 @@ fn run(args: &TestbedRunArgs, out: Output) -> Result<(), CommandError> {
         return Err(CommandError::Usage(message, None));
     }
     if run.real.bottleneck.is_some() {
-        let message = "`--bottleneck` needs `lowtide run --backend kernel`".to_owned();
+        let message = "`--bottleneck` is an option of `lowtide testbed up`".to_owned();
         return Err(CommandError::Usage(message, None));
     }
     let plain = RealArgs { kernel_cc: run.real.kernel_cc.clone(), ..RealArgs::default() };

@@ -36,7 +36,7 @@ pub(crate) const MODULE_LIST: &str = "/modules/list";
 
 /// Commands of the host that every guest has. `bash`, `setpriv` and `unshare` of busybox lack what
 /// tests use.
-const COMMANDS: [&str; 6] = ["ip", "tc", "busybox", "bash", "setpriv", "unshare"];
+const COMMANDS: [&str; 7] = ["ip", "tc", "busybox", "bash", "setpriv", "unshare", "bpftool"];
 
 /// The part of the file system that all kernels share: programs at their absolute paths and in
 /// `/bin`, and the libraries.

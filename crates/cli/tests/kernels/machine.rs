@@ -43,9 +43,11 @@ pub(crate) fn tools() -> Result<(), String> {
         "bash",
         "setpriv",
         "unshare",
+        "bpftool",
+        "cc",
     ];
     let missing: Vec<_> = names.into_iter().filter(|n| initramfs::find(n).is_none()).collect();
-    let packages = "apt-get install qemu-system-x86 busybox-static kmod xz-utils binutils iproute2";
+    let packages = "apt-get install qemu-system-x86 busybox-static kmod xz-utils binutils iproute2 bpftool gcc";
     let text = format!("there is no {}: {packages}", missing.join(", "));
     missing.is_empty().then_some(()).ok_or(text)
 }

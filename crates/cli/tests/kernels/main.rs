@@ -15,9 +15,11 @@ mod jobs;
 mod machine;
 mod packages;
 mod programs;
+mod qdiscs;
 mod refusals;
 mod results;
 mod scenario;
+mod soak;
 mod suite;
 
 use std::process::ExitCode;

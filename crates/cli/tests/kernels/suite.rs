@@ -17,6 +17,7 @@ use crate::packages::{FLEET, folder};
 use crate::programs::{self, LIST, RUN, TARGETS, Target};
 use crate::results::{Machine, Outcome, Results, version};
 use crate::scenario::{self, Measured};
+use crate::{qdiscs, soak};
 
 /// Environment variable: names of machines, or `all`.
 const KERNELS: &str = "LOWTIDE_KERNELS";
@@ -181,7 +182,7 @@ impl Run<'_> {
         }
         if self.wants("interop") {
             let argv: Vec<_> = ["lowtide-interop"].into_iter().chain(INTEROP).collect();
-            match run_programs(guest, &[json!({ "argv": argv })]) {
+            match run_programs(guest, &[json!({ "argv": argv })], &[]) {
                 Ok(done) => self.record_interop(&done[0].err, done[0].status == 0),
                 Err(no) => self.machine.record("interop", outcome(no)),
             }
@@ -195,7 +196,7 @@ impl Run<'_> {
             let lines = if guest.is_ok() && (kernel < from || kernel >= below) {
                 Err(NoResult::NotJudged(job.why.to_owned()))
             } else {
-                run_job(guest, &json!({ "job": job.name }))
+                run_job(guest, &json!({ "job": job.name }), &[])
             };
             for (test, judge) in job.tests {
                 let outcome = match &lines {
@@ -207,6 +208,12 @@ impl Run<'_> {
         }
         if self.wants("scenario") {
             self.run_scenario(guest);
+        }
+        if self.wants("qdiscs") {
+            self.run_qdiscs(guest);
+        }
+        if self.wants("soak") {
+            self.run_soak(guest);
         }
         self.machine
     }
@@ -220,7 +227,7 @@ impl Run<'_> {
         let programs = [command(Vec::new(), &LIST), command(target.arguments(true), &RUN)];
         let (mut listed, mut lines, mut is_listing) = (Vec::new(), Vec::new(), true);
         let job = json!({ "job": "programs", "programs": programs });
-        let ended = run_lines(guest, &job, &mut |line| {
+        let ended = run_lines(guest, &job, &[], &mut |line| {
             if let Some(text) = line["out"].as_str() {
                 if is_listing { &mut listed } else { &mut lines }.push(text.to_owned());
             } else if let Some(text) = line["err"].as_str() {
@@ -236,7 +243,7 @@ impl Run<'_> {
     }
 
     fn run_aqm(&mut self, guest: &Result<Guest, String>) {
-        let lines = run_job(guest, &json!({ "job": "aqm" }));
+        let lines = run_job(guest, &json!({ "job": "aqm" }), &[]);
         for case in &aqm::CASES {
             let test = format!("aqm {}", case.name);
             let outcome = match &lines {
@@ -261,7 +268,7 @@ impl Run<'_> {
 
     fn run_scenario(&mut self, guest: &Result<Guest, String>) {
         let simulated = Measured::simulated().unwrap();
-        let done = run_programs(guest, &scenario::commands());
+        let done = run_programs(guest, &scenario::commands(), &[]);
         for (number, (pair, _)) in scenario::PAIRS.iter().enumerate() {
             let outcome = match &done {
                 Ok(done) => {
@@ -273,6 +280,37 @@ impl Run<'_> {
             };
             self.machine.record(&format!("scenario dctcp-kernel, {pair}"), outcome);
         }
+    }
+}
+
+impl Run<'_> {
+    /// The kernel's qdiscs in the testbed, beside the simulator.
+    fn run_qdiscs(&mut self, guest: &Result<Guest, String>) {
+        let files = qdiscs::files();
+        let done = run_programs(guest, &qdiscs::commands(&files), &[files.path().to_owned()]);
+        for (number, case) in qdiscs::CASES.iter().enumerate() {
+            let outcome = match &done {
+                Ok(done) => {
+                    let Done { out, err, status } = &done[number];
+                    let out = if *status == 0 { Ok(out.as_str()) } else { Err(err.clone()) };
+                    passed(out.and_then(|out| qdiscs::judge(&files, number, out)))
+                }
+                Err(no) => outcome(no.clone()),
+            };
+            self.machine.record(&format!("testbed's bottleneck, {}", case.name), outcome);
+        }
+    }
+
+    fn run_soak(&mut self, guest: &Result<Guest, String>) {
+        let kernel = guest.as_ref().map_or((0, 0), |guest| version(&guest.release));
+        let outcome = soak::folder().map_or_else(Outcome::NotJudged, |folder| {
+            let command = soak::command(folder.path(), kernel);
+            match run_programs(guest, &[command], &[folder.path().to_owned()]) {
+                Ok(done) => passed(soak::judge(&done[0].out)),
+                Err(no) => outcome(no),
+            }
+        });
+        self.machine.record("soak of a minute", outcome);
     }
 }
 
@@ -300,25 +338,34 @@ fn outcome(no: NoResult) -> Outcome {
 fn run_lines(
     guest: &Result<Guest, String>,
     job: &Value,
+    files: &[PathBuf],
     on_line: &mut dyn FnMut(Value),
 ) -> Result<(), NoResult> {
     let guest = guest.as_ref().map_err(|why| NoResult::NotJudged(why.clone()))?;
     let start = Instant::now();
-    let ended = guest.run(job, &[], LIMIT, on_line);
+    let ended = guest.run(job, files, LIMIT, on_line);
     println!("{}: {} s: {}", guest.name, start.elapsed().as_secs(), job["job"]);
     ended
 }
 
 /// Runs a job in a guest; returns its lines.
-fn run_job(guest: &Result<Guest, String>, job: &Value) -> Result<Vec<Value>, NoResult> {
+fn run_job(
+    guest: &Result<Guest, String>,
+    job: &Value,
+    files: &[PathBuf],
+) -> Result<Vec<Value>, NoResult> {
     let mut lines = Vec::new();
-    run_lines(guest, job, &mut |line| lines.push(line)).map(|()| lines)
+    run_lines(guest, job, files, &mut |line| lines.push(line)).map(|()| lines)
 }
 
 /// Runs programs in a guest.
-fn run_programs(guest: &Result<Guest, String>, programs: &[Value]) -> Result<Vec<Done>, NoResult> {
+fn run_programs(
+    guest: &Result<Guest, String>,
+    programs: &[Value],
+    files: &[PathBuf],
+) -> Result<Vec<Done>, NoResult> {
     let mut done = vec![Done::default()];
-    for line in run_job(guest, &json!({ "job": "programs", "programs": programs }))? {
+    for line in run_job(guest, &json!({ "job": "programs", "programs": programs }), files)? {
         let last = done.last_mut().unwrap();
         for (text, key) in [(&mut last.out, "out"), (&mut last.err, "err")] {
             if let Some(more) = line[key].as_str() {

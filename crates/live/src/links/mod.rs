@@ -7,6 +7,7 @@
 mod addresses;
 mod ethtool;
 mod netlink;
+mod queues;
 mod veth;
 
 use std::io;
@@ -19,6 +20,7 @@ use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 
 use crate::error::LiveError;
 use netlink::Netlink;
+pub use queues::RootQueue;
 pub use veth::VethEnd;
 
 /// Link layer of an interface.

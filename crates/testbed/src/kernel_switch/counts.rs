@@ -1,26 +1,27 @@
 //! Counters of the kernel's bottleneck as rows of queues.
 
 use lowtide_bottleneck::Fidelity;
-use lowtide_host::Setup;
 use lowtide_kernel::PortCounts;
-use lowtide_net::NodeId;
+use lowtide_net::{Blueprint, Framing, NodeId};
 use lowtide_rows::{Level, Queue, ServedCounters};
-use lowtide_units::{Duration, LogHistogram};
+use lowtide_units::{Bytes, Duration, LogHistogram};
 
 /// Lateness that counts as falling behind: the least of the user-space bottleneck.
 const TOLERANCE: Duration = Duration::from_us(100);
 
 /// Returns the queues of all ports by number. Those of hosts are not counted.
-pub(super) fn queues(setup: &Setup, counts: &[PortCounts]) -> Vec<Queue> {
-    let names = setup.network.port_names();
-    let ends = setup.network.links.iter().zip(counts).flat_map(|(link, counts)| {
+pub(super) fn queues(network: &Blueprint, counts: &[PortCounts]) -> Vec<Queue> {
+    let names = network.port_names();
+    let ends = network.links.iter().zip(counts).flat_map(|(link, counts)| {
         [(link.a, &link.from_a, counts), (link.b, &link.from_b, counts)]
     });
     let queue = |(name, (from, line, counts)): (String, (NodeId, &_, &PortCounts))| {
         let line: &lowtide_net::LineSpec = line;
         let at_switch = matches!(from, NodeId::Switch(_));
         let own = if at_switch { of(counts, line.port.count_in_service) } else { Queue::default() };
-        Queue { name, at_switch, rate_bps: line.rate.as_bps(), ..own }
+        let framing = own.served.packets * Framing::Ethernet.overhead();
+        let busy = line.rate.serialization(Bytes::new(own.served.bytes + framing));
+        Queue { name, at_switch, rate_bps: line.rate.as_bps(), busy_ps: busy.as_ps(), ..own }
     };
     names.into_iter().zip(ends).map(queue).collect()
 }
@@ -50,7 +51,6 @@ fn of(counts: &PortCounts, with_in_service: bool) -> Queue {
             overflow_drops: counts.overflow_drops,
             aqm_drops: counts.aqm_drops,
         },
-        busy_ps: counts.levels.iter().skip(1).map(|(ns, _)| ns * 1000).sum(),
         max_bytes: counts.max_bytes,
         levels,
         ..Queue::default()

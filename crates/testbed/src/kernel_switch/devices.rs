@@ -8,60 +8,71 @@ use lowtide_live::LiveError;
 use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::netns::{Namespace, set_sysctl};
 use lowtide_net::LinkSpec;
+use lowtide_units::Duration;
 
 use super::{check, shaper};
 use crate::error::TestbedError;
 use crate::hosts::INTERFACE;
 use crate::plan::{HostPlan, PREFIX};
 
-/// The namespaces of a star.
-pub(super) struct Devices {
-    pub(super) switch: Namespace,
-    /// By host.
-    pub(super) hosts: Vec<Namespace>,
-    /// The ports of the switch hold packets until their departure times.
-    pub(super) departure_times: bool,
+/// Queues of the switch's ports.
+pub(super) enum Queues<'a> {
+    /// The BPF program keeps and marks them; with departure times a qdisc holds packets until then.
+    Program { bottleneck: &'a KernelBottleneck, departure_times: bool },
+    /// Qdiscs of the kernel, by host.
+    Qdiscs(&'a [Vec<String>]),
 }
 
-/// Makes the switch and its hosts.
+/// Connects the hosts to the switch.
 pub(super) fn make(
     setup: &Setup,
     plans: &[HostPlan],
-    bottleneck: &KernelBottleneck,
-) -> Result<Devices, TestbedError> {
+    (switch, hosts): (&Namespace, &[Namespace]),
+    queues: &Queues<'_>,
+) -> Result<(), TestbedError> {
     let failed = |plan: &HostPlan| {
         let host = plan.name.clone();
         move |error: LiveError| TestbedError::Host { host, error }
     };
-    let Some(first) = plans.first() else {
-        return Err(TestbedError::Ended("switch".to_owned()));
-    };
-    let switch = Namespace::new().map_err(failed(first))?;
-    let departure_times = shaper::has_fq(&switch);
-    let mut hosts = Vec::new();
-    for (plan, link) in plans.iter().zip(&setup.network.links) {
-        let host = Namespace::new().map_err(failed(plan))?;
-        let port = switch.run(|| switch_end(plan, &host)).and_then(|made| made);
+    for (number, ((plan, host), link)) in
+        plans.iter().zip(hosts).zip(&setup.network.links).enumerate()
+    {
+        let port = switch.run(|| switch_end(plan, host)).and_then(|made| made);
         let port = port.map_err(failed(plan))?;
         let end = host.run(|| host_end(plan)).and_then(|made| made).map_err(failed(plan))?;
         let shaped = switch.run(|| {
-            if departure_times {
-                shaper::departure_times(&name(plan))?;
-            } else {
-                shaper::token_bucket(&name(plan), check::from_switch(link).rate, plan.mtu)?;
+            let (name, rate) = (name(plan), check::from_switch(link).rate);
+            match queues {
+                Queues::Program { departure_times: true, .. } => shaper::departure_times(&name)?,
+                Queues::Program { .. } => shaper::token_bucket(&name, rate, plan.mtu, None)?,
+                Queues::Qdiscs(all) => {
+                    let qdisc = all.get(number).map(Vec::as_slice);
+                    shaper::token_bucket(&name, rate, plan.mtu, qdisc)?;
+                }
             }
-            Ok(bottleneck.attach_port(port)?)
+            queues.program().map_or(Ok(()), |program| Ok(program.attach_port(port)?))
         });
         shaped.map_err(failed(plan)).and_then(|shaped| shaped)?;
-        let shaped = host.run(|| nic(plan, link).and_then(|()| Ok(bottleneck.attach_host(end)?)));
+        let shaped = host.run(|| {
+            nic(plan, link, queues.program().is_none())?;
+            queues.program().map_or(Ok(()), |program| Ok(program.attach_host(end)?))
+        });
         shaped.map_err(failed(plan)).and_then(|shaped| shaped)?;
-        hosts.push(host);
     }
-    Ok(Devices { switch, hosts, departure_times })
+    Ok(())
+}
+
+impl Queues<'_> {
+    fn program(&self) -> Option<&KernelBottleneck> {
+        match self {
+            Self::Program { bottleneck, .. } => Some(bottleneck),
+            Self::Qdiscs(_) => None,
+        }
+    }
 }
 
 /// Name of the switch's device to a host.
-fn name(plan: &HostPlan) -> String {
+pub(super) fn name(plan: &HostPlan) -> String {
     format!("port{}", plan.number)
 }
 
@@ -99,7 +110,11 @@ fn host_end(plan: &HostPlan) -> Result<u32, LiveError> {
     Ok(links.get(INTERFACE)?.index)
 }
 
-/// Shapes the host's own line.
-fn nic(plan: &HostPlan, link: &LinkSpec) -> Result<(), TestbedError> {
-    shaper::token_bucket(INTERFACE, check::from_host(link).rate, plan.mtu)
+/// Shapes the host's own line. With `delays` it has the delays of both lines: `netem` counts packets
+/// that it holds as sent.
+fn nic(plan: &HostPlan, link: &LinkSpec, delays: bool) -> Result<(), TestbedError> {
+    let own = check::from_host(link);
+    let delay = own.delay + check::from_switch(link).delay;
+    let inner = (delays && delay > Duration::ZERO).then(|| shaper::delay(delay));
+    shaper::token_bucket(INTERFACE, own.rate, plan.mtu, inner.as_deref())
 }

@@ -83,7 +83,10 @@ impl Snapshot {
     }
 
     /// Answers all pending connections.
-    pub(super) fn serve(listener: &UnixListener, shot: &dyn Fn() -> Self) -> std::io::Result<()> {
+    pub(super) fn serve(
+        listener: &UnixListener,
+        shot: &mut dyn FnMut() -> std::io::Result<Self>,
+    ) -> std::io::Result<()> {
         loop {
             let stream = match listener.accept() {
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
@@ -92,7 +95,7 @@ impl Snapshot {
             stream.set_nonblocking(false)?;
             stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
             // A client that is gone does not matter.
-            let _ = serde_json::to_writer(stream, &shot());
+            let _ = serde_json::to_writer(stream, &shot()?);
         }
     }
 

@@ -19,6 +19,7 @@ use super::state::{NetnsName, TestbedState, lock};
 use super::{PersistentError, TestbedPaths, netns_names};
 use crate::error::TestbedError;
 use crate::hosts::interface;
+use crate::kernel_switch::{self, BottleneckKind, KernelSwitch};
 use crate::plan::{self, HostPlan, HostStack};
 use crate::run::settings;
 use crate::stack_choice::{StackChoice, StackKind};
@@ -33,7 +34,7 @@ pub struct PersistentTestbed {
     paths: TestbedPaths,
     state: TestbedState,
     hosts: Vec<(String, String, Ipv4Addr)>,
-    bottleneck: Option<Bottleneck>,
+    bottleneck: Network,
     listener: UnixListener,
     network: u64,
     /// Names left behind by an earlier testbed, which were removed.
@@ -44,8 +45,24 @@ pub struct PersistentTestbed {
     lock: File,
 }
 
+/// The network between the hosts.
+#[derive(Debug)]
+enum Network {
+    User(Bottleneck),
+    Kernel(Box<KernelSwitch>),
+}
+
+impl Network {
+    fn report(&mut self) -> Result<BottleneckReport, TestbedError> {
+        match self {
+            Self::User(bottleneck) => Ok(bottleneck.report()),
+            Self::Kernel(switch) => switch.report(),
+        }
+    }
+}
+
 impl PersistentTestbed {
-    /// Creates the testbed of `setup`, a run of `scenario`. Leftovers of an earlier one are removed
+    /// Creates the testbed of `setup`, a run of `scenario`, with the network `kind`. Leftovers of an earlier one are removed
     /// first.
     ///
     /// # Errors
@@ -54,6 +71,7 @@ impl PersistentTestbed {
     pub fn make(
         setup: &Setup,
         scenario: &str,
+        kind: BottleneckKind,
         paths: &TestbedPaths,
     ) -> Result<Self, PersistentError> {
         let kernels = StackChoice {
@@ -62,6 +80,9 @@ impl PersistentTestbed {
             cc_mapping: Vec::new(),
         };
         let plans = plan::hosts(setup, &kernels).map_err(refused)?;
+        if kind != BottleneckKind::User {
+            kernel_switch::check(setup, &plans, kind).map_err(refused)?;
+        }
         let lock = lock(paths)?.ok_or_else(|| PersistentError::AlreadyUp(owner(paths)))?;
         let removed = remove_leftovers(paths)?;
         let all: Vec<String> =
@@ -76,7 +97,7 @@ impl PersistentTestbed {
         }
         // From here on a later process can find and remove the names.
         state.write(paths)?;
-        let built = build(setup, &plans, &namespaces, paths, &state);
+        let built = build(setup, &plans, &namespaces, kind, (paths, &state));
         let (bottleneck, listener, differences) = match built {
             Ok(built) => built,
             Err(error) => {
@@ -90,7 +111,7 @@ impl PersistentTestbed {
             paths: paths.clone(),
             state,
             hosts: hosts.collect(),
-            bottleneck: Some(bottleneck),
+            bottleneck,
             listener,
             network: network(setup),
             removed,
@@ -106,18 +127,29 @@ impl PersistentTestbed {
 
     /// Runs until `stop` returns true or an interface is lost; returns the reason in the latter
     /// case.
-    pub fn serve(&self, stop: &dyn Fn() -> bool) -> Option<String> {
-        let Some(bottleneck) = &self.bottleneck else { return None };
+    pub fn serve(&mut self, stop: &dyn Fn() -> bool) -> Option<String> {
         loop {
             if stop() {
                 return None;
             }
-            if let Some((host, why)) = bottleneck.failed_device() {
-                let name = self.hosts.get(host.0 as usize).map_or("?", |(name, ..)| name);
-                return Some(format!("the interface of host `{name}` is gone: {why}"));
+            match &mut self.bottleneck {
+                Network::User(bottleneck) => {
+                    if let Some((host, why)) = bottleneck.failed_device() {
+                        let name = self.hosts.get(host.0 as usize).map_or("?", |(name, ..)| name);
+                        return Some(format!("the interface of host `{name}` is gone: {why}"));
+                    }
+                }
+                Network::Kernel(switch) => {
+                    if let Err(error) = switch.sample() {
+                        return Some(error.to_string());
+                    }
+                }
             }
-            let shot = || Snapshot::of(&bottleneck.report(), self.network, &self.state.scenario);
-            if let Err(error) = Snapshot::serve(&self.listener, &shot) {
+            let mut shot = || {
+                let report = self.bottleneck.report().map_err(std::io::Error::other)?;
+                Ok(Snapshot::of(&report, self.network, &self.state.scenario))
+            };
+            if let Err(error) = Snapshot::serve(&self.listener, &mut shot) {
                 return Some(format!("its socket: {error}"));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -128,11 +160,11 @@ impl PersistentTestbed {
     ///
     /// # Errors
     /// A name could not be removed.
-    pub fn down(mut self) -> Result<Option<BottleneckReport>, PersistentError> {
-        let report = self.bottleneck.take().map(|b| b.report());
+    pub fn down(mut self) -> Result<BottleneckReport, PersistentError> {
+        let report = self.bottleneck.report();
         remove_leftovers(&self.paths)?;
         drop(self.lock);
-        Ok(report)
+        Ok(report?)
     }
 }
 
@@ -150,19 +182,25 @@ fn host(plan: &HostPlan) -> impl FnOnce(LiveError) -> PersistentError {
     move |error| PersistentError::Testbed(TestbedError::Host { host, error })
 }
 
-type Built = (Bottleneck, UnixListener, Vec<String>);
+type Built = (Network, UnixListener, Vec<String>);
 
 fn build(
     setup: &Setup,
     plans: &[HostPlan],
     namespaces: &[Namespace],
-    paths: &TestbedPaths,
-    state: &TestbedState,
+    kind: BottleneckKind,
+    (paths, state): (&TestbedPaths, &TestbedState),
 ) -> Result<Built, PersistentError> {
     let (mut ports, mut differences) = (Vec::new(), plan::differences(setup));
+    let user = kind == BottleneckKind::User;
+    let switch =
+        (!user).then(|| KernelSwitch::start(setup, plans, namespaces, kind)).transpose()?;
+    if !user {
+        differences.extend(kernel_switch::differences(setup, kind));
+    }
     for (plan, namespace) in plans.iter().zip(namespaces) {
         let opened = namespace.run(|| {
-            let device = Device::open(&interface(plan)?)?;
+            let device = if user { Some(Device::open(&interface(plan)?)?) } else { None };
             let unapplied = match &plan.stack {
                 HostStack::Kernel(end) => end.apply(),
                 HostStack::Lowtide(_) => Vec::new(),
@@ -173,15 +211,20 @@ fn build(
         let new = unapplied.into_iter().filter(|d| !differences.contains(d)).collect::<Vec<_>>();
         differences.extend(new);
         let networks = vec![(IpAddr::V4(plan.address), 32)];
-        ports.push(HostPort { host: HostId(plan.number), device, networks });
+        let port = |device| HostPort { host: HostId(plan.number), device, networks };
+        ports.extend(device.map(port));
     }
     let settings = lowtide_bottleneck::BottleneckSettings {
         warmup: lowtide_units::Duration::ZERO,
         sample_interval: lowtide_units::Duration::ZERO,
         ..settings(setup)
     };
-    let bottleneck =
-        Bottleneck::start(&setup.network, ports, &settings).map_err(TestbedError::from)?;
+    let network = match switch {
+        Some(switch) => Network::Kernel(Box::new(switch)),
+        None => Network::User(
+            Bottleneck::start(&setup.network, ports, &settings).map_err(TestbedError::from)?,
+        ),
+    };
     let path = socket(paths);
     let what = || format!("listen at {}", path.display());
     let listener = UnixListener::bind(&path).map_err(PersistentError::system(what()))?;
@@ -189,7 +232,7 @@ fn build(
     for (name, namespace) in state.names.iter().zip(namespaces) {
         netns_names::bind(paths, &name.name, namespace)?;
     }
-    Ok((bottleneck, listener, differences))
+    Ok((network, listener, differences))
 }
 
 /// Process ID of the testbed's owner, if its state is written.

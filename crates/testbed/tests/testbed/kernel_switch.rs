@@ -14,7 +14,7 @@ use lowtide_test_needs::Need;
 use lowtide_testbed::{BottleneckKind, StackKind, Testbed};
 use lowtide_units::{Duration, QueueLength, Rate};
 
-use crate::{choice, setup};
+use crate::{SMALL, choice, setup, setup_of};
 
 /// A binary with BPF programs, and a kernel that takes them.
 pub(crate) const PROGRAMS: Need = Need {
@@ -35,6 +35,11 @@ fn run(setup: &Setup, kind: BottleneckKind) -> CompletedRun {
     testbed(kind).run(setup, &mut |_| false).expect("it ran").expect("it was not stopped")
 }
 
+/// [`SMALL`] with another marker.
+fn marked(mark: &str, set: &[(&str, &str)]) -> Setup {
+    setup_of(&SMALL.replace("kind = \"step\"\nk = \"10 pkt\"", mark), set)
+}
+
 fn queue(run: &CompletedRun) -> &QueueRow {
     run.tables.queues.iter().find(|q| *q.name == *"switch0->receivers.0").expect("the port")
 }
@@ -46,13 +51,23 @@ pub(crate) fn what_it_lacks_is_refused_by_name() {
         format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
     };
     for (key, value, what) in [
-        ("switch.mark.kind", "step-dequeue", "by `step`, not by `step-dequeue`"),
-        ("switch.buffer", "3000 pkt", "static buffers of 2047 packets"),
+        ("switch.mark.kind", "step-dequeue", "no marker `step-dequeue`"),
+        ("switch.buffer", "5000 pkt", "static buffers of 4095 packets"),
         ("topology.framing", "ip", "counts Ethernet framing"),
     ] {
         let message = refused(&[(key, value)]);
         assert!(message.contains(what) && message.contains("--bottleneck user"), "{message}");
     }
+    for (mark, what) in [
+        ("kind = 'codel'", "`codel` has no `not-ect = ignore`"),
+        ("kind = 'pie'\nnot-ect = 'drop'", "`pie` has no `derandomise = false`"),
+        ("kind = 'red'\nmin = '5 pkt'\nmax = '9 pkt'\nweight = 0", "no burst for `weight = 0`"),
+    ] {
+        let refusal = testbed(BottleneckKind::Kernel).check(&marked(mark, &[])).expect_err(mark);
+        assert!(refusal.message.contains(what), "{}", refusal.message);
+    }
+    let fair = testbed(BottleneckKind::KernelFqCodel).check(&setup(&[])).expect_err("refused");
+    assert!(fair.message.contains("in place of the marker `codel`"), "{fair:?}");
     let ours =
         Testbed::new(choice(StackKind::Kernel, &["senders"])).bottleneck(BottleneckKind::Kernel);
     let message = ours.check(&setup(&[])).expect_err("it is refused").message;
@@ -99,6 +114,38 @@ pub(crate) fn it_marks_as_the_user_space_switch() {
     let line = 3.75e5 * 3.0 * 1448.0 / 1538.0;
     assert!((0.9..1.01).contains(&(kernel.1 / line)), "{kernel:?}");
     assert!((0.7..1.4).contains(&(kernel.0 / user.0)), "{kernel:?} {user:?}");
+}
+
+/// The kernel's qdiscs beside our switch with our markers, which share no code.
+pub(crate) fn its_qdiscs_mark_as_our_markers_or_are_refused() {
+    for (mark, kind) in [
+        ("kind = 'red'\nmin = '5 pkt'\nmax = '15 pkt'\nweight = 5", BottleneckKind::Kernel),
+        ("kind = 'codel'\nnot-ect = 'drop'", BottleneckKind::KernelFqCodel),
+    ] {
+        let setup = marked(
+            mark,
+            &[
+                ("topology.link-delay", "2 ms"),
+                ("topology.link-rate", "5 Mbit/s"),
+                ("traffic.bulk.count", "2"),
+                ("traffic.bulk.size", "unlimited"),
+                ("run.warmup", "1 s"),
+                ("run.duration", "5 s"),
+                ("run.end", "duration"),
+            ],
+        );
+        if let Err(refusal) = testbed(kind).check(&setup) {
+            assert!(refusal.message.contains("does not take a qdisc"), "{}", refusal.message);
+            continue;
+        }
+        let [kernel, user] = [kind, BottleneckKind::User].map(|kind| {
+            let made = run(&setup, kind);
+            let queue = queue(&made);
+            (queue.length.mean_packets.expect("it was observed"), queue.served.marks as f64)
+        });
+        assert!((0.6..1.7).contains(&(kernel.0 / user.0)), "{mark}: {kernel:?} {user:?}");
+        assert!((0.5..2.0).contains(&(kernel.1 / user.1)), "{mark}: {kernel:?} {user:?}");
+    }
 }
 
 /// The kernel's count of received packets by ECN field, in this thread's namespace.

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
             kernel_switch::the_delay_of_links_needs_departure_times,
         ),
         tests!(&[NAMESPACES, TUN];
+            kernel_switch::its_qdiscs_mark_as_our_markers_or_are_refused,
             kernels::kernel_stacks_run_the_scenario_and_report_counters,
             kernels::kernel_stacks_use_the_scenarios_ecn_and_cc,
             kernels::mixed_stacks_interoperate,
