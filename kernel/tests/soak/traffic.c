@@ -157,6 +157,21 @@ struct connection {
 	int switches;		/* changes of the control that remain */
 };
 
+/* Without ECN a bottleneck may drop what it marks of others. */
+static void say_failure(const struct connection *c, int error)
+{
+	char control[16] = "";
+	struct tcp_info info = {};
+	socklen_t length = sizeof(control);
+
+	getsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, control, &length);
+	length = sizeof(info);
+	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length);
+	printf("send after %lu bytes by %s, %s ECN: %s; %u timeouts in a row, %u resent\n", c->at,
+	       control, info.tcpi_options & TCPI_OPT_ECN ? "with" : "without", strerror(error),
+	       info.tcpi_retransmits, info.tcpi_total_retrans);
+}
+
 static int opened(const char *to, int port, double seconds, int parallel, char **controls,
 		  int count)
 {
@@ -229,7 +244,7 @@ static int opened(const char *to, int port, double seconds, int parallel, char *
 			if (sent < 0) {
 				if (errno == EAGAIN)
 					continue;
-				printf("send after %lu bytes: %s\n", c->at, strerror(errno));
+				say_failure(c, errno);
 				failed++;
 				close(c->fd);
 				*c = (struct connection){ .fd = -1, .wake = now() + 0.2 };

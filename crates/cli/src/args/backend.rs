@@ -21,7 +21,7 @@ pub(crate) enum BottleneckArg {
     User,
     /// Devices of the kernel: a BPF program marks, or the kernel's red, codel or pie.
     Kernel,
-    /// The same, with the kernel's `fq_codel` in place of codel.
+    /// As `kernel`, with the kernel's `fq_codel` in place of codel.
     KernelFqCodel,
 }
 

@@ -44,7 +44,7 @@ const CODEL_DROP: &[(&str, &str)] =
 const PIE: &[(&str, &str)] = &[("target", "15 ms"), ("period", "20 ms"), ("derandomise", "true")];
 const PIE_DROP: &[(&str, &str)] =
     &[("target", "15 ms"), ("period", "20 ms"), ("derandomise", "true"), ("signal", "drop")];
-/// `burst 25` with these thresholds is a weight of 2^-5 (`tc` prints it: `ewma 5`).
+/// `burst 34` with these thresholds is a weight of 2^-5 in the message that `tc` sends.
 const RED: &[(&str, &str)] =
     &[("min", "20000 B"), ("max", "60000 B"), ("max-p", "10 %"), ("weight", "5")];
 const RED_DROP: &[(&str, &str)] = &[
@@ -100,7 +100,7 @@ pub(crate) const CASES: [Case; 8] = [
     },
     Case {
         name: "red, drops",
-        qdisc: "red limit 8000000 min 20000 max 60000 avpkt 1000 burst 25 bandwidth 10mbit \
+        qdisc: "red limit 8000000 min 20000 max 60000 avpkt 1000 burst 34 bandwidth 10mbit \
                 probability 0.1",
         marker: ("red", RED_DROP),
         ect: false,
@@ -108,7 +108,7 @@ pub(crate) const CASES: [Case; 8] = [
     },
     Case {
         name: "red, marks",
-        qdisc: "red limit 8000000 min 20000 max 60000 avpkt 1000 burst 25 bandwidth 10mbit \
+        qdisc: "red limit 8000000 min 20000 max 60000 avpkt 1000 burst 34 bandwidth 10mbit \
                 probability 0.1 ecn",
         marker: ("red", RED),
         ect: true,

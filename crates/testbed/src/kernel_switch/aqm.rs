@@ -129,12 +129,14 @@ fn burst(min: f64, weight: i32) -> Option<i32> {
 mod tests {
     use super::*;
 
-    /// The judge is `tc`, which printed these for `red min 20000` or `min 30000`.
+    /// The judge is `tc` of iproute2 6.1.0: the weights in the messages that it sent for these.
     #[test]
-    fn bursts_have_the_weights_that_tc_prints() {
-        for (min, given, weight) in [(20.0, 25, 5), (20.0, 21, 2)] {
-            let least = burst(min, weight).unwrap();
-            assert!(least <= given, "{least}");
+    fn tc_chooses_the_weight_of_the_burst() {
+        for (weight, given) in [(1, 20), (2, 21), (3, 23), (5, 34), (7, 57), (9, 106)] {
+            assert_eq!(burst(20.0, weight), Some(given));
+        }
+        for (weight, given) in [(1, 6), (2, 7), (3, 8), (5, 14), (7, 25), (9, 48)] {
+            assert_eq!(burst(7570.0 / 1500.0, weight), Some(given));
         }
         assert_eq!(burst(20.0, 0), None);
     }

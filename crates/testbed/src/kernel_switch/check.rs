@@ -94,8 +94,8 @@ fn has_qdiscs(setup: &Setup) -> bool {
     marks.any(|mark| mark.name() != STEP && *mark != MarkSpec::NONE)
 }
 
-/// Returns the kernel's qdiscs in the place of our markers, by host, if `setup` has others than step
-/// marking. With
+/// Returns the kernel's qdiscs in the place of our markers, by host, if `setup` has others than
+/// step marking. With
 /// [`BottleneckKind::KernelFqCodel`] codel has a queue for each flow.
 pub(super) fn qdiscs(
     setup: &Setup,

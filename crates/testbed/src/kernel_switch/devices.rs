@@ -110,8 +110,8 @@ fn host_end(plan: &HostPlan) -> Result<u32, LiveError> {
     Ok(links.get(INTERFACE)?.index)
 }
 
-/// Shapes the host's own line. With `delays` it has the delays of both lines: `netem` counts packets
-/// that it holds as sent.
+/// Shapes the host's own line. With `delays` it has the delays of both lines: `netem` counts
+/// packets that it holds as sent.
 fn nic(plan: &HostPlan, link: &LinkSpec, delays: bool) -> Result<(), TestbedError> {
     let own = check::from_host(link);
     let delay = own.delay + check::from_switch(link).delay;

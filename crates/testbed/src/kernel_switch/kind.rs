@@ -8,6 +8,6 @@ pub enum BottleneckKind {
     User,
     /// Devices and shapers of the kernel, with a BPF program or a qdisc that marks.
     Kernel,
-    /// The same, with a codel queue for each flow.
+    /// As `Kernel`, with a codel queue for each flow.
     KernelFqCodel,
 }

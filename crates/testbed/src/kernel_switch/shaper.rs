@@ -52,7 +52,7 @@ pub(super) fn tc(arguments: &[&str]) -> Result<String, TestbedError> {
     Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
-/// Shapes a device to the rate of an Ethernet line, behind a queue of its own or `inner`.
+/// Shapes a device to the rate of an Ethernet line, behind its own queue or `inner`.
 pub(super) fn token_bucket(
     device: &str,
     rate: Rate,

@@ -62,8 +62,8 @@ impl Network {
 }
 
 impl PersistentTestbed {
-    /// Creates the testbed of `setup`, a run of `scenario`, with the network `kind`. Leftovers of an earlier one are removed
-    /// first.
+    /// Creates the testbed of `setup`, a run of `scenario`, with the network `kind`. Leftovers of
+    /// an earlier one are removed first.
     ///
     /// # Errors
     /// Another process has a testbed, a name is taken, or a privilege is missing. Everything
