@@ -64,6 +64,9 @@ pub(crate) fn judge(text: &str) -> Result<(), String> {
     expect(sum(text, "stats:", "leaps ") == 0, "a window is above the written one");
     expect(text.contains("objects after: controls 0, programs 0,"), "a control was left");
     let messages = text.split_once("new messages of the kernel:");
-    expect(messages.is_some_and(|(_, rest)| rest.trim().is_empty()), "the kernel has a warning");
+    // The script empties caches before it looks at memory.
+    let known = |line: &str| line.is_empty() || line.contains("drop_caches");
+    let quiet = messages.is_some_and(|(_, rest)| rest.lines().all(known));
+    expect(quiet, "the kernel has a warning");
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
