@@ -35,6 +35,7 @@ const ORDER: [&str; 37] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
+    "lowtide-sizing",
     "lowtide-papers",
     "lowtide-deployment",
     "lowtide-packet-ring",

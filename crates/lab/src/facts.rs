@@ -266,7 +266,7 @@ impl GroupFacts {
 }
 
 /// Returns the runs of two schemes for the seeds that both have, in the same order.
-pub(crate) fn paired<'a>(runs: &[&'a RunFacts], [a, b]: [&str; 2]) -> [Vec<&'a RunFacts>; 2] {
+pub fn paired<'a>(runs: &[&'a RunFacts], [a, b]: [&str; 2]) -> [Vec<&'a RunFacts>; 2] {
     let partner = |run: &&'a RunFacts| {
         let is = |other: &&&RunFacts| other.key.scheme == b && other.key.seed == run.key.seed;
         Some((*run, *runs.iter().find(is)?))

@@ -340,35 +340,6 @@ fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packe
     })
 }
 
-/// The longest path of a network without queues.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct BasePath {
-    /// Rate of the receiving host's line.
-    pub(crate) rate: Rate,
-    /// Round trip of a full packet and its ACK.
-    pub(crate) rtt: Duration,
-}
-
-/// IP bytes of an ACK with timestamps.
-const ACK_BYTES: u64 = 52;
-
-/// Returns the longest path from any host to the first one, for packets of `packet` IP bytes;
-/// `None` if no host reaches it.
-pub(crate) fn base_path(setup: &Setup, packet: u64) -> Option<BasePath> {
-    let mut network = IdealPaths::new(&setup.network)?;
-    let others = 1..u32::try_from(setup.hosts.len()).ok()?;
-    let of = |host: u32| {
-        let (forth, back) = (network.between(host, 0)?, network.between(0, host)?);
-        let rate = forth.first()?.last()?.rate;
-        let least = |paths: &[Vec<IdealHop>], bytes: u64| {
-            paths.iter().map(|path| path_time(path, bytes)).min()
-        };
-        let rtt = least(&forth, packet)?.saturating_add(least(&back, ACK_BYTES)?);
-        Some(BasePath { rate, rtt })
-    };
-    others.filter_map(of).max_by_key(|path| path.rtt)
-}
-
 /// Adds the ideal time to every flow that has a size and was opened.
 pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
     let Some(mut network) = IdealPaths::new(&setup.network) else { return tables };

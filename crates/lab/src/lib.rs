@@ -4,7 +4,6 @@
 //! that directory, at any number of threads. An interval needs several seeds, and no statistic
 //! silently omits a flow that did not complete.
 
-pub mod advice;
 mod backend;
 pub mod bench;
 mod budget;
@@ -56,7 +55,7 @@ mod warmup;
 pub use backend::{Backend, CompletedRun, UnsupportedSetup};
 pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
 pub use error::LabError;
-pub use facts::{GroupFacts, NetworkDrops, RunFacts};
+pub use facts::{GroupFacts, NetworkDrops, RunFacts, paired};
 pub use findings::{NEVER_MARKED, NONE_COUNTED, RunFinding, SHORT_WARMUP, UNFINISHED, WRONG_IDEAL};
 pub use goodput::DeliveredBytes;
 pub use headline::{Headline, SchemeComparison};
@@ -75,14 +74,14 @@ pub use results::Results;
 pub use results_json::ResultsJson;
 pub use schedule::{OnThread, RunProgress};
 pub use session::{ExecuteOptions, default_dir, default_dir_for_backend};
-pub use session::{execute, execute_as, simulate};
+pub use session::{execute, execute_as, simulate, simulate_within};
 pub use shown_estimate::{ShownComparison, ShownEstimate, beside_interval, interval_text};
 pub use signals::SignalFacts;
 pub use srtt::Srtt;
 pub use stored::{CompletedExperiment, OutputWriter, load, load_open, rerender_as, verify};
 pub use subject::MetricSubject;
 pub use summary::SummaryRow;
-pub use tails::{PERCENTILES, TailMetric, TailRow};
+pub use tails::{FlowSet, PERCENTILES, TailMetric, TailRow};
 pub use times::{CompletionTimes, SizeClassFacts};
 pub use transport_facts::TransportFacts;
 pub use transports::{Mismatch, Transports};

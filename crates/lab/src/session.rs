@@ -331,7 +331,7 @@ pub fn simulate(plan: &RunPlan, jobs: usize) -> Result<Results, LabError> {
 }
 
 /// As [`simulate`], within `limits`.
-pub(crate) fn simulate_within(
+pub fn simulate_within(
     plan: &RunPlan,
     jobs: usize,
     limits: ResourceLimits<'_>,

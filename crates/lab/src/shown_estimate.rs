@@ -72,7 +72,7 @@ impl ShownEstimate {
     }
 
     /// An estimate without a value, for this reason.
-    pub(crate) fn absent(note: &str) -> Self {
+    pub fn absent(note: &str) -> Self {
         let none = Interval::Missing { reason: MissingInterval::NoValue };
         Self { note: Some(note.to_owned()), ..Self::of_interval(none) }
     }

@@ -53,8 +53,9 @@ def test_claims_of_a_paper_are_judged(tmp_path) -> None:
 
 def test_advice_for_a_small_fabric(tmp_path) -> None:
     advice = lt.advise(racks=2, hosts_per_rack=4, incast=4, flows=200, budget=1)
-    assert f"K = {advice.k_packets} packets" in advice.sentences[0]
-    assert advice.k_packets in {row["k_packets"] for row in advice.candidates}
+    assert {"leaf-host", "leaf-spine"} <= set(advice.k_bytes)
+    assert [row["k_bytes"] for row in advice.classes] == list(advice.k_bytes.values())
+    assert "least" in {row["name"] for row in advice.candidates}
     advised = advice.scenario.check()
     assert advised.hosts == 8
     assert advice.svg.startswith("<svg") and "<svg" in advice._repr_html_()

@@ -38,12 +38,22 @@ pub struct Placement {
     pub queue: u8,
     /// Memory of the queue; Junos has thresholds as percentages of it.
     pub queue_memory: Option<Bytes>,
+    /// Class of the ports, `leaf-spine`, which becomes a part of the names of profiles, so that
+    /// several classes have profiles of their own. Empty: all ports are alike.
+    pub class: String,
 }
 
 impl Placement {
     /// The ports, else `example`.
     pub(crate) fn ports_or(&self, example: &str) -> Vec<String> {
         if self.ports.is_empty() { vec![example.to_owned()] } else { self.ports.clone() }
+    }
+
+    /// The name of a profile or policy: `name` with the class of the ports.
+    pub(crate) fn profile(&self, name: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let class: String = self.class.chars().map(plain).collect();
+        if class.is_empty() { name.to_owned() } else { format!("{name}-{class}") }
     }
 
     /// Checks that the switch has the queue, that its thresholds are in bytes if `in_bytes`, and

@@ -18,13 +18,13 @@ const QUEUES: u8 = 8;
 
 pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configuration, ConfigError> {
     place.check(VENDOR, QUEUES, true)?;
-    let class = place.queue;
+    let (class, profile) = (place.queue, place.profile(PROFILE));
     let mut notes = Vec::new();
     let mut lines = String::new();
     let mut control = |key: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(
             lines,
-            "nv set qos congestion-control {PROFILE} traffic-class {class} {key} {value}"
+            "nv set qos congestion-control {profile} traffic-class {class} {key} {value}"
         );
     };
     // The default profile marks in traffic class 0, so a profile without marks says so.
@@ -63,7 +63,7 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
         }
     }
     let ports = place.ports_or(VENDOR.example_port()).join(",");
-    let _ = writeln!(lines, "nv set interface {ports} qos congestion-control profile {PROFILE}");
+    let _ = writeln!(lines, "nv set interface {ports} qos congestion-control profile {profile}");
     match settings.buffer {
         Some(Buffer::Dynamic { alpha, memory, reserved }) => {
             exponent(VENDOR, alpha)?;

@@ -56,10 +56,11 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
         Signal::Mark(_) => "            explicit-congestion-notification;\n",
         Signal::Drop => "",
     };
+    let profile = place.profile("lowtide");
     let lines = format!(
         "class-of-service {{
     drop-profiles {{
-        lowtide {{
+        {profile} {{
             interpolate {{
                 fill-level [ {low} {high} ];
                 drop-probability [ 0 {percent} ];
@@ -68,7 +69,7 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
     }}
     schedulers {{
         existing-scheduler {{
-            drop-profile-map loss-priority any protocol any drop-profile lowtide;
+            drop-profile-map loss-priority any protocol any drop-profile {profile};
 {ecn}        }}
     }}
 }}

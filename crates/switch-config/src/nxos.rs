@@ -81,13 +81,14 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
         0 => "q-default".to_owned(),
         n => format!("q{n}"),
     };
+    let policy = place.profile(POLICY);
     let mut lines = format!(
-        "policy-map type queuing {POLICY}\n  class type queuing c-out-8q-{queue}\n    \
+        "policy-map type queuing {policy}\n  class type queuing c-out-8q-{queue}\n    \
          random-detect minimum-threshold {low} kbytes maximum-threshold {high} kbytes \
          drop-probability {percent} weight 0{ecn}\n"
     );
     for port in &place.ports {
-        let _ = writeln!(lines, "interface {port}\n  service-policy type queuing output {POLICY}");
+        let _ = writeln!(lines, "interface {port}\n  service-policy type queuing output {policy}");
     }
     Ok(Configuration::new(VENDOR, settings, Content::Lines(lines), notes))
 }

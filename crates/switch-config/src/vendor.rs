@@ -29,7 +29,7 @@ impl Vendor {
     }
 
     /// A port, as the switch names it.
-    pub(crate) const fn example_port(self) -> &'static str {
+    pub const fn example_port(self) -> &'static str {
         match self {
             Self::Sonic => "Ethernet0",
             Self::Cumulus => "swp1",

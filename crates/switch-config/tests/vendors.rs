@@ -177,7 +177,7 @@ fn nxos_has_whole_kbytes() {
 fn junos_has_two_fill_levels() {
     let memory = Some(Bytes::new(400_000));
     let ports = vec!["et-0/0/0".to_owned(), "et-0/0/1".to_owned()];
-    let place = Placement { ports, queue: 4, queue_memory: memory };
+    let place = Placement { ports, queue: 4, queue_memory: memory, ..Placement::default() };
     let step = settings(Vendor::Junos, &format!("{DYNAMIC}{STEP}"));
     let step = export(Vendor::Junos, &step, &place).unwrap();
     assert_eq!(

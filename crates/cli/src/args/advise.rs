@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lowtide_sizing::fabric::Goal;
 use lowtide_switch_config::Vendor;
 use lowtide_units::{Bytes, Fraction, Rate, parse_bytes, parse_fraction, parse_rate};
 
 use super::switch_config::vendor;
 
 pub(super) const EXAMPLES: &str = "\
-The rule: of the values of K at which two long DCTCP flows fill a host's link within one point of
-the best, the one with the shortest 99th percentile of the slowdown of flows up to 100 kB. All
-values have the same seeds. docs/howto/advise.md defines each line of the output.
+The ports of a fabric fall into classes: those of one rate from one kind of switch to another, or to
+hosts. Each class gets the least K at which few long DCTCP flows fill a line within one point of the
+best K. This table of K, and larger ones, then run under the fabric's traffic with the same seeds.
+docs/howto/advise.md defines each line of the output.
 
 Examples:
   lowtide advise --hosts 25G --up 100G --load '50 %' --incast 32
@@ -24,7 +27,7 @@ pub(crate) struct AdviseArgs {
     /// Scenario file, or name of an embedded scenario; default: a leaf-spine fabric of the
     /// options
     #[arg(conflicts_with_all = ["racks", "hosts_per_rack", "hosts", "up", "spines", "buffer", "load",
-        "sizes", "incast", "flows"])]
+        "sizes", "incast", "flows", "mtu"])]
     pub(crate) scenario: Option<String>,
     /// Racks
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -56,11 +59,18 @@ pub(crate) struct AdviseArgs {
     /// Flows of each run
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub(crate) flows: u32,
+    /// IP bytes of the largest packet of the hosts
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=9216))]
+    pub(crate) mtu: u32,
+    /// What decides between tables of K; default: the scenario's [question], else its queries, else
+    /// the tail of short flows
+    #[arg(long = "for", value_name = "GOAL", value_parser = goal())]
+    pub(crate) goal: Option<Goal>,
     /// Set a key of the scenario
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// CPU seconds that the runs may take by their estimate; more give more certainty
-    #[arg(long, value_name = "SECONDS", default_value_t = 240, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) budget: u64,
     /// Parallel runs; default: one per CPU
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -68,6 +78,10 @@ pub(crate) struct AdviseArgs {
     /// Operating system of the switches, whose configuration is printed
     #[arg(long, value_name = "NAME", default_value = "sonic", value_parser = vendor())]
     pub(crate) switch: Vendor,
+    /// Ports of a class, for the configuration of a switch, as leaf-host=Ethernet0,Ethernet4; may be
+    /// repeated
+    #[arg(long, value_name = "CLASS=NAME,...")]
+    pub(crate) ports: Vec<String>,
     /// Memory of each queue, for Junos, whose thresholds are percentages of it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) queue_memory: Option<Bytes>,
@@ -75,4 +89,11 @@ pub(crate) struct AdviseArgs {
     /// values, and the configuration of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+fn goal() -> impl TypedValueParser<Value = Goal> {
+    PossibleValuesParser::new(Goal::ALL.map(Goal::name)).try_map(|name| {
+        let named = Goal::ALL.into_iter().find(|goal| goal.name() == name);
+        named.ok_or("no such goal")
+    })
 }

@@ -69,6 +69,10 @@ pub(crate) struct ExportArgs {
     pub(crate) switch: Vendor,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// Pipe of the scenario with the marker of these ports, as `leaf-spine` of `advise`; needed if
+    /// ports differ in their markers
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pipe: Option<String>,
     /// Ports of the switch; default: the first one as an example (nxos, junos: none)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) ports: Vec<String>,

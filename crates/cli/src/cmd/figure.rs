@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use lowtide_charts::Chart;
 use lowtide_input_files::{JSON, read_text};
-use lowtide_lab::advice::fabric::{FabricAdvice, knee};
 use lowtide_lab::flow::{FlowSource, PlotWindow, ReplayProgress};
 use lowtide_lab::load_open;
 use lowtide_output::shell;
 use lowtide_record::write_atomic;
+use lowtide_sizing::fabric::{FabricAdvice, knee};
 use lowtide_typeset::{Fonts, Format, PaperStyle, TypesetError, render};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! `lowtide plan`: DCTCP's analysis of a link, and a simulation to check it.
 
-use lowtide_lab::advice::{
+use lowtide_sizing::{
     CheckedQuantity, SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
 };
 use serde::Serialize;
@@ -86,7 +86,7 @@ fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), Command
             format!("{:.1} packets", a.k_above_for_flows_packets),
             "eq. 12",
         ),
-        line("K", format!("{} packets", a.k_packets), &k_source),
+        line("K", k_in_all_units(input, a), &k_source),
         line("g must be below", format!("{:.3}", a.g_below), "eq. 15"),
         line("g", format!("1/{}", 1_u32 << a.shift_g), g_source),
     ];
@@ -116,6 +116,13 @@ fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), Command
     ));
     out.table(&["", "analysis", "DCTCP"], &[1], &rows)?;
     notes(&a.notes, out)
+}
+
+/// K in packets, in bytes of this MTU, and as the time in which the line sends them.
+fn k_in_all_units(input: &SizingInput, sizing: &Sizing) -> String {
+    let bytes = sizing.k_packets * u64::from(input.mtu);
+    let us = bytes as f64 * 8e6 / input.rate.as_bps() as f64;
+    format!("{} packets, {:.1} kB, {us:.1} us", sizing.k_packets, bytes as f64 / 1e3)
 }
 
 fn show_check(check: &SimulationCheck, out: Output) -> Result<(), CommandError> {

@@ -54,9 +54,13 @@ fn read(path: &Path) -> Result<Value, CommandError> {
 pub(crate) fn export(args: &ExportArgs, out: Output) -> Result<(), CommandError> {
     let plan = scenario(&args.scenario)?.expand()?;
     let packet = Bytes::new(args.packet.into());
-    let place =
-        Placement { ports: args.ports.clone(), queue: args.queue, queue_memory: args.queue_memory };
-    let switch = only_switch(&plan)?;
+    let place = Placement {
+        ports: args.ports.clone(),
+        queue: args.queue,
+        queue_memory: args.queue_memory,
+        class: args.pipe.clone().unwrap_or_default(),
+    };
+    let switch = only_switch(&plan, args.pipe.as_deref())?;
     let configuration = match &args.merge {
         None => configuration(args.switch, &switch, packet, &place),
         Some(_) if args.switch != Vendor::Sonic => {
@@ -108,12 +112,38 @@ pub(crate) fn as_json(configuration: &Configuration) -> Value {
     })
 }
 
-/// The table `[switch]` that all runs of the plan have.
-fn only_switch(plan: &RunPlan) -> Result<Table, CommandError> {
-    let mut switches = plan.runs.iter().map(|run| {
+/// The table `[switch]` that all runs of the plan have, with the marker of a pipe if its ports have
+/// one of their own.
+///
+/// # Errors
+/// The runs differ, there is no such pipe, or the pipes have markers and none was chosen.
+pub(crate) fn only_switch(plan: &RunPlan, pipe: Option<&str>) -> Result<Table, CommandError> {
+    let mut switches = Vec::new();
+    for run in &plan.runs {
         let resolved: Table = run.resolved_toml().parse().unwrap_or_default();
-        resolved.get("switch").and_then(toml::Value::as_table).cloned().unwrap_or_default()
-    });
+        let table = |name: &str| resolved.get(name).and_then(toml::Value::as_table).cloned();
+        let (mut switch, mut pipes) =
+            (table("switch").unwrap_or_default(), table("pipe").unwrap_or_default());
+        pipes.retain(|_, pipe| pipe.get("mark").is_some());
+        match (pipe.and_then(|name| pipes.get(name)?.get("mark")), pipe) {
+            (Some(mark), _) => drop(switch.insert("mark".to_owned(), mark.clone())),
+            (None, None) if pipes.is_empty() => {}
+            _ => {
+                let names: Vec<&str> = pipes.keys().map(String::as_str).collect();
+                let message = match pipe {
+                    Some(pipe) => format!("no pipe `{pipe}` with a marker"),
+                    None => "ports differ in their markers, and a configuration has one".to_owned(),
+                };
+                let help = match names.as_slice() {
+                    [] => "leave out --pipe: all ports are alike".to_owned(),
+                    names => format!("choose one with --pipe: {}", names.join(", ")),
+                };
+                return Err(CommandError::Usage(message, Some(help)));
+            }
+        }
+        switches.push(switch);
+    }
+    let mut switches = switches.into_iter();
     let first = switches.next().unwrap_or_default();
     if switches.any(|other| other != first) {
         return Err(CommandError::Usage(

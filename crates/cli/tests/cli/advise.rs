@@ -24,15 +24,17 @@ const SMALL: [&str; 14] = [
 fn the_answer_comes_first_and_its_files_are_usable() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("advice");
-    let advised = lowtide(&[&SMALL[..], &["-o", out.to_str().unwrap()]].concat());
+    let named = ["--ports", "leaf-spine=Ethernet192,Ethernet196", "-o", out.to_str().unwrap()];
+    let advised = lowtide(&[&SMALL[..], &named].concat());
     assert!(advised.status.success(), "{}", stderr(&advised));
     let text = stdout(&advised);
-    assert!(text.starts_with("Set K = "), "{text}");
+    assert!(text.starts_with("Set K by class of ports: leaf-host "), "{text}");
+    assert!(!text.contains("at every port"), "{text}");
     assert!(
         text.contains("WRED_PROFILE") && text.lines().all(|l| l.chars().count() <= 80),
         "{text}"
     );
-    for name in ["knee.svg", "knee.csv", "sonic.json", "advice.json"] {
+    for name in ["knee.svg", "knee.csv", "sonic-leaf-spine.json", "advice.json"] {
         assert!(out.join(name).is_file(), "{name}");
     }
     #[cfg(feature = "figures")]
@@ -57,30 +59,54 @@ fn the_answer_comes_first_and_its_files_are_usable() {
     let rollout = lowtide(&[&rollout[..], &more[..]].concat());
     assert!(rollout.status.success(), "{}", stderr(&rollout));
     assert!(stdout(&rollout).contains("cubic, ECN off"), "{}", stdout(&rollout));
-    let json = lowtide(&[&SMALL[..], &["--json"]].concat());
+    let json = lowtide(&[&SMALL[..], &["--json"], &named[..2]].concat());
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    let candidates = json["candidates"].as_array().unwrap();
-    let chosen = &candidates[usize::try_from(json["advised"].as_u64().unwrap()).unwrap()];
-    // Terminal and JSON agree, and the switch has the advised K.
-    assert!(text.starts_with(&format!("Set K = {} packets", chosen["k_packets"])), "{text}");
-    let tables = &json["switch"]["configuration"];
-    let wred = &tables["WRED_PROFILE"]["LOWTIDE"]["green_min_threshold"];
-    assert_eq!(wred.as_str().unwrap(), chosen["k_bytes"].to_string());
+    let classes = json["classes"].as_array().unwrap();
+    let of = |name: &str| classes.iter().find(|c| c["name"] == name).unwrap();
+    let (host, spine) = (&of("leaf-host")["k_bytes"], &of("leaf-spine")["k_bytes"]);
+    assert!(host.as_u64() < spine.as_u64(), "1 Gbit/s and 4 Gbit/s: {classes:?}");
+    // The switch has K of the named class in a profile of its own, and no other one.
+    let [switch] = json["switches"].as_array().unwrap().as_slice() else { panic!("{json}") };
+    let tables = &switch["configuration"];
+    let wred = &tables["WRED_PROFILE"]["LOWTIDE_LEAF_SPINE"]["green_min_threshold"];
+    assert_eq!(wred.as_str().unwrap(), spine.to_string());
+    assert_eq!(tables["QUEUE"]["Ethernet196|0"]["wred_profile"], "LOWTIDE_LEAF_SPINE");
+    // A later export of the advised scenario refuses one K for all, and has that of a class.
+    let export = |more: &[&str]| {
+        let args = ["export", "sonic", scenario.to_str().unwrap(), "--ports", "Ethernet0"];
+        lowtide(&[&args[..], more].concat())
+    };
+    let refused = export(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("choose one with --pipe: leaf-host"), "{}", stderr(&refused));
+    let exported = export(&["--pipe", "leaf-host"]);
+    assert!(stdout(&exported).contains(&format!("\"{host}\"")), "{}", stdout(&exported));
+    // `plan` has the same analysis for the same line.
+    let class = of("leaf-host");
+    let rtt = format!("{} us", class["rtt_us"]);
+    let plan = ["plan", "--rate", "1G", "--rtt", &rtt, "--flows", "1", "--no-check", "--json"];
+    let plan: serde_json::Value = serde_json::from_slice(&lowtide(&plan).stdout).unwrap();
+    let above = plan["advice"]["k_above_packets"].as_f64().unwrap() * 1500.0;
+    assert!((class["analysis_bytes"][0].as_f64().unwrap() / above - 1.0).abs() < 1e-6, "{plan}");
 }
 
 #[test]
 fn the_lines_are_those_of_the_named_switch() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().to_str().unwrap();
-    let advised = lowtide(&[&SMALL[..], &["--switch", "cumulus", "-o", out]].concat());
+    let ports = ["--ports", "leaf-host=swp1,swp2"];
+    let named = [&["--switch", "cumulus", "-o", out], &ports[..]].concat();
+    let advised = lowtide(&[&SMALL[..], &named].concat());
     assert!(advised.status.success(), "{}", stderr(&advised));
-    let (text, file) = (stdout(&advised), std::fs::read_to_string(dir.path().join("cumulus.sh")));
+    let (text, file) =
+        (stdout(&advised), std::fs::read_to_string(dir.path().join("cumulus-leaf-host.sh")));
     let file = file.unwrap();
     assert!(text.contains(file.trim_end()), "{text}");
     assert!(file.contains(" red enable\n") && file.contains("shared-alpha alpha_"), "{file}");
-    let refused = lowtide(&[&SMALL[..], &["--switch", "junos", "--json"]].concat());
+    assert!(file.contains("profile lowtide-leaf-host"), "{file}");
+    let refused = lowtide(&[&SMALL[..], &["--switch", "junos", "--json"], &ports[..]].concat());
     let json: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
-    assert!(json["switch"].is_null() && json["advised"].is_u64(), "{json}");
+    assert!(json["switches"] == serde_json::json!([]) && json["advised"].is_u64(), "{json}");
 }
 
 #[test]
@@ -92,6 +118,9 @@ fn fabrics_that_cannot_be_are_refused() {
         (&["--hosts", "25"], "no unit"),
         (&["first-light", "--load", "20 %"], "cannot be used with"),
         (&["first-light"], "compares or sweeps something itself"),
+        (&["--ports", "leaf=Ethernet0"], "with a class of leaf-host, leaf-spine, spine-leaf"),
+        (&["--mtu", "400"], "576..=9216"),
+        (&["--incast", "0", "--for", "queries"], "the scenario has none of these"),
     ] {
         let refused = lowtide(&[&["advise"], args].concat());
         assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", stderr(&refused));

@@ -11,20 +11,23 @@ use crate::summary::class_names;
 
 /// Flows whose tails are wanted: of a group, or of one of its size classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FlowSet<'a> {
-    pub(crate) group: &'a str,
-    pub(crate) class: Option<&'a str>,
-    pub(crate) metric: TailMetric,
+pub struct FlowSet<'a> {
+    /// The traffic group.
+    pub group: &'a str,
+    /// The size class; `None` for the whole group.
+    pub class: Option<&'a str>,
+    /// The metric.
+    pub metric: TailMetric,
 }
 
 impl FlowSet<'_> {
     /// Returns whether a row is about these flows.
-    pub(crate) fn has(self, row: &TailRow) -> bool {
+    pub fn has(self, row: &TailRow) -> bool {
         row.group == self.group && row.class.as_deref() == self.class && row.metric == self.metric
     }
 
     /// Returns the sample of one run.
-    pub(crate) fn sample(self, run: &RunFacts) -> Option<&Sample> {
+    pub fn sample(self, run: &RunFacts) -> Option<&Sample> {
         if self.metric == TailMetric::QctMs {
             return run.queries(self.group).map(|q| &*q.sample);
         }
@@ -40,7 +43,7 @@ impl FlowSet<'_> {
     }
 
     /// Returns the samples of runs, which are the seeds; a run without such flows has an empty one.
-    pub(crate) fn samples<'r>(self, runs: &[&'r RunFacts], none: &'r Sample) -> SeedSamples<'r> {
+    pub fn samples<'r>(self, runs: &[&'r RunFacts], none: &'r Sample) -> SeedSamples<'r> {
         SeedSamples::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
     }
 

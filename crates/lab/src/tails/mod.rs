@@ -20,7 +20,8 @@ use crate::facts::RunFacts;
 use crate::shown_estimate::ShownEstimate;
 
 pub(crate) use cdf::{curve, to_csv as distributions_csv};
-pub(crate) use flow_set::{FlowSet, all_classes, flow_sets};
+pub use flow_set::FlowSet;
+pub(crate) use flow_set::{all_classes, flow_sets};
 pub(crate) use table::to_csv;
 
 /// The percentiles of a row.
@@ -107,7 +108,8 @@ impl TailMetric {
         }
     }
 
-    pub(crate) const fn range(self) -> ValueRange {
+    /// Returns the possible range of its values.
+    pub const fn range(self) -> ValueRange {
         match self {
             Self::Slowdown => ValueRange::SLOWDOWN,
             Self::FctMs | Self::QctMs => ValueRange::NOT_NEGATIVE,

@@ -14,5 +14,4 @@ mod parts;
 mod question;
 mod session;
 mod sharing;
-mod sizing;
 mod slowdown;

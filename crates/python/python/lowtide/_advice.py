@@ -1,4 +1,4 @@
-"""K and alpha for a fabric."""
+"""K of each class of ports, and alpha, for a fabric."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _FABRIC = (
     "sizes",
     "incast",
     "flows",
+    "mtu",
 )
 
 
 class Advice:
-    """A marking threshold K for a fabric, with its reasons."""
+    """A marking threshold K for each class of ports of a fabric, with its reasons."""
 
     def __init__(self, details: dict[str, Any], owned: OwnedFolder) -> None:
         """Use `lt.advise`."""
@@ -47,25 +48,38 @@ class Advice:
         return sentences
 
     @property
-    def k_packets(self) -> int:
-        """The advised K, packets of 1500 bytes."""
-        k: int = self.details["candidates"][self.details["advised"]]["k_packets"]
-        return k
+    def k_bytes(self) -> dict[str, int]:
+        """The advised K of each class of ports, bytes, by its name, as `leaf-spine`."""
+        return {row["name"]: row["k_bytes"] for row in self.details["classes"]}
+
+    @property
+    def classes(self) -> Rows:
+        """The classes of ports, a row each: K as `k_bytes`, `k_packets` and `k_us`, round trip,
+        analysis, bursts (docs/reference/json.md)."""
+        listed = ("bracket_bytes", "bracket_loss_ci95", "analysis_bytes", "searched", "tests")
+        rows = [
+            {name: value for name, value in row.items() if name not in listed}
+            for row in self.details["classes"]
+        ]
+        units = {"line_bps": "bit/s", "k_bytes": "bytes", "k_packets": "packets", "k_us": "us"}
+        return Rows(rows, {**units, "rtt_us": "us", "hosts_us": "us", "burst_floor_bytes": "bytes"})
 
     @property
     def candidates(self) -> Rows:
-        """The candidates for K, a row each: `k_packets`, `k_bytes`, 99th percentile of the
-        slowdown of short flows (`p99`) with its interval, `p99_least` and `p99_most` where cut-off
-        flows could change it, `utilisation`, `timeouts` and `drops` per run."""
+        """The tables of K under the fabric's traffic, a row each: `name`, the measure that decides
+        (`value`) with its interval, `value_least` and `value_most` where cut-off flows could change
+        it, `timeouts` and `drops` per run."""
         rows = []
         for row in self.details["candidates"]:
-            p99 = row["p99"]
-            least, most = p99["between"] or (None, None)
-            low, high = p99["ci95"] or (None, None)
-            bounds = {"p99_least": least, "p99_most": most, "p99_low": low, "p99_high": high}
-            rows.append({**row, "p99": p99["value"], **bounds})
-            del rows[-1]["p999"]
-        return Rows(rows, {"k_packets": "packets", "k_bytes": "bytes", "query_p99_ms": "ms"})
+            value = row["value"]
+            least, most = value["between"] or (None, None)
+            low, high = value["ci95"] or (None, None)
+            bounds = {"least": least, "most": most, "low": low, "high": high}
+            bounds = {f"value_{name}": bound for name, bound in bounds.items()}
+            rows.append({**row, "value": value["value"], **bounds})
+            del rows[-1]["k_bytes"]
+        unit = self.details["unit"]
+        return Rows(rows, {"value": unit} if unit else {})
 
     @property
     def scenario(self) -> Scenario:
@@ -74,7 +88,7 @@ class Advice:
 
     @property
     def svg(self) -> str:
-        """The knee figure: tail and utilisation over K, SVG."""
+        """The knee figure: utilisation of each class over K, and the measure, SVG."""
         return (self._dir / "knee.svg").read_text()
 
     def save_figure(self, path: str | os.PathLike[str], width: str = "3.3in") -> Path:
@@ -101,35 +115,41 @@ class Advice:
 def advise(
     scenario: Scenario | str | None = None,
     *,
+    for_: str | None = None,
     budget: int | None = None,
     jobs: int | None = None,
     progress: Progress = None,
     **fabric: str | int | None,
 ) -> Advice:
-    """Advises K and alpha for a fabric under its own traffic, as `lowtide advise` does, in another
-    process.
+    """Advises K of each class of ports, and alpha, for a fabric under its own traffic, as `lowtide
+    advise` does, in another process.
 
     scenario: a scenario with one scheme and no sweep, or the name of one; default: a leaf-spine
         fabric of the options
-    budget: CPU seconds that the runs may take; default: 240
+    for_: what decides between tables of K: "tail", "throughput" or "queries"; default: the
+        question of the scenario, else its queries, else its tail
+    budget: CPU seconds that the runs may take; default: 100
     jobs: concurrent runs; default: one per CPU
     progress: as for `Scenario.run`
     fabric: options of the command: racks, hosts_per_rack, hosts ("25G"), up ("100G"), spines,
-        buffer ("16 MB"), load ("30 %"), sizes, incast, flows
+        buffer ("16 MB"), load ("30 %"), sizes, incast, flows, mtu
 
     Raises `RequestError` for an option that does not exist or a fabric that cannot be.
     """
-    _arguments.known("advise", fabric, ("scenario", "budget", "jobs", "progress", *_FABRIC))
+    _arguments.known("advise", fabric, ("scenario", "for_", "budget", "jobs", "progress", *_FABRIC))
     for name, value in fabric.items():
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise RequestError(f"{name}={value!r} is no number and no text", 'as hosts="25G"')
     checked(progress)
     if budget is not None:
-        budget = _arguments.whole("budget", budget, example=240)
+        budget = _arguments.whole("budget", budget, example=100)
     if jobs is not None:
         jobs = _arguments.whole("jobs", jobs)
     owned = OwnedFolder()
-    words = options({**fabric, "budget": budget, "jobs": jobs, "out": str(owned.path)})
+    if for_ is not None:
+        for_ = _arguments.text("for_", for_, "tail")
+    asked = {**fabric, "for": for_, "budget": budget, "jobs": jobs, "out": str(owned.path)}
+    words = options(asked)
     if isinstance(scenario, Scenario):
         path = owned.path / f"{scenario.name}.toml"
         path.write_text(scenario.to_toml())

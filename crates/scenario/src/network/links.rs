@@ -1,7 +1,7 @@
 //! Links by name: `leaf0-spine1` is the link between these two nodes.
 
 use lowtide_net::topology::{NamedLink, REGISTRY};
-use lowtide_net::{Blueprint, NodeId};
+use lowtide_net::{Blueprint, LinkSpec, NodeId};
 
 use super::LocatedError;
 use crate::error::nearest;
@@ -67,6 +67,25 @@ pub(super) fn find(
         (None, None) => return fail(format!("no link `{text}`"), None),
     };
     fail(format!("no link `{text}`"), Some(help))
+}
+
+/// Returns all links between switches of two kinds, `leaf-spine`: a kind is a name without its
+/// number. The flag is set if the link's end `a` is of the second kind.
+pub(super) fn of_kinds(plan: &Blueprint, text: &str) -> Vec<(usize, bool)> {
+    let kind = |node| match node {
+        NodeId::Host(_) => "",
+        NodeId::Switch(_) => plan.name(node).trim_end_matches(|c: char| c.is_ascii_digit()),
+    };
+    let is_named = |[a, b]: [&str; 2]| {
+        !a.is_empty()
+            && !b.is_empty()
+            && text.strip_prefix(a).and_then(|t| t.strip_prefix('-')) == Some(b)
+    };
+    let of = |(i, link): (usize, &LinkSpec)| {
+        let (a, b) = (kind(link.a), kind(link.b));
+        if is_named([a, b]) { Some((i, false)) } else { is_named([b, a]).then_some((i, true)) }
+    };
+    plan.links.iter().enumerate().filter_map(of).collect()
 }
 
 /// Lists up to eight neighbours of a node.

@@ -22,13 +22,18 @@ pub(crate) fn lines(
     let mut out = Vec::new();
     for named in &pipe.on {
         let group = model.hosts.iter().find(|g| g.name == named.name);
-        let (range, reversed) = if let Some(group) = group {
-            (group.range.first as usize..group.range.end() as usize, false)
+        let named: Vec<LinkDirection> = if let Some(group) = group {
+            (group.range.first..group.range.end()).map(|link| (link as usize, false)).collect()
         } else {
-            let (link, reversed) = links::find(plan, model, named, 0)?;
-            (link..link + 1, reversed)
+            match links::find(plan, model, named, 0) {
+                Ok(link) => vec![link],
+                Err(unknown) => match links::of_kinds(plan, &named.name) {
+                    links if links.is_empty() => return Err(unknown),
+                    links => links,
+                },
+            }
         };
-        for link in range {
+        for (link, reversed) in named {
             out.extend(forward.then_some((link, reversed)));
             out.extend(backward.then_some((link, !reversed)));
         }

@@ -19,9 +19,11 @@ pub(crate) static PIPE: TableSpec = TableSpec {
     keys: &[
         key(
             "on",
-            KeyType::FreeNames("host groups, `bottleneck`, or links by their ends, `leaf0-spine1`"),
+            KeyType::FreeNames(
+                "host groups, `bottleneck`, or links by their ends, `leaf0-spine1` or `leaf-spine`",
+            ),
             Required,
-            "Lines: a host group for the lines of its hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`.",
+            "Lines: a host group for the lines of its hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`, or `leaf-spine` for all links between switches of these kinds.",
         ),
         key(
             "direction",

@@ -151,6 +151,12 @@ fn failures_and_pipes_find_links_by_their_ends() {
     let slow: Vec<_> = net.links.iter().filter(|l| l.from_b.rate != l.from_a.rate).collect();
     assert_eq!(slow.len(), 1);
     assert_eq!(slow[0].from_b.rate, Rate::from_gbps(1), "towards the leaf, which is the first end");
+    // Kinds of switches: all links between them, and no host's.
+    let kinds = text.replace("spine0-leaf1", "spine-leaf");
+    let net = only(&kinds).network;
+    let slow: Vec<_> = net.links.iter().filter(|l| l.from_b.rate != l.from_a.rate).collect();
+    assert!(slow.len() > 1 && slow.iter().all(|l| net.name(l.a).starts_with("leaf")));
+    assert!(slow.iter().all(|l| l.from_b.rate == Rate::from_gbps(1)));
 }
 
 #[test]

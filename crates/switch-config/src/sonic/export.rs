@@ -47,7 +47,8 @@ impl Wred {
             return Err(ConfigError::inexpressible(VENDOR, "mark", problem));
         };
         let note = not_ect(marking.signal)?;
-        Ok(Self { name: PROFILE.to_owned(), fields: wred(marking), note })
+        let name = place.profile(PROFILE).to_uppercase().replace('-', "_");
+        Ok(Self { name, fields: wred(marking), note })
     }
 }
 

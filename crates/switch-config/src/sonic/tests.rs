@@ -15,7 +15,7 @@ const PACKET: Bytes = Bytes::new(1500);
 
 fn place(ports: usize) -> Placement {
     let ports = (0..ports).map(|i| format!("Ethernet{}", 4 * i)).collect();
-    Placement { ports, queue: 3, queue_memory: None }
+    Placement { ports, queue: 3, ..Placement::default() }
 }
 
 fn tables(settings: &Settings, place: &Placement) -> Result<Value, ConfigError> {

@@ -8,7 +8,7 @@ use lowtide_wire::Flags;
 
 use super::quota::{QuotaCheck, SendQuota};
 use super::sender::{LimitedBy, Sender};
-use super::tso_defer::SendOpportunity;
+use super::tso_defer::{MAX_BURST, SendOpportunity};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
@@ -362,7 +362,7 @@ impl Connection {
                 self.snd.quota = SendQuota::new(self.snd.mss, data, room);
             }
         } else if most > 1 {
-            let whole = available.min(window).min(room) / mss;
+            let whole = available.min(window).min(room).min(MAX_BURST) / mss;
             segments = whole.min(u64::from(most)).max(1) as u32;
             if segments > 1 {
                 len = u64::from(segments) * mss;

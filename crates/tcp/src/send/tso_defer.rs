@@ -23,7 +23,7 @@ use super::sender::LimitedBy;
 use crate::connection::Connection;
 
 /// `sk_gso_max_size`: 64 KB less `MAX_TCP_HEADER`, bytes.
-const MAX_BURST: u64 = 65_215;
+pub(super) const MAX_BURST: u64 = 65_215;
 /// `net.ipv4.tcp_min_tso_segs`.
 const LEAST_BURST: u64 = 2;
 /// `net.ipv4.tcp_tso_rtt_log`: the allowance for short round trips is halved for each 2^9 us.

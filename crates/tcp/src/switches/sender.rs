@@ -300,8 +300,9 @@ pub(super) const SENDER: &[Switch] = switches! {
         "Send buffer in bytes: the maximum of unsent and unacknowledged data.",
         "RFC 9293 §3.9.1";
     "tso-segments", Sender, (tso_segments: number(1, 64)),
-        "Maximum segments passed to the NIC at once (segmentation offload); 1 is no offload.",
-        "lowtide";
+        "Maximum segments passed to the NIC at once (segmentation offload), of together at most \
+         65,215 B; 1 is no offload.",
+        "Linux sk_gso_max_size: 64 KiB less MAX_TCP_HEADER";
     "tso-defer", Sender, (tso_defer: number(0, 64)),
         "Less than one over this of the window waits for the next ACK and a larger burst, with \
          or without segmentation offload; PSH ends a burst. 0 never waits.",

@@ -30,7 +30,8 @@ pub(crate) fn plain() -> Config {
 }
 
 impl SingleConnection {
-    /// An established connection that was opened actively, with an MSS of 1000 B.
+    /// An established connection that was opened actively, with an MSS of 1000 B, or of 8960 B with
+    /// a larger MTU than 1500 B.
     pub(crate) fn established(config: Config) -> Self {
         Self::opened(config, 65_535)
     }
@@ -38,6 +39,8 @@ impl SingleConnection {
     /// As [`Self::established`], with the window field of the peer's SYN-ACK.
     pub(crate) fn opened(config: Config, window: u16) -> Self {
         let sack_permitted = config.sack;
+        let window_scale = config.window_scaling.then_some(7);
+        let mss = Some(if config.mtu > 1500 { 8960 } else { 1000 });
         let conn = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(ISN), 0);
         let mut single = Self { conn, now: Instant::ZERO, window };
         assert!(single.sends().is_some_and(|t| t.header.flags.contains(Flags::SYN)));
@@ -47,7 +50,7 @@ impl SingleConnection {
             ack: SeqNum::new(ISN + 1),
             flags: Flags::SYN | Flags::ACK,
             window,
-            options: Options { mss: Some(1000), sack_permitted, ..Options::default() },
+            options: Options { mss, sack_permitted, window_scale, ..Options::default() },
             ..single.segment()
         };
         assert_eq!(single.takes(&syn_ack), Ok(Accepted::default()));

@@ -100,6 +100,21 @@ fn the_first_burst_after_idle_keeps_to_the_restart_window() {
 }
 
 #[test]
+fn a_burst_has_at_most_64_kib() {
+    // `sk_gso_max_size` less `MAX_TCP_HEADER`: seven segments of 8960 B, and not the eight to twenty
+    // that windows and `tso-segments` permit.
+    let jumbo = Config { tso_segments: 45, mtu: 9000, window_scaling: true, ..plain() };
+    let config = Config { initial_window: InitialWindow::Segments(20), ..jumbo };
+    let mut c = SingleConnection::established(config);
+    c.conn.send(1_000_000);
+    let first = c.sends_all().last().expect("a burst").stream.end;
+    c.arrives(0, 0, first, Flags::NONE).unwrap();
+    let bursts = c.sends_all();
+    assert!(bursts.iter().map(|t| t.header.payload_len).sum::<u32>() > 100_000);
+    assert_eq!(bursts.iter().map(|t| t.segments).max(), Some(7));
+}
+
+#[test]
 fn crossing_window_probes_do_not_lock_both_ends() {
     let mut c = SingleConnection::opened(Config { receive_buffer: Bytes::new(1000), ..plain() }, 0);
     c.conn.send(3000);

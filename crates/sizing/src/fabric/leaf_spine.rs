@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lowtide_scenario::{Directory, Scenario};
 use lowtide_units::{Fraction, Rate};
 
-use crate::error::LabError;
+use lowtide_lab::LabError;
 
 const TEMPLATE: &str = include_str!("leaf_spine.toml");
 /// Greatest load of an uplink: above it, queues grow for as long as the traffic lasts.
@@ -35,6 +35,8 @@ pub struct LeafSpine {
     pub incast: u32,
     /// Flows per run.
     pub flows: u32,
+    /// IP bytes of the largest packet of the hosts.
+    pub mtu: u32,
 }
 
 impl LeafSpine {
@@ -112,6 +114,8 @@ impl LeafSpine {
             ("traffic.background.load", self.load.to_string()),
             ("traffic.background.sizes", self.sizes.clone()),
             ("traffic.background.flows", self.flows.to_string()),
+            ("topology.mtu", format!("{} B", self.mtu)),
+            ("transport.connection.mtu", self.mtu.to_string()),
         ];
         // File names, as of a distribution, are relative to the working directory.
         let files = Arc::new(Directory(PathBuf::new()));
@@ -150,6 +154,7 @@ mod tests {
             sizes: "web-search-654kb".to_owned(),
             incast: 32,
             flows: 2000,
+            mtu: 1500,
         }
     }
 

@@ -1,9 +1,7 @@
 //! The analysis of DCTCP §3.3 compared with the simulator, at the parameters of its figure 12.
 
 use lowtide_lab::ResourceLimits;
-use lowtide_lab::advice::{
-    SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check,
-};
+use lowtide_sizing::{SimulationCheck, Sizing, SizingInput, check_scenario, recommend, run_check};
 use lowtide_units::{Duration, Rate};
 
 /// K = 40 at 10 Gbit/s and 100 us, as in DCTCP fig. 12.

@@ -9,12 +9,10 @@ use lowtide_stats::{ValueRange, seed_mean};
 use lowtide_units::Duration;
 use serde::Serialize;
 
-use super::{FRAMING_BYTES, Sizing, SizingInput};
-use crate::budget::ResourceLimits;
-use crate::error::LabError;
-use crate::facts::RunFacts;
-use crate::queues::QueueFacts;
-use crate::session::simulate_within;
+use lowtide_lab::{LabError, QueueFacts, ResourceLimits, RunFacts, simulate_within};
+
+use crate::FRAMING_BYTES;
+use crate::analysis::{Sizing, SizingInput, SteadyState};
 
 const TEMPLATE: &str = include_str!("check.toml");
 /// Bytes of an ACK on the wire.
@@ -213,11 +211,11 @@ fn rows(sizing: &Sizing, runs: &[RunFacts]) -> Vec<CheckedQuantity> {
 }
 
 /// Amplitude with the minimum clamped at zero, as a queue is never negative.
-fn clamped_amplitude(p: &super::SteadyState) -> f64 {
+fn clamped_amplitude(p: &SteadyState) -> f64 {
     p.queue_max_packets - p.queue_min_packets.max(0.0)
 }
 
-fn clamped_mean(p: &super::SteadyState) -> f64 {
+fn clamped_mean(p: &SteadyState) -> f64 {
     f64::midpoint(p.queue_max_packets, p.queue_min_packets.max(0.0))
 }
 

@@ -1,25 +1,24 @@
 //! Recommends K, g and the buffer size by the DCTCP analysis, and checks them by simulation.
 //!
-//! Contract: the recommendation follows from [`crate::theory::dctcp`] alone and takes no time. The
+//! Contract: the recommendation follows from [`lowtide_lab::theory::dctcp`] alone and takes no time. The
 //! check is an ordinary scenario that users can run with other settings. Differences are reported,
 //! with their cause if the numbers show it.
-
-mod check;
-pub mod fabric;
 
 use lowtide_units::{Duration, Rate};
 use serde::Serialize;
 
-pub use check::{CheckedQuantity, SimulationCheck, check_scenario, run_check};
+use lowtide_lab::LabError;
+use lowtide_lab::theory::dctcp::{self, Sawtooth};
+use lowtide_lab::theory::{DomainError, bdp_packets};
 
-use crate::error::LabError;
-use crate::theory::dctcp::{self, Sawtooth};
-use crate::theory::{DomainError, bdp_packets};
+use crate::FRAMING_BYTES;
 
-/// Ethernet overhead of a packet in bytes: preamble, header, FCS, inter-packet gap.
-const FRAMING_BYTES: u32 = 38;
 /// Minimum window of a Linux sender, in segments.
 const WINDOW_FLOOR: f64 = 2.0;
+/// `sk_gso_max_size` of Linux: the most bytes that a host passes to its NIC at once.
+const GSO_BYTES: u32 = 65_215;
+/// IP and TCP headers with timestamps, bytes.
+const HEADERS: u32 = 52;
 /// Largest shift of g that the congestion control accepts (`dctcp.shift-g`).
 const MAX_SHIFT_G: u32 = 10;
 
@@ -95,8 +94,19 @@ pub struct SteadyState {
 }
 
 impl SizingInput {
+    /// One flow on a line of 1 Gbit/s, with nothing given.
+    pub(crate) const ONE_FLOW: Self = Self {
+        rate: Rate::from_gbps(1),
+        rtt: Duration::from_us(1),
+        flows: 1,
+        mtu: 1500,
+        burst_packets: 0,
+        k: None,
+        shift_g: None,
+    };
+
     /// Bytes of a full packet on the wire.
-    const fn wire_bytes(&self) -> u32 {
+    pub(crate) const fn wire_bytes(&self) -> u32 {
         self.mtu + FRAMING_BYTES
     }
 
@@ -180,17 +190,24 @@ fn notes_on(
         );
     }
     if input.burst_packets == 0 {
-        notes.push(
-            "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
-             burst: --burst-packets (DCTCP §3.5)"
-                .to_owned(),
-        );
+        notes.push(format!(
+            "the analysis has no bursts: hosts with segmentation offload send up to {} packets of {} B \
+             at once, and need a larger K (DCTCP §3.5): --burst-packets adds a burst, `lowtide \
+             advise` measures what a fabric needs",
+            gso_packets(input.mtu),
+            input.mtu,
+        ));
     }
     notes.push(
         "the buffer is that of the steady state: flows that open together bring their initial windows \
          on top"
             .to_owned(),
     );
+}
+
+/// Full packets that a host with segmentation offload passes to its NIC at once, at least one.
+pub(crate) fn gso_packets(mtu: u32) -> u32 {
+    (GSO_BYTES / mtu.saturating_sub(HEADERS).max(1)).max(1)
 }
 
 /// g of a shift.

@@ -1,0 +1,191 @@
+use lowtide_units::Bytes;
+
+use super::*;
+
+const RACK: &str = r#"
+schema = 1
+title = "A rack"
+
+[run]
+duration = "10 s"
+end = "done"
+
+[topology]
+kind = "star"
+link-rate = "1 Gbit/s"
+link-delay = "5 us"
+
+[switch]
+buffer = "dynamic"
+memory = "1 MB"
+
+[transport]
+profile = "linux"
+scheme = "dctcp"
+
+[hosts.servers]
+count = 4
+
+[traffic.web]
+kind = "poisson"
+from = "servers"
+to = "servers"
+sizes = "web-search-654kb"
+load = "40 %"
+flows = 120
+"#;
+
+fn request(hops: u64) -> FabricRequest {
+    FabricRequest {
+        scenario: Scenario::parse(RACK, "rack.toml").unwrap(),
+        goal: None,
+        hops,
+        jobs: 2,
+    }
+}
+
+/// Three racks of four hosts with one line of 2.5 times the rate of a host up from each.
+fn racks() -> Scenario {
+    let text = RACK
+        .replace(
+            "kind = \"star\"",
+            "kind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts-per-leaf = 4",
+        )
+        .replace("link-delay", "fabric-rate = \"2500 Mbit/s\"\nlink-delay")
+        .replace("count = 4", "count = 12");
+    Scenario::parse(&text, "racks.toml").unwrap()
+}
+
+#[test]
+fn advice_fills_the_line_and_equal_requests_give_it_again() {
+    let advice = advise(&request(1), &|_| {}).unwrap();
+    let [class] = advice.classes.as_slice() else { panic!("{:?}", advice.classes) };
+    assert_eq!((advice.hosts, class.name.as_str(), class.ports), (4, "switch-host", 4));
+    // Two lines of 5 us each way, a packet and an ACK on each: 10 + 10 + 24.6 + 1.4 us.
+    assert!((class.rtt_us - 46.1).abs() < 0.5, "{}", class.rtt_us);
+    // C x RTT / 7: 3.7 packets of 1538 B on the wire.
+    assert!((class.analysis_bytes[0] / 1500.0 - 46.1e3 / 8.0 / 1538.0 / 7.0).abs() < 0.01);
+    assert!(class.tests.iter().all(|t| t.best - t.utilisation <= 0.01), "{:?}", class.tests);
+    assert_eq!(class.tests.iter().map(|t| t.flows).collect::<Vec<_>>(), [2, 3]);
+    assert!(advice.candidates.iter().all(|c| c.seeds == 5), "the least budget is one round");
+    assert_eq!(advice, advise(&request(1), &|_| {}).unwrap());
+    let applied = advice.apply(&request(1).scenario).unwrap().expand().unwrap();
+    let toml = applied.runs[0].resolved_toml();
+    assert!(toml.contains(&format!("k = \"{}\"", Bytes::new(class.k_bytes))), "{toml}");
+}
+
+#[test]
+fn each_class_of_ports_has_flows_that_fill_it_first() {
+    let subject = subject(&racks(), None).unwrap();
+    let of = |i: usize| {
+        let class = &subject.classes[i];
+        let flows: Vec<usize> = class.patterns.iter().map(|p| p.pairs.len()).collect();
+        (class.name.as_str(), class.rate.as_bps() / 1_000_000, class.ports.len(), flows)
+    };
+    // Three hosts of 1 Gbit/s fill 2.5 Gbit/s; a rack has four.
+    assert_eq!(of(0), ("leaf-host", 1000, 12, vec![2, 4, 8]));
+    assert_eq!(of(1), ("leaf-spine", 2500, 3, vec![3, 4]));
+    // Three sources of two racks fill the line down, and no line up.
+    assert_eq!(of(2), ("spine-leaf", 2500, 3, vec![3, 4]));
+    for pattern in subject.classes.iter().flat_map(|class| &class.patterns) {
+        let mut sources: Vec<u32> = pattern.pairs.iter().map(|(src, _)| *src).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        assert_eq!(sources.len(), pattern.pairs.len(), "distinct hosts: {pattern:?}");
+    }
+}
+
+#[test]
+fn every_port_of_a_class_gets_its_k() {
+    let subject = subject(&racks(), None).unwrap();
+    let ks = [6_000, 15_000, 24_000];
+    let run = subject::first_run(&subject.with(&ks).unwrap()).unwrap();
+    let plan = run.setup().unwrap().network;
+    for (class, k) in subject.classes.iter().zip(ks) {
+        for port in &class.ports {
+            let line = plan.links[*port as usize / 2].line(port % 2 == 1);
+            let mark = format!("{:?}", line.port.mark);
+            assert!(mark.contains(&k.to_string()), "{}: {mark}", class.name);
+        }
+    }
+}
+
+#[test]
+fn the_dynamic_threshold_falls_below_k_with_the_ports_of_the_formula() {
+    let subject = subject(&racks(), None).unwrap();
+    // alpha (B - n K) < K with B = 1 MB and alpha = 1: n > B / K - 1 = 3 for 250 kB.
+    assert_eq!(subject.ports_until_drops(&subject.classes[0], 250_000), Some(4));
+    assert_eq!(subject.ports_until_drops(&subject.classes[0], 400_000), Some(2));
+    assert_eq!(subject.ports_until_drops(&subject.classes[0], 6_000), None, "a leaf has 5 ports");
+}
+
+#[test]
+fn jumbo_frames_are_counted_in_bytes() {
+    let set = |s: Scenario, key: &str, value: &str| s.with_override(key, value).unwrap();
+    let jumbo = set(request(1).scenario, "topology.mtu", "9216 B");
+    let jumbo = set(jumbo, "transport.connection.mtu", "9000");
+    let linux = set(jumbo.clone(), "transport.host-profile", "linux");
+    // 64 KiB hold seven segments of 8948 B.
+    assert_eq!(subject(&linux, None).unwrap().burst, 7 * 9000);
+    let subject = subject(&jumbo, None).unwrap();
+    assert_eq!((subject.mtu, subject.burst), (9000, 9000));
+    // 4 x 5 us, 2 x 9038 B and 2 x 90 B at 1 Gbit/s.
+    let rtt = subject.classes[0].rtt.as_ps() as f64 / 1e6;
+    assert!((rtt - (20.0 + 2.0 * (9038.0 + 90.0) * 8.0 / 1e3)).abs() < 0.01, "{rtt}");
+}
+
+#[test]
+fn a_rack_whose_load_goes_on_gets_advice_too() {
+    let open = RACK.replace("end = \"done\"", "warmup = \"1 ms\"");
+    let scenario = Scenario::parse(&open, "rack.toml").unwrap();
+    assert!(scenario.expand().unwrap().runs[0].resolved_toml().contains("end-limit"));
+    let advice = advise(&FabricRequest { scenario, ..request(1) }, &|_| {}).unwrap();
+    assert!(advice.chosen().value.value.is_some(), "{advice:?}");
+}
+
+#[test]
+fn the_question_of_a_scenario_decides_else_its_queries_else_its_short_flows() {
+    let with = |more: &str, goal: Option<Goal>| {
+        let scenario = Scenario::parse(&format!("{RACK}{more}"), "rack.toml").unwrap();
+        subject(&scenario, goal).map(|s| s.target.map(|t| t.words()))
+    };
+    let words = |more: &str, goal| with(more, goal).unwrap().unwrap_or_default();
+    let reads = "[traffic.reads]\nkind = \"partition-aggregate\"\nfrom = \"servers.0\"\nto = \
+                 \"servers[1..4]\"\nfan-out = 3\nanswer-each = \"20 kB\"\nqueries = 30\n";
+    let question =
+        "[question]\ntraffic = \"web\"\npercentile = \"p95\"\n[question.schemes.dctcp]\n";
+    assert_eq!(words("", None), "99th percentile of the slowdown of flows up to 100 kB");
+    // 30 queries have a 95th percentile, and no 99th.
+    let of_reads = "95th percentile of the completion time of the queries of `reads`";
+    assert_eq!(words(reads, None), of_reads);
+    assert_eq!(words(reads, Some(Goal::Queries)), of_reads);
+    assert!(words(reads, Some(Goal::Tail)).contains("slowdown"));
+    assert_eq!(words(reads, Some(Goal::Throughput)), "");
+    let asked = words(&format!("{reads}{question}"), None);
+    assert_eq!(asked, "95th percentile of the completion time of the flows of `web`");
+    assert!(with("", Some(Goal::Queries)).is_err());
+}
+
+#[test]
+fn requests_that_the_rule_cannot_answer_are_refused() {
+    let refused = |scenario: Scenario| {
+        advise(&FabricRequest { scenario, ..request(1) }, &|_| {}).unwrap_err().to_string()
+    };
+    let plain = || request(1).scenario;
+    let swept =
+        plain().with_sweep("topology.link-delay", &["1 us".to_owned(), "2 us".to_owned()]).unwrap();
+    let two = plain().with_override("hosts.servers.count", "2").unwrap();
+    let pipe = "[pipe.slow]\non = \"servers\"\nrate = \"100 Mbit/s\"\n";
+    let piped = Scenario::parse(&format!("{RACK}{pipe}"), "rack.toml").unwrap();
+    let class = "[switch.class.a]\nservice = \"strict\"\n";
+    let classes = Scenario::parse(&format!("{RACK}{class}"), "rack.toml").unwrap();
+    for (scenario, message) in [
+        (swept, "compares or sweeps something itself"),
+        (two, "can be filled by long flows"),
+        (piped, "[pipe.slow] cannot be advised on"),
+        (classes, "[switch.class.a] cannot be advised on"),
+    ] {
+        let error = refused(scenario);
+        assert!(error.contains(message), "{message}: {error}");
+    }
+}
