@@ -106,7 +106,7 @@ impl TimeBudget {
     pub(super) fn unknown(&self) -> Self {
         let mut out = Self::default();
         out.add(State::Handshake, &[], self.of(State::Handshake));
-        out.add(State::Unknown, &State::ALL, self.total() - self.of(State::Handshake));
+        out.add(State::Unknown, &[], self.total() - self.of(State::Handshake));
         out
     }
 

@@ -23,21 +23,20 @@ pub(super) enum Event {
     Missing,
 }
 
-const KINDS: usize = Event::Missing as usize + 1;
-
+/// Events with their frames, in one list: most directions have none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EventFrames([Vec<u64>; KINDS]);
+pub(super) struct EventFrames(Vec<(Event, u64)>);
 
 impl EventFrames {
     pub(super) fn note(&mut self, event: Event, frame: u64) {
-        let frames = &mut self.0[event as usize];
-        if frames.len() < MAX_FRAMES && frames.last() != Some(&frame) {
-            frames.push(frame);
+        let known = self.0.iter().filter(|(e, _)| *e == event).count();
+        if known < MAX_FRAMES && !self.0.contains(&(event, frame)) {
+            self.0.push((event, frame));
         }
     }
 
     pub(super) fn of(&self, event: Event) -> Vec<u64> {
-        self.0[event as usize].clone()
+        self.0.iter().filter(|(e, _)| *e == event).map(|(_, frame)| *frame).collect()
     }
 }
 

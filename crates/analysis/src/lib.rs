@@ -152,14 +152,10 @@ impl Analysis {
         });
         let mut causes: Vec<CauseTotal> = Vec::new();
         for cause in flows.iter().flat_map(|c| &c.answer.causes) {
-            match causes.iter_mut().find(|t| t.kind == cause.kind) {
-                Some(total) => {
-                    (total.connections, total.ns) = (total.connections + 1, total.ns + cause.ns);
-                }
-                None => {
-                    let (kind, ns) = (cause.kind, cause.ns);
-                    causes.push(CauseTotal { kind, connections: 1, ns });
-                }
+            if let Some(total) = causes.iter_mut().find(|t| t.kind == cause.kind) {
+                (total.connections, total.ns) = (total.connections + 1, total.ns + cause.ns);
+            } else {
+                causes.push(CauseTotal { kind: cause.kind, connections: 1, ns: cause.ns });
             }
         }
         causes.sort_by_key(|t| std::cmp::Reverse(t.ns));
