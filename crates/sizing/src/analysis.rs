@@ -1,8 +1,8 @@
 //! Recommends K, g and the buffer size by the DCTCP analysis, and checks them by simulation.
 //!
-//! Contract: the recommendation follows from [`lowtide_lab::theory::dctcp`] alone and takes no time. The
-//! check is an ordinary scenario that users can run with other settings. Differences are reported,
-//! with their cause if the numbers show it.
+//! Contract: the recommendation follows from [`lowtide_lab::theory::dctcp`] alone and takes no
+//! time. The check is an ordinary scenario that users can run with other settings. Differences are
+//! reported, with their cause if the numbers show it.
 
 use lowtide_units::{Duration, Rate};
 use serde::Serialize;

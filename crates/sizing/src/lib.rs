@@ -1,5 +1,5 @@
 //! Recommends marking thresholds, g and buffers: for one link by DCTCP's analysis, and for a whole
-//! fabric by simulation of its own traffic.
+//! fabric by simulation of its traffic.
 
 mod analysis;
 mod check;

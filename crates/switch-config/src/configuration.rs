@@ -39,7 +39,7 @@ pub struct Placement {
     /// Memory of the queue; Junos has thresholds as percentages of it.
     pub queue_memory: Option<Bytes>,
     /// Class of the ports, `leaf-spine`, which becomes a part of the names of profiles, so that
-    /// several classes have profiles of their own. Empty: all ports are alike.
+    /// several classes have separate profiles. Empty: all ports are alike.
     pub class: String,
 }
 

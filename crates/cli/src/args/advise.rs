@@ -62,7 +62,7 @@ pub(crate) struct AdviseArgs {
     /// IP bytes of the largest packet of the hosts
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=9216))]
     pub(crate) mtu: u32,
-    /// What decides between tables of K; default: the scenario's [question], else its queries, else
+    /// Measure that decides between tables of K; default: the scenario's [question], else its queries, else
     /// the tail of short flows
     #[arg(long = "for", value_name = "GOAL", value_parser = goal())]
     pub(crate) goal: Option<Goal>,
@@ -78,8 +78,8 @@ pub(crate) struct AdviseArgs {
     /// Operating system of the switches, whose configuration is printed
     #[arg(long, value_name = "NAME", default_value = "sonic", value_parser = vendor())]
     pub(crate) switch: Vendor,
-    /// Ports of a class, for the configuration of a switch, as leaf-host=Ethernet0,Ethernet4; may be
-    /// repeated
+    /// Ports of a class, for the configuration of a switch, as leaf-host=Ethernet0,Ethernet4; may
+    /// be repeated
     #[arg(long, value_name = "CLASS=NAME,...")]
     pub(crate) ports: Vec<String>,
     /// Memory of each queue, for Junos, whose thresholds are percentages of it

@@ -113,7 +113,7 @@ pub(crate) fn as_json(configuration: &Configuration) -> Value {
 }
 
 /// The table `[switch]` that all runs of the plan have, with the marker of a pipe if its ports have
-/// one of their own.
+/// a separate one.
 ///
 /// # Errors
 /// The runs differ, there is no such pipe, or the pipes have markers and none was chosen.

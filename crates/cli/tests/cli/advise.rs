@@ -65,7 +65,7 @@ fn the_answer_comes_first_and_its_files_are_usable() {
     let of = |name: &str| classes.iter().find(|c| c["name"] == name).unwrap();
     let (host, spine) = (&of("leaf-host")["k_bytes"], &of("leaf-spine")["k_bytes"]);
     assert!(host.as_u64() < spine.as_u64(), "1 Gbit/s and 4 Gbit/s: {classes:?}");
-    // The switch has K of the named class in a profile of its own, and no other one.
+    // The switch has K of the named class in a separate profile, and no other one.
     let [switch] = json["switches"].as_array().unwrap().as_slice() else { panic!("{json}") };
     let tables = &switch["configuration"];
     let wred = &tables["WRED_PROFILE"]["LOWTIDE_LEAF_SPINE"]["green_min_threshold"];

@@ -16,7 +16,7 @@ const MAX_SEEDS: u64 = 20;
 /// One candidate: a K for each class, and alpha.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What it is.
+    /// Its name, as `least` or `one K`.
     pub name: String,
     /// K of each class, bytes of IP packets.
     pub k_bytes: Vec<u64>,
@@ -46,7 +46,7 @@ pub struct Candidate {
     pub as_good: bool,
 }
 
-/// What a candidate sets.
+/// The settings of a candidate.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -178,7 +178,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// What runs cost besides the measure that decides.
+/// Delays, losses and timeouts besides the measure that decides.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Cost {
     pub(super) p99: Option<f64>,

@@ -57,7 +57,7 @@ const RAISES: usize = 3;
 pub struct FabricRequest {
     /// The fabric with its traffic: one point, one scheme.
     pub scenario: Scenario,
-    /// What decides; `None` for the scenario's question, its queries, or its short flows.
+    /// The measure that decides; `None` for the scenario's question, its queries, or its short flows.
     pub goal: Option<Goal>,
     /// Packet-hops that the runs of candidates together may simulate.
     pub hops: u64,
@@ -290,7 +290,7 @@ fn analysis(subject: &Subject, class: usize) -> Result<[f64; 2], LabError> {
     Ok([of(class.rtt)?, of(class.rtt.saturating_add(subject.hosts_delay))?])
 }
 
-/// The least K of each class that fills its line: of its own test, else of a tested class with the
+/// The least K of each class that fills its line: by its test, else of a tested class with the
 /// same rate, else the analysis and one burst.
 fn floors(
     subject: &Subject,

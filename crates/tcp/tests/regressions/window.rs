@@ -101,8 +101,8 @@ fn the_first_burst_after_idle_keeps_to_the_restart_window() {
 
 #[test]
 fn a_burst_has_at_most_64_kib() {
-    // `sk_gso_max_size` less `MAX_TCP_HEADER`: seven segments of 8960 B, and not the eight to twenty
-    // that windows and `tso-segments` permit.
+    // `sk_gso_max_size` less `MAX_TCP_HEADER`: seven segments of 8960 B, and not the eight to
+    // twenty that windows and `tso-segments` permit.
     let jumbo = Config { tso_segments: 45, mtu: 9000, window_scaling: true, ..plain() };
     let config = Config { initial_window: InitialWindow::Segments(20), ..jumbo };
     let mut c = SingleConnection::established(config);

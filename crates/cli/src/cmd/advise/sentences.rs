@@ -78,7 +78,7 @@ fn value(candidate: &Candidate, advice: &FabricAdvice) -> String {
     format!("{}{unit}", candidate.value.text())
 }
 
-/// What the other tables of K showed.
+/// The other tables of K.
 fn candidates(advice: &FabricAdvice) -> Option<String> {
     advice.measure.as_ref()?;
     let others = || {
@@ -104,7 +104,7 @@ fn candidates(advice: &FabricAdvice) -> Option<String> {
     })
 }
 
-/// What a single K costs.
+/// The cost of a single K.
 fn one_k(advice: &FabricAdvice) -> Option<String> {
     let one = advice.candidates.get(advice.one_k?)?;
     let k = kilobytes(*one.k_bytes.first()?);
@@ -169,7 +169,7 @@ fn hosts(advice: &FabricAdvice) -> String {
     format!("{bursts}. The port of a host is no switch port and marks nothing here.")
 }
 
-/// What fails first.
+/// The first drops and timeouts.
 fn growth(steps: &[GrowthStep]) -> Vec<String> {
     let mut out = Vec::new();
     for what in ["load", "fan-in"] {
