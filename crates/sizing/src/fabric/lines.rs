@@ -138,7 +138,7 @@ impl<'a> Lines<'a> {
         let top = self.top.clone();
         let ends: Vec<(usize, u64)> =
             classes.iter().flat_map(|c| [(*c, top[*c]), (*c, least)]).collect();
-        progress(&format!("few long flows at {} classes of ports", classes.len()));
+        progress(&format!("few long flows; classes of ports: {}", classes.len()));
         self.measure(&ends, 1)?;
         loop {
             let next: Vec<(usize, u64)> =

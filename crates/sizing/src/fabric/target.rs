@@ -63,12 +63,12 @@ impl Target {
         question: Option<&lowtide_rows::ScenarioQuestion>,
         goal: Option<Goal>,
     ) -> Result<Option<Self>, LabError> {
-        let none =
-            |what: &str| Err(wrong(&format!("--for {what}: the scenario has none of these")));
+        let none = |what: &str| Err(wrong(&format!("the scenario has no {what}")));
         match goal {
             Some(Goal::Throughput) => Ok(None),
             Some(Goal::Queries) => Self::queries(setup).map_or_else(|| none("queries"), found),
-            Some(Goal::Tail) => Self::short_flows(setup).map_or_else(|| none("tail"), found),
+            Some(Goal::Tail) => Self::short_flows(setup)
+                .map_or_else(|| none("flows of different sizes up to 100 kB"), found),
             None => match question {
                 Some(question) => Self::question(setup, question).map(Some),
                 None => Ok(Self::queries(setup).or_else(|| Self::short_flows(setup))),
