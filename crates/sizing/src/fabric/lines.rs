@@ -56,6 +56,9 @@ pub(super) struct Bracket {
 /// A test: a class, or none for the ports between two racks; its pattern; K.
 type Key = (usize, usize, u64);
 
+/// The tests of each class, and one flow from each host of a rack to another rack.
+pub(super) type Together = (Vec<(usize, LineTest)>, Option<LineTest>);
+
 /// Utilisation by class, pattern and K.
 pub(super) struct Lines<'a> {
     subject: &'a Subject,
@@ -221,10 +224,7 @@ impl<'a> Lines<'a> {
 
     /// Runs every pattern with all classes set together. Returns the tests by class, and those of
     /// one flow from each host of a rack to another rack, on the paths that the fabric chooses.
-    pub(super) fn together(
-        &mut self,
-        ks: &[u64],
-    ) -> Result<(Vec<(usize, LineTest)>, Option<LineTest>), LabError> {
+    pub(super) fn together(&mut self, ks: &[u64]) -> Result<Together, LabError> {
         let subject = self.subject;
         let patterns: Vec<_> = subject.patterns().collect();
         let mut scenarios = Vec::new();

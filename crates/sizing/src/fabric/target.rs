@@ -63,23 +63,21 @@ impl Target {
         question: Option<&lowtide_rows::ScenarioQuestion>,
         goal: Option<Goal>,
     ) -> Result<Option<Self>, LabError> {
-        let none = |what: &str| Err(wrong(&format!("the scenario has no {what}")));
+        let none = |what: &str| wrong(&format!("the scenario has no {what}"));
         match goal {
             Some(Goal::Throughput) => Ok(None),
-            Some(Goal::Queries) => Self::queries(setup).map_or_else(|| none("queries"), found),
+            Some(Goal::Queries) => Self::queries(setup).map(Some).ok_or_else(|| none("queries")),
             Some(Goal::Tail) => Self::short_flows(setup)
-                .map_or_else(|| none("flows of different sizes up to 100 kB"), found),
+                .map(Some)
+                .ok_or_else(|| none("flows of different sizes up to 100 kB")),
             None => match question {
-                Some(question) => Self::question(setup, question).map(Some),
+                Some(question) => Ok(Some(Self::question(setup, question))),
                 None => Ok(Self::queries(setup).or_else(|| Self::short_flows(setup))),
             },
         }
     }
 
-    fn question(
-        setup: &Setup,
-        question: &lowtide_rows::ScenarioQuestion,
-    ) -> Result<Self, LabError> {
+    fn question(setup: &Setup, question: &lowtide_rows::ScenarioQuestion) -> Self {
         let group = setup.traffic_groups.iter().position(|g| *g == question.traffic);
         let asks = |client: &&lowtide_traffic::QueryClientSpec| Some(client.group.into()) == group;
         let metric = if setup.query_clients.iter().any(|c| asks(&c)) {
@@ -92,7 +90,7 @@ impl Target {
         let known = [Quantile::P50, Quantile::P95, Quantile::P99, Quantile::P999];
         let percentile = known.into_iter().find(|q| q.name() == question.percentile);
         let statistic = percentile.map_or(Statistic::Mean, Statistic::Percentile);
-        Ok(Self { group: question.traffic.clone(), class: None, metric, statistic })
+        Self { group: question.traffic.clone(), class: None, metric, statistic }
     }
 
     /// The group with the most queries, by the highest percentile that they allow.
@@ -201,10 +199,6 @@ impl Target {
         };
         Some((found.ratio?, found.interval.confidence()))
     }
-}
-
-fn found(target: Target) -> Result<Option<Target>, LabError> {
-    Ok(Some(target))
 }
 
 /// 99th percentile of the slowdown of the short flows of a group.
