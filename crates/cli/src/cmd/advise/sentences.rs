@@ -2,6 +2,8 @@
 //!
 //! Contract: a sentence says what ran, with the numbers that decided it, and no more.
 
+use std::fmt::Write as _;
+
 use lowtide_sizing::fabric::{Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep};
 
 /// A ratio up to this is as good.
@@ -132,7 +134,8 @@ fn together(advice: &FabricAdvice) -> String {
     if let Some((class, test)) = worst {
         let loss = lost(test);
         let verdict = if loss > advice.margin_points { "more than" } else { "within" };
-        text += &format!(
+        let _ = write!(
+            text,
             "long flows on the worst ECMP path lose at most {:.1} points of a line ({} flows at {}), \
              {verdict} the {:.1} allowed",
             loss.max(0.0),
@@ -142,7 +145,8 @@ fn together(advice: &FabricAdvice) -> String {
         );
     }
     if let Some(racks) = &advice.between_racks {
-        text += &format!(
+        let _ = write!(
+            text,
             "; one flow from each of {} hosts of a rack to another rack gets {:.1} of {:.1} Gbit/s \
              (ECMP as the seeds draw it)",
             racks.flows, racks.utilisation, racks.best
@@ -179,14 +183,14 @@ fn growth(steps: &[GrowthStep]) -> Vec<String> {
         let dropped = own.iter().find(|step| step.drops > 0.0);
         let late =
             own.iter().find(|step| step.timeouts > 0.0 || step.queries_with_timeout > Some(0.0));
-        let at = |step: &Option<&&GrowthStep>, name: &str| match step {
+        let at = |step: Option<&&GrowthStep>, name: &str| match step {
             Some(step) => format!("the first {name} at {}", step.value),
             None => format!("no {name}"),
         };
         out.push(format!(
             "{range}, one run each: {}, {}.",
-            at(&dropped, "drops"),
-            at(&late, "timeouts")
+            at(dropped, "drops"),
+            at(late, "timeouts")
         ));
     }
     out
