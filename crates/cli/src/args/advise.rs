@@ -62,8 +62,8 @@ pub(crate) struct AdviseArgs {
     /// IP bytes of the largest packet of the hosts
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=9216))]
     pub(crate) mtu: u32,
-    /// Measure that decides between tables of K; default: the scenario's [question], else its queries, else
-    /// the tail of short flows
+    /// Measure that decides between tables of K; default: the scenario's [question], else its
+    /// queries, else the tail of short flows
     #[arg(long = "for", value_name = "GOAL", value_parser = goal())]
     pub(crate) goal: Option<Goal>,
     /// Set a key of the scenario

@@ -145,11 +145,7 @@ fn switches(
     args: &AdviseArgs,
 ) -> Result<Vec<ClassSwitch>, String> {
     let plan = advised.expand().map_err(|e| e.to_string())?;
-    let known: Vec<&str> = if advice.is_one_k() {
-        vec!["all"]
-    } else {
-        advice.classes.iter().map(|class| class.name.as_str()).collect()
-    };
+    let known: Vec<&str> = advice.classes.iter().map(|class| class.name.as_str()).collect();
     let ports = |ports: &str| ports.split(',').map(|port| port.trim().to_owned()).collect();
     let named = args.ports.iter().filter_map(|text| text.split_once('='));
     let mut wanted: Vec<(&str, Vec<String>)> =

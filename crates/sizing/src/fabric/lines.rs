@@ -33,7 +33,7 @@ pub struct LineTest {
     pub seeds: usize,
     /// Share of the time in which the port sends, mean over seeds.
     pub utilisation: f64,
-    /// The same at the best K.
+    /// Utilisation at the best K.
     pub best: f64,
 }
 

@@ -57,7 +57,7 @@ const RAISES: usize = 3;
 pub struct FabricRequest {
     /// The fabric with its traffic: one point, one scheme.
     pub scenario: Scenario,
-    /// The measure that decides; `None` for the scenario's question, its queries, or its short flows.
+    /// The measure that decides; `None`: the scenario's question, its queries, or its short flows.
     pub goal: Option<Goal>,
     /// Packet-hops that the runs of candidates together may simulate.
     pub hops: u64,

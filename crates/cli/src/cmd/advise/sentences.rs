@@ -130,29 +130,27 @@ fn together(advice: &FabricAdvice) -> String {
     let tests = || advice.classes.iter().flat_map(|c| c.tests.iter().map(move |t| (c, t)));
     let lost = |t: &lowtide_sizing::fabric::LineTest| (t.best - t.utilisation) * 100.0;
     let worst = tests().max_by(|a, b| lost(a.1).total_cmp(&lost(b.1)));
-    let mut text = "With all classes set together, ".to_owned();
+    let mut parts = Vec::new();
     if let Some((class, test)) = worst {
         let loss = lost(test);
         let verdict = if loss > advice.margin_points { "more than" } else { "within" };
-        let _ = write!(
-            text,
+        parts.push(format!(
             "long flows on the worst ECMP path lose at most {:.1} points of a line ({} flows at {}), \
              {verdict} the {:.1} allowed",
             loss.max(0.0),
             test.flows,
             class.name,
             advice.margin_points,
-        );
+        ));
     }
     if let Some(racks) = &advice.between_racks {
-        let _ = write!(
-            text,
-            "; one flow from each of {} hosts of a rack to another rack gets {:.1} of {:.1} Gbit/s \
+        parts.push(format!(
+            "one flow from each of {} hosts of a rack to another rack gets {:.1} of {:.1} Gbit/s \
              (ECMP as the seeds draw it)",
             racks.flows, racks.utilisation, racks.best
-        );
+        ));
     }
-    text + "."
+    format!("With all classes set together, {}.", parts.join("; "))
 }
 
 fn hosts(advice: &FabricAdvice) -> String {
