@@ -2,8 +2,6 @@
 //!
 //! Contract: a sentence says what ran, with the numbers that decided it, and no more.
 
-use std::fmt::Write as _;
-
 use lowtide_sizing::fabric::{Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep};
 
 /// A ratio up to this is as good.
