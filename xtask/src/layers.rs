@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate, lowest first.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 38] = [
     "lowtide-units",
     "lowtide-input-files",
     "lowtide-schema",

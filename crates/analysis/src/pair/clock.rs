@@ -2,12 +2,12 @@
 //!
 //! A packet that passes point 1 at `t1` of clock 1 and point 2 at `t2` of clock 2 was on its way
 //! for `t2 - t1` less the offset between the clocks. Queues only add to this. So the least
-//! differences of both directions are lines, of opposite slopes if the clocks drift, at a distance
-//! of the least round trip between the points (Moon, Skelly and Towsley, INFOCOM 1999, for the line
-//! under one direction). A queue that grows looks like a drift in one direction, but not in both:
-//! of the slopes of lines under the points that one is taken which has packets near it at most
-//! times, in both directions. How the least round trip divides into two ways is not knowable:
-//! half of it is taken for each, and the offset is wrong by half of the real difference.
+//! differences of both directions are lines, of opposite slopes if the clocks drift, at a
+//! distance of the least round trip between the points (Moon, Skelly and Towsley, INFOCOM 1999,
+//! for the line under one direction). A queue that grows looks like a drift in one direction, but
+//! not in both: of the slopes of lines under the points that one is taken which has packets near
+//! it at most times, in both directions. No clock tells how the least round trip divides into two
+//! ways: half of it is taken for each, and the offset is wrong by half of the real difference.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub(super) struct Passage {
     pub(super) difference: f64,
 }
 
-/// How the clock of capture 2 reads beside that of capture 1.
+/// The clock of capture 2 beside that of capture 1.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ClockFit {
     /// Clock 2 less clock 1 at the start of capture 1, nanoseconds.

@@ -11,7 +11,7 @@ pub(super) struct Matches {
     pub(super) both: Vec<(usize, usize)>,
     /// Segments of each capture without a counterpart.
     pub(super) alone: [Vec<usize>; 2],
-    /// Copies that look alike and of which one capture has more: each stands for one of them.
+    /// Copies that look alike and of which one capture has more.
     pub(super) alike: u64,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Identity {
     identification: Option<u16>,
 }
 
-/// What one direction of a connection negotiates.
+/// Flags and options of the SYN of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Syn {
     pub(super) flags: Flags,

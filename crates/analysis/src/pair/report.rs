@@ -1,4 +1,4 @@
-//! What two captures show of the path between them.
+//! The path between two captures.
 
 use lowtide_units::LogHistogram;
 use lowtide_wire::{Ecn, Flags};
@@ -245,7 +245,7 @@ fn summary(values: impl Iterator<Item = f64>) -> Option<ValueSummary> {
     ValueSummary::of(&histogram)
 }
 
-/// What differs between the SYN at the first point and at the second.
+/// Differences between the SYN at the first point and at the second.
 fn syn_changes(first: Option<Syn>, second: Option<Syn>) -> Vec<String> {
     let (Some(first), Some(second)) = (first, second) else { return Vec::new() };
     let mut out = Vec::new();

@@ -35,7 +35,7 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
 pub(super) struct Wred {
     pub(super) name: String,
     pub(super) fields: Map<String, Value>,
-    /// What happens to packets that are not ECT.
+    /// The fate of packets that are not ECT.
     pub(super) note: &'static str,
 }
 

@@ -17,7 +17,7 @@ const MARK_GREEN: [&str; 4] = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_
 /// Values of `ecn` with which they are dropped.
 const DROP_GREEN: [&str; 4] = ["ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red"];
 
-/// What was read.
+/// The settings of a queue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Import {
     /// Queue and buffer.

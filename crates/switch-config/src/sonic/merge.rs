@@ -2,7 +2,7 @@
 //!
 //! Contract: of what is there only the chosen queues of the chosen ports change. An entry for
 //! several queues (`Ethernet0|0-2`) is split, so that the others keep their profiles. Pools stay;
-//! alpha is in a buffer profile of its own, in the pool of the queue's present one. The result is
+//! alpha is in a separate buffer profile, in the pool of the queue's present one. The result is
 //! a whole configuration, for `config replace`.
 
 use serde_json::{Map, Value, json};

@@ -244,7 +244,7 @@ fn a_merge_changes_the_chosen_queues_only() {
     assert_eq!(whole, expected);
     let changed = merged.notes.iter().filter(|n| n.starts_with(['+', '-'])).count();
     assert_eq!(changed, 9, "{:#?}", merged.notes);
-    // The same again changes nothing.
+    // Once more changes nothing.
     let again = merge(&sample(), &place, &whole, false).unwrap();
     assert_eq!(again.content, Content::Json(whole));
     assert!(!again.notes.iter().any(|n| n.starts_with(['+', '-'])), "{:#?}", again.notes);
