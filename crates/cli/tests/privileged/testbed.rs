@@ -143,7 +143,10 @@ pub(crate) fn conflicting_options_are_rejected() {
             &["run", "small.toml", "--bottleneck", "kernel"],
             "`--bottleneck` needs `--backend kernel",
         ),
-        (&["testbed", "run", "small.toml", "--bottleneck", "kernel"], "`--bottleneck` needs"),
+        (
+            &["testbed", "run", "small.toml", "--bottleneck", "kernel"],
+            "`--bottleneck` is an option of `lowtide testbed up`",
+        ),
         (
             &["run", "queue-buildup", "--backend", "live", "-s", "topology.link-rate=10 Gbit/s"],
             "2 Gbit/s",
