@@ -2,7 +2,9 @@
 
 use lowtide_lab::Backend;
 
-use crate::args::{BackendArg, BottleneckArg, RealArgs};
+#[cfg(real_packets)]
+use crate::args::BottleneckArg;
+use crate::args::{BackendArg, RealArgs};
 use crate::error::CommandError;
 
 /// Returns the selected backend; `None` is the simulator.
