@@ -4,13 +4,12 @@
 //! verdict is `limited`, `healthy` (the line is full, or the application is done) or
 //! `undetermined`, with the capture that would decide.
 
-use serde::Serialize;
-
 use super::budget::State;
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::format::{bytes, count, grouped, percent, rate, time};
 use super::handshake::NegotiatedEcn;
+use super::transfer_answer::{Cause, TransferAnswer};
 
 /// Least share of a cause, percent of the direction's time.
 const MIN_CAUSE: f64 = 20.0;
@@ -24,30 +23,6 @@ const LONG_QUEUE_NS: u64 = 100_000_000;
 const LONG_QUEUE_BASES: u64 = 4;
 /// Round trips within which a window may still grow from its initial value.
 const GROWTH_TRIPS: u64 = 50;
-
-/// A cause of lost time.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Cause {
-    pub(super) kind: &'static str,
-    /// Sender of the data.
-    pub(super) from: String,
-    /// Share of the direction's time.
-    pub(super) percent: f64,
-    pub(super) ns: u64,
-    /// The numbers that decided.
-    pub(super) evidence: String,
-}
-
-/// The answer of a connection.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub(super) struct TransferAnswer {
-    /// One line.
-    pub(super) text: String,
-    /// `limited`, `healthy` or `undetermined`.
-    pub(super) verdict: &'static str,
-    /// The greatest first.
-    pub(super) causes: Vec<Cause>,
-}
 
 impl TransferAnswer {
     /// Returns the answer of a connection, by its direction with the most data.
@@ -68,17 +43,6 @@ impl TransferAnswer {
             None => ("healthy", format!("healthy: {}{}", healthy(c, d), remarks(c, d))),
         };
         Self { text, verdict, causes }
-    }
-
-    /// Returns the time lost by causes, nanoseconds.
-    pub(super) fn lost_ns(&self) -> u64 {
-        self.causes.iter().map(|c| c.ns).sum()
-    }
-}
-
-impl Cause {
-    fn line(&self) -> String {
-        format!("{:.0} % {} ({})", self.percent, self.kind, self.evidence)
     }
 }
 

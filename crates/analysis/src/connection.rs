@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::answer::TransferAnswer;
 use super::direction::DirectionReport;
 use super::finding::FlowFinding;
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
+use super::transfer_answer::TransferAnswer;
 use super::views::ConnectionViews;
 use super::visibility::{CaptureFacts, Visibility};
 

@@ -43,6 +43,7 @@ mod table;
 mod text;
 mod timeline;
 mod trace;
+mod transfer_answer;
 mod tunnels;
 mod value_summary;
 mod views;

@@ -1,6 +1,7 @@
 //! One captured frame.
 
-use super::link::{CapturePoint, LinkType};
+use super::link::CapturePoint;
+use super::link_type::LinkType;
 
 /// A captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::link::LinkType;
+use super::link_type::LinkType;
 
 /// Limit on interfaces; no capture has more.
 const MAX_INTERFACES: usize = 65_536;

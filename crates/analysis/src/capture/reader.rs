@@ -11,7 +11,7 @@ use super::error::CaptureError;
 use super::frame::CapturedFrame;
 use super::input::Input;
 use super::interfaces::{self, Interface, Interfaces};
-use super::link::LinkType;
+use super::link_type::LinkType;
 
 /// Longest accepted record; no link carries longer frames.
 const MAX_RECORD_LEN: usize = 16 << 20;

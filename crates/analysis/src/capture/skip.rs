@@ -1,6 +1,6 @@
 //! Reasons why a frame gives no segment, with the names of protocols.
 
-use super::link::LinkType;
+use super::link_type::LinkType;
 
 /// The reason why a frame gives no TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -32,8 +32,8 @@ pub use growth::GrowthStep;
 pub use leaf_spine::LeafSpine;
 pub use lines::LineTest;
 pub use rule::Confidence;
-pub use subject::SHORT_FLOWS;
 pub use target::Goal;
+pub use target::SHORT_FLOWS;
 
 use crate::analysis::{SizingInput, recommend};
 use contest::{Contest, Entry};

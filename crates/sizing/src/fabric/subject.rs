@@ -3,20 +3,16 @@
 use lowtide_host::Setup;
 use lowtide_net::BufferSpec;
 use lowtide_scenario::{RunSpec, Scenario};
-use lowtide_units::{Bytes, Duration, Ratio};
+use lowtide_units::{Duration, Ratio};
 use toml::{Table, Value};
 
 use super::ports::{Pattern, PortClass, classes};
-use super::target::{Goal, Target};
+use super::target::{Goal, SHORT_FLOWS, Target};
 use super::wrong;
 use crate::analysis::gso_packets;
 use crate::error_help;
 use lowtide_lab::LabError;
 
-/// Flows up to this size are the short ones.
-pub const SHORT_FLOWS: Bytes = Bytes::new(100_000);
-/// Name of the class of short flows.
-pub(super) const SHORT_CLASS: &str = "0 B-100 kB";
 /// Least K that is tried, packets.
 const MIN_PACKETS: u64 = 4;
 /// The greatest K that is tried: this many times the analysis' K, or this many bursts of a host.

@@ -4,11 +4,15 @@
 use lowtide_host::Setup;
 use lowtide_lab::{FlowSet, LabError, RunFacts, ShownEstimate, TailMetric};
 use lowtide_stats::{Sample, SeedSamples, compare_means, compare_percentile};
-use lowtide_units::Quantile;
+use lowtide_units::{Bytes, Quantile};
 use serde::{Deserialize, Serialize};
 
-use super::subject::{SHORT_CLASS, SHORT_FLOWS};
 use super::wrong;
+
+/// Flows up to this size are the short ones.
+pub const SHORT_FLOWS: Bytes = Bytes::new(100_000);
+/// Name of the class of short flows.
+pub(super) const SHORT_CLASS: &str = "0 B-100 kB";
 
 /// A measure that the user asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -71,10 +71,7 @@ impl Connection {
                     return true;
                 }
                 QuotaCheck::CwndLimited => self.set_cwnd_limited(),
-                QuotaCheck::Deferred(limit) => {
-                    self.snd.limited_by = limit;
-                    self.timers.stop_persist();
-                }
+                QuotaCheck::Deferred => {}
                 QuotaCheck::Unknown => {
                     if let Some(plan) = self.plan(now) {
                         match plan {
@@ -173,7 +170,11 @@ impl Connection {
                 self.snd.quota = SendQuota::UNKNOWN;
                 match self.quota_of_burst(now, room, cwnd) {
                     Ok(quota) => quota,
-                    Err(limit) => return QuotaCheck::Deferred(limit),
+                    Err(limit) => {
+                        self.snd.limited_by = limit;
+                        self.timers.stop_persist();
+                        return QuotaCheck::Deferred;
+                    }
                 }
             };
         }

@@ -1,7 +1,5 @@
 //! Permission for full segments, from the last send decision.
 
-use super::sender::LimitedBy;
-
 /// Data and congestion window left after the last send decision. Valid until a segment arrives, a
 /// timer fires or the application calls.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +21,8 @@ pub(super) enum QuotaCheck {
     FullSegment,
     /// The congestion window has no room for a segment.
     CwndLimited,
-    /// A larger burst is awaited (switch `tso-defer`).
-    Deferred(LimitedBy),
+    /// A larger burst is awaited (switch `tso-defer`), and the limit is recorded.
+    Deferred,
     /// The quota does not decide; the full checks must run.
     Unknown,
 }
