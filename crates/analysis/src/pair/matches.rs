@@ -1,4 +1,4 @@
-//! Which segment of one capture is which of the other.
+//! Segments of one capture and their counterparts in the other.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which profile an entry of `QUEUE` or `BUFFER_QUEUE` binds to which queues of which ports.
+//! Bindings of profiles to queues of ports, in `QUEUE` and `BUFFER_QUEUE`.
 
 use super::tables::{Tables, referenced};
 use crate::error::ConfigError;
