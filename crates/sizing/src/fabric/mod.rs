@@ -153,7 +153,7 @@ pub struct FabricAdvice {
 }
 
 impl FabricAdvice {
-    /// The advised candidate.
+    /// The advised candidate, with the K that ran with the fabric's traffic.
     pub fn chosen(&self) -> &Candidate {
         &self.candidates[self.advised]
     }
@@ -161,6 +161,11 @@ impl FabricAdvice {
     /// The advised variant of alpha.
     pub fn chosen_alpha(&self) -> Option<&Candidate> {
         self.advised_alpha.and_then(|i| self.alphas.get(i))
+    }
+
+    /// Whether the last step raised a K above that of the advised candidate.
+    pub fn is_raised(&self) -> bool {
+        self.classes.iter().zip(&self.chosen().k_bytes).any(|(class, k)| class.k_bytes > *k)
     }
 
     /// Whether all classes have one K.
@@ -216,7 +221,7 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         contest.run(progress)?;
         choice = contest.choose();
     }
-    let mut candidates = contest.rows(choice.chosen);
+    let candidates = contest.rows(choice.chosen);
 
     progress("all classes set together");
     let mut ks = candidates[choice.chosen].k_bytes.clone();
@@ -235,7 +240,6 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         }
         (tests, between) = lines.together(&ks)?;
     }
-    candidates[choice.chosen].k_bytes.clone_from(&ks);
     let mut made = lines.runs + contest.runs.len();
 
     let (mut alphas, mut advised_alpha) = (Vec::new(), None);

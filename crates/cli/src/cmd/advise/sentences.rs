@@ -67,7 +67,14 @@ fn answer(advice: &FabricAdvice) -> String {
         _ => format!("Set K by class of ports: {}", ks.join(", ")),
     };
     match &advice.measure {
-        Some(measure) => format!("{set}. The {measure} is {}.", value(advice.chosen(), advice)),
+        Some(measure) => {
+            let of = if advice.is_raised() {
+                " with the lower K of the starred row; the traffic did not run with the last raise"
+            } else {
+                ""
+            };
+            format!("{set}. The {measure} is {}{of}.", value(advice.chosen(), advice))
+        }
         None => format!("{set}. Utilisation alone decided."),
     }
 }
@@ -116,7 +123,8 @@ fn one_k(advice: &FabricAdvice) -> Option<String> {
     let cost = format!("the measure is {ratio:.2} ({low:.2} to {high:.2}) times as large");
     Some(if high <= AS_GOOD {
         format!(
-            "One K for all ports, {k} kB, fills the same lines and may replace the table: {cost}."
+            "One K for all ports, {k} kB, is no less than the K at which each tested class alone fills \
+             its lines, and may replace the table: {cost}."
         )
     } else {
         format!("One K for all ports would be {k} kB, and {cost}.")
