@@ -33,6 +33,26 @@ fn capture(folder: &Path) -> PathBuf {
     file
 }
 
+/// The clocks of a capture and of itself are one, and nothing is lost between them.
+#[test]
+fn two_captures_give_the_path_between_them() {
+    let folder = folder("analyze-two");
+    let file = capture(&folder);
+    let path = file.to_str().expect("a path");
+    let output = lowtide(&["analyze", path, path, "--json"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["schema"], "lowtide.path/1");
+    assert_eq!(
+        (&answer["clock"]["offset_ns"], &answer["clock"]["drift_ppm"]),
+        (&0.0.into(), &0.0.into())
+    );
+    let directions = answer["directions"].as_array().expect("directions");
+    assert_eq!(directions.len(), 2);
+    assert!(directions.iter().all(|d| d["lost"] == 0 && d["segments"].as_u64() > Some(10)));
+    let refused = lowtide(&["analyze", path, "-o", "x", path]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
 #[test]
 fn a_capture_is_reported_as_text_json_and_page() {
     let folder = folder("analyze-told");
