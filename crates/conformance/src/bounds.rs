@@ -6,10 +6,16 @@ use super::flow::{Lcg, MSS, SETUP, SyntheticSender, random_event};
 use super::{RuleFailure, Subject};
 use lowtide_tcp::cc::{AckSample, CcSetup, CongestionEvent, Reaction};
 
+/// Minimum of a window that no reaction may pass, bytes.
+fn least_window(subject: Subject<'_>, mss: u64) -> u64 {
+    if subject.entry.declared.floor_segments == 0 { 1 } else { mss }
+}
+
 pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
     for segments in [1, 2] {
         let path = CcSetup { floor: segments * MSS, ..SETUP };
-        let least = path.floor.min(u64::from(subject.entry.declared.floor_segments) * MSS);
+        let declared = u64::from(subject.entry.declared.floor_segments) * MSS;
+        let least = path.floor.min(declared).max(1);
         let mut flow = SyntheticSender::new(subject, &path);
         let mut rng = Lcg::new(segments);
         for i in 0..5000 {
@@ -28,11 +34,11 @@ pub(super) fn floor(subject: Subject<'_>) -> RuleFailure {
                 ));
             }
         }
-        // Below the floor after a timeout, a cut leaves the one segment.
+        // Below the floor after a timeout, a cut leaves the one segment, or what is declared.
         let in_flight = flow.cwnd();
         flow.rto(true, in_flight);
         let _ = flow.marked_ack(MSS, true);
-        if flow.cwnd() < MSS {
+        if flow.cwnd() < least_window(subject, MSS) {
             return Some(format!("a mark after a timeout leaves {} B", flow.cwnd()));
         }
     }
@@ -95,7 +101,8 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
                 12 => flow.event(&CongestionEvent::Undo { now }),
                 _ => {}
             }
-            if flow.cwnd() < u64::from(mss) || flow.cc.ssthresh() < u64::from(mss) {
+            let least = least_window(subject, u64::from(mss));
+            if flow.cwnd() < least || flow.cc.ssthresh() < least {
                 return Some(format!(
                     "step {i}: cwnd {}, ssthresh {} with an MSS of {mss} B",
                     flow.cwnd(),

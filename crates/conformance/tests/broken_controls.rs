@@ -242,6 +242,16 @@ fn the_control_that_the_faults_are_put_into_is_sound() {
     assert_eq!(check(&entry!(Nothing)), []);
 }
 
+/// A window below one segment breaks the floor only if it is not declared.
+#[test]
+fn a_window_below_one_segment_is_declared() {
+    let small = entry!(NoFloor);
+    assert!(broken_rules(&small).contains(&"floor"));
+    let declared =
+        CcEntry { declared: DeclaredProperties { floor_segments: 0, ..DECLARES }, ..small };
+    assert!(!broken_rules(&declared).contains(&"floor"));
+}
+
 #[test]
 fn every_rule_can_fail_and_finds_its_fault() {
     let mut covered = vec!["proportional"];

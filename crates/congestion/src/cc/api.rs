@@ -245,7 +245,8 @@ pub struct Exemption {
 pub struct DeclaredProperties {
     /// The signals it reacts to.
     pub reacts_to: &'static [Signal],
-    /// Minimum window after any reaction except an RTO, in segments, if the path's floor allows it.
+    /// Minimum window after any reaction except an RTO, in segments, if the path's floor allows it;
+    /// 0 if the window may be below one segment.
     pub floor_segments: u32,
     /// An ECN cut is proportional to the marked share, instead of a fixed factor.
     pub proportional: bool,
@@ -300,7 +301,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction;
     /// Processes loss, timeout, idle restart and undo.
     fn on_event(&mut self, event: &CongestionEvent);
-    /// Congestion window, bytes.
+    /// Congestion window, bytes; above zero. Below one segment it is a rate: the connection has one
+    /// segment in flight, and sends the next `srtt mss / cwnd` after it at the earliest.
     fn cwnd(&self) -> u64;
     /// Slow-start threshold, bytes; before the first reaction [`WindowRules::initial_ssthresh`].
     fn ssthresh(&self) -> u64;

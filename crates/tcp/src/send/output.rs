@@ -258,7 +258,10 @@ impl Connection {
             && !self.snd.episode.holds_retransmissions()
             && let Some(lost) = self.snd.board.next_lost()
         {
-            if self.snd.episode.must_send_one() || in_flight + u64::from(lost.len) <= cwnd {
+            if self.snd.episode.must_send_one()
+                || in_flight + u64::from(lost.len) <= cwnd
+                || self.small_window_permits(now, in_flight)
+            {
                 return Some(Plan::Retransmit(lost));
             }
             self.snd.limited_by = LimitedBy::Cwnd;
@@ -343,7 +346,9 @@ impl Connection {
         };
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
-            return None;
+            let permitted = self.small_window_permits(now, in_flight);
+            let fin = self.fin_joins(len, window);
+            return permitted.then_some(Plan::New { len, segments: 1, fin });
         }
         let (mut len, mut segments, mut most) = (len, 1, self.config.tso_segments);
         let bursts = self.config.tso_defer > 0;
@@ -369,8 +374,13 @@ impl Connection {
                 len = u64::from(segments) * mss;
             }
         }
-        let fin = self.snd.fin_queued && self.snd.nxt + len == self.snd.write_seq && window > len;
+        let fin = self.fin_joins(len, window);
         Some(Plan::New { len, segments, fin })
+    }
+
+    /// The next `len` bytes end the data, and the peer's window has room for the FIN after them.
+    fn fin_joins(&self, len: u64, window: u64) -> bool {
+        self.snd.fin_queued && self.snd.nxt + len == self.snd.write_seq && window > len
     }
 
     /// True if the next send decision depends only on data and windows, which each segment reduces
@@ -426,7 +436,7 @@ impl Connection {
         };
         let idle = now.saturating_since(since);
         let rto = self.rtt.rto();
-        let restart = self.config.idle_restart && idle > rto;
+        let restart = self.config.idle_restart && idle > rto && !self.window_is_small();
         if restart {
             let rtos = (idle.as_ps().div_ceil(rto.as_ps().max(1)) - 1).min(64) as u32;
             let halvings = (self.config.idle_decay == IdleDecay::PerRto).then_some(rtos);

@@ -3,13 +3,14 @@
 //! Contract: each data segment, new or retransmitted, delays the next one by its own length at the
 //! pacing rate. No credit accumulates: after a pause one segment leaves at once and the next waits.
 //! Probes, ACKs, SYN and RST are never delayed. With `pacing = "off"`, or without a rate, nothing
-//! is.
+//! is, except by a congestion window below one segment: with any value of `pacing` one segment is
+//! in flight, and after each segment the next waits for SRTT by the segments of the window.
 //!
 //! A driver may also hold data back ([`Connection::hold_data_until`]); this needs no rate.
 //!
 //! The rate counts IP packets: payload and headers.
 
-use lowtide_units::{Bytes, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 use super::sender::LimitedBy;
 use crate::cc::per_round_trip;
@@ -66,6 +67,34 @@ impl Connection {
                 if self.snd.tsq_throttled { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
         }
         waits
+    }
+
+    /// The control set a window below one segment.
+    pub(super) fn window_is_small(&self) -> bool {
+        self.cc.as_ref().is_some_and(|cc| cc.cwnd() < u64::from(self.snd.mss))
+    }
+
+    /// The window has no room. Returns whether it is below one segment, and one may be sent now:
+    /// nothing is in flight, and `srtt mss / cwnd` has passed since data was last sent. If only the
+    /// time is missing, the pacer waits for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn small_window_permits(&mut self, now: Instant, in_flight: u64) -> bool {
+        if in_flight > 0 || !self.window_is_small() {
+            return false;
+        }
+        let (Some(srtt), Some(last)) = (self.rtt.srtt(), self.snd.last_sent_at) else {
+            return true;
+        };
+        let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd()).max(1);
+        let wait = u128::from(srtt.as_ps()) * u128::from(self.snd.mss) / u128::from(cwnd);
+        let at = last + Duration::from_ps(u64::try_from(wait).unwrap_or(u64::MAX));
+        if now >= at {
+            return true;
+        }
+        self.snd.pace_at = self.snd.pace_at.max(at);
+        self.snd.pacing_blocked = true;
+        false
     }
 
     /// Holds data, new and retransmitted, until `at`, for a driver whose own queue holds enough of

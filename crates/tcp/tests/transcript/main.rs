@@ -35,6 +35,7 @@ mod sack_receiver;
 mod sack_sender;
 mod samples;
 mod send_buffer;
+mod small_window;
 mod stacks;
 mod syn_checks;
 mod syn_loss;
