@@ -9,6 +9,7 @@ use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::format::{bytes, count, grouped, percent, rate, time};
 use super::handshake::NegotiatedEcn;
+use super::rounds::FULL_PERCENT;
 use super::transfer_answer::{Cause, TransferAnswer};
 
 /// Least share of a cause, percent of the direction's time.
@@ -311,7 +312,11 @@ fn healthy(c: &ConnectionReport, d: &DirectionReport) -> String {
         });
         let (part, goodput) = (percent(full, all), rate(d.acked_bytes, all));
         let trips = trips.unwrap_or_default();
-        return format!("the line is full for {part} of the time at {goodput}{trips}");
+        let line = rate(limits.line_bytes_per_second, 1_000_000_000);
+        return format!(
+            "the line is full ({FULL_PERCENT} % of its rate or more) for {part} of the time; \
+             {goodput} of {line} by its ACKs{trips}"
+        );
     }
     let trips = d.base_rtt_ns.map(|base| {
         format!(", {:.1} round trips of {}", all as f64 / base.max(1) as f64, time(base))

@@ -63,8 +63,13 @@ pub(super) struct ConnectionReport {
 }
 
 impl ConnectionReport {
-    /// Returns the report on connection `number` of the capture.
-    pub(super) fn of(number: usize, views: &ConnectionViews, facts: &CaptureFacts) -> Self {
+    /// Returns the report on connection `number` of the capture; with `series`, values over time.
+    pub(super) fn of(
+        number: usize,
+        views: &ConnectionViews,
+        facts: &CaptureFacts,
+        series: bool,
+    ) -> Self {
         let chosen = views.selected();
         let flow = chosen.flow;
         let opening = &flow.handshake;
@@ -72,7 +77,7 @@ impl ConnectionReport {
         let mss = opening.mss();
         let mut directions: Vec<DirectionReport> = [client, 1 - client]
             .into_iter()
-            .filter_map(|from| DirectionReport::of(flow, from))
+            .filter_map(|from| DirectionReport::of(flow, from, series))
             .collect();
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.directions[*i].reset.is_some());

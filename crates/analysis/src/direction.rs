@@ -92,7 +92,9 @@ pub(super) struct DirectionReport {
     pub(super) mean_rtt_ns: Option<u64>,
     pub(super) queue_percent: f64,
     pub(super) plateau_ns: u64,
-    pub(super) over_time: OverTime,
+    /// Only on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) over_time: Option<OverTime>,
     #[serde(skip)]
     pub(super) frames: EventFrames,
 }
@@ -191,7 +193,7 @@ impl DirectionReport {
 
     /// Returns the report on the data of end `from`, or `None` if the capture has neither data nor
     /// ACKs of more than a FIN.
-    pub(super) fn of(flow: &FlowState, from: usize) -> Option<Self> {
+    pub(super) fn of(flow: &FlowState, from: usize, series: bool) -> Option<Self> {
         let state = &flow.directions[from];
         let data_seen = state.first_data.is_some();
         let acked = state.first_ack.filter(|_| state.stream.acked > 1);
@@ -281,7 +283,8 @@ impl DirectionReport {
             mean_rtt_ns: rounds.mean_trip().map(|t| t.0),
             queue_percent: rounds.mean_trip().map_or(0.0, |t| t.1),
             plateau_ns: rounds.plateau_ns,
-            over_time: over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen),
+            over_time: series
+                .then(|| over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen)),
         })
     }
 }

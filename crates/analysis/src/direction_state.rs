@@ -7,7 +7,7 @@ use super::ecn_echo::EcnTracker;
 use super::evidence::{Event, EventFrames};
 use super::handshake::NegotiatedEcn;
 use super::rtt::PathRtt;
-use super::series::{Bins, DRAWN_COLUMNS, LISTED_COLUMNS};
+use super::series::{Bins, DRAWN_COLUMNS, LISTED_COLUMNS, MAX_BINS};
 use super::stalls::{Retransmit, RetransmitCause, Stalls};
 use super::stream::{PayloadKind, SequenceTracker};
 use super::timeline::{Opening, ReceivedAck, SendReason, SenderTimeline, SentSegment};
@@ -21,6 +21,8 @@ pub(super) struct AnalysisSettings {
     pub(super) gain: f64,
     /// Minimum retransmission timeout of the senders' stacks, nanoseconds.
     pub(super) rto_min: u64,
+    /// Values over time are requested.
+    pub(super) series: bool,
     /// A plot is requested.
     pub(super) traced: bool,
 }
@@ -97,8 +99,12 @@ pub(super) struct DirectionState {
 
 impl DirectionState {
     pub(super) fn new(settings: AnalysisSettings) -> Self {
-        let AnalysisSettings { gain, rto_min, traced } = settings;
-        let bins = if traced { DRAWN_COLUMNS } else { LISTED_COLUMNS };
+        let AnalysisSettings { gain, rto_min, series, traced } = settings;
+        let (bins, sums) = match (traced, series) {
+            (true, _) => (DRAWN_COLUMNS, MAX_BINS),
+            (false, true) => (LISTED_COLUMNS, MAX_BINS),
+            (false, false) => (0, 1),
+        };
         Self {
             stream: SequenceTracker::default(),
             rtt: PathRtt::default(),
@@ -106,7 +112,7 @@ impl DirectionState {
             alpha: AlphaEstimator::new(gain, bins),
             stalls: Stalls::new(rto_min),
             window: FlightTracker::new(bins),
-            goodput: Bins::default(),
+            goodput: Bins::new(sums),
             first_data: None,
             last_data: 0,
             first_ack: None,

@@ -8,7 +8,7 @@ use super::direction_state::{AnalysisSettings, DirectionState};
 
 /// A direction without packets.
 static EMPTY: LazyLock<DirectionState> = LazyLock::new(|| {
-    DirectionState::new(AnalysisSettings { gain: 1.0, rto_min: 0, traced: false })
+    DirectionState::new(AnalysisSettings { gain: 1.0, rto_min: 0, series: false, traced: false })
 });
 
 /// States by the end that sends the data.

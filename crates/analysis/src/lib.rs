@@ -15,6 +15,7 @@ mod alpha;
 mod answer;
 mod budget;
 pub mod capture;
+mod condition;
 mod connection;
 mod copies;
 mod direction;
@@ -54,6 +55,7 @@ use std::io::Read;
 
 use serde::Serialize;
 
+pub use condition::Condition;
 pub use error::AnalysisError;
 pub use page::Page;
 pub use read::{Contents, InterfaceSummary, Skipped, SkippedName};
@@ -70,6 +72,12 @@ pub struct AnalysisOptions {
     /// Selected connections: a number, or an address, a port, or both (`10.0.0.1:80`) of either
     /// end. All connections if empty.
     pub flows: Vec<String>,
+    /// Conditions that a connection meets, all of them.
+    pub conditions: Vec<Condition>,
+    /// Number of connections that are reported, the worst ones; causes are of all selected.
+    pub top: Option<usize>,
+    /// The report has values over time, at most 256 points of each.
+    pub series: bool,
     /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
     pub gain: f64,
     /// Minimum retransmission timeout of the senders' stacks, nanoseconds. Silences below nine
@@ -79,7 +87,14 @@ pub struct AnalysisOptions {
 
 impl Default for AnalysisOptions {
     fn default() -> Self {
-        Self { flows: Vec::new(), gain: alpha::GAIN, rto_min_ns: stalls::RTO_MIN_NS }
+        Self {
+            flows: Vec::new(),
+            conditions: Vec::new(),
+            top: None,
+            series: false,
+            gain: alpha::GAIN,
+            rto_min_ns: stalls::RTO_MIN_NS,
+        }
     }
 }
 
@@ -94,6 +109,8 @@ pub struct Analysis {
     rto_min_ns: u64,
     /// Connections of the capture, including those that were not selected.
     connections: usize,
+    /// Connections that were selected; `flows` has the first ones.
+    selected: usize,
     /// Time lost over all selected connections, the greatest first.
     causes: Vec<CauseTotal>,
     flows: Vec<ConnectionReport>,
@@ -117,8 +134,12 @@ impl Analysis {
         stream: impl Read,
         options: &AnalysisOptions,
     ) -> Result<Self, AnalysisError> {
-        let settings =
-            AnalysisSettings { gain: options.gain, rto_min: options.rto_min_ns, traced: false };
+        let settings = AnalysisSettings {
+            gain: options.gain,
+            rto_min: options.rto_min_ns,
+            series: options.series,
+            traced: false,
+        };
         let mut table = ConnectionTable::new(settings, Vec::new());
         let contents = read::read_into(stream, &mut table)?;
         let connections = table.flows.len();
@@ -130,16 +151,21 @@ impl Analysis {
         };
         // Each is freed once its report is made.
         let all = table.flows.into_iter().enumerate().map(|(i, views)| {
-            let connection = ConnectionReport::of(i, &views, &facts);
+            let connection = ConnectionReport::of(i, &views, &facts, options.series);
             let findings = findings::of(&connection, &facts);
             connection.with_findings(findings)
         });
         let wanted = |c: &ConnectionReport| {
-            options.flows.is_empty() || options.flows.iter().any(|f| matches_selector(c, f))
+            (options.flows.is_empty() || options.flows.iter().any(|f| matches_selector(c, f)))
+                && options.conditions.iter().all(|condition| condition.holds(c))
         };
         let mut flows: Vec<ConnectionReport> = all.filter(wanted).collect();
-        if flows.is_empty() && !options.flows.is_empty() {
-            let message = format!("no connection of the capture is {}", options.flows.join(" or "));
+        let asked = !options.flows.is_empty() || !options.conditions.is_empty();
+        if flows.is_empty() && asked {
+            let conditions = options.conditions.iter().map(ToString::to_string);
+            let flows = Some(options.flows.join(" or ")).filter(|f| !f.is_empty());
+            let all = flows.into_iter().chain(conditions).collect::<Vec<_>>().join(" and ");
+            let message = format!("no connection of the capture is {all}");
             let help = format!(
                 "it has {connections}, numbered from 0; `lowtide analyze {}` lists them",
                 lowtide_output::shell::word(name)
@@ -160,15 +186,17 @@ impl Analysis {
             }
         }
         causes.sort_by_key(|t| std::cmp::Reverse(t.ns));
+        let selected = flows.len();
+        flows.truncate(options.top.unwrap_or(selected));
         let answer = match flows.first() {
-            Some(first) if flows.len() > 1 => {
-                format!("flow {} of {}: {}", first.flow, flows.len(), first.answer.text)
+            Some(first) if selected > 1 => {
+                format!("flow {} of {selected}: {}", first.flow, first.answer.text)
             }
             Some(first) => first.answer.text.clone(),
             None => format!("undetermined: no TCP in {} packets", contents.packets),
         };
         let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
-        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, causes, flows })
+        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, selected, causes, flows })
     }
 
     /// Returns the reason why the file could not be read to its end, if any.

@@ -37,8 +37,10 @@ impl Page {
     pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, AnalysisError> {
         let drawn: Vec<usize> = analysis.flows.iter().take(MAX_DRAWN).map(|c| c.flow).collect();
         let (gain, rto_min) = (analysis.gain, analysis.rto_min_ns);
-        let mut table =
-            ConnectionTable::new(AnalysisSettings { gain, rto_min, traced: false }, drawn.clone());
+        let mut table = ConnectionTable::new(
+            AnalysisSettings { gain, rto_min, series: false, traced: false },
+            drawn.clone(),
+        );
         read::read_into(stream, &mut table)?;
         let mut figures = Vec::new();
         let mut sections = Vec::new();
@@ -60,7 +62,7 @@ impl Page {
             lead => analysis.lead(),
             remarks => analysis.remarks(),
             sections,
-            unlisted => analysis.flows.len().saturating_sub(MAX_LISTED),
+            unlisted => analysis.selected.saturating_sub(MAX_LISTED.min(analysis.flows.len())),
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
             version => env!("CARGO_PKG_VERSION"),
         };

@@ -16,9 +16,11 @@ use super::budget::State;
 const QUEUE_PART: u64 = 8;
 /// Rate levels per factor of two.
 const LEVELS: f64 = 4.0;
-/// Levels below the bottleneck's rate at which the line is full, 2^(-2/4) = 0.71: with a queue, or
-/// if a tenth of the time has one.
+/// Levels below the bottleneck's at which the line is full: with a queue, or if a tenth of the time
+/// has one. Rates of a level differ by 2^(1/4), so these are at least [`FULL_PERCENT`] of its rate.
 const FULL_LEVELS: i32 = 2;
+/// 2^(-3/4), percent.
+pub(super) const FULL_PERCENT: u64 = 59;
 /// Part of all bytes that the rounds at the greatest sustained rate and above carry, percent.
 const SUSTAINED_PERCENT: u64 = 5;
 /// Rounds without growth, loss, mark or queue after which no congestion window limits: slow start
@@ -102,6 +104,9 @@ pub(super) struct WindowTimes {
     pub(super) other_ns: u64,
     /// Greatest sustained rate.
     pub(super) bytes_per_second: u64,
+    /// Rate of the bottleneck, with which the line is full: by the spacing of ACKs, else the
+    /// greatest sustained rate.
+    pub(super) line_bytes_per_second: u64,
 }
 
 impl Rounds {
@@ -242,12 +247,16 @@ impl Rounds {
         let Some(sustained) = sustained else { return WindowTimes::default() };
         let bytes_per_second = (sustained.bytes as f64 * 1e9 / sustained.ns.max(1) as f64) as u64;
         let (bytes, ns) = self.spaced;
-        let spaced = level_of(bytes as f64 * 1e9 / ns.max(1) as f64);
-        let line = if ns > 0 { spaced } else { sustained.level };
+        let spaced = bytes as f64 * 1e9 / ns.max(1) as f64;
+        let (line, line_bytes_per_second) = match ns {
+            0 => (sustained.level, bytes_per_second),
+            _ => (level_of(spaced), spaced as u64),
+        };
         let window = |t: &RoundTime| t.sender.iter().sum::<u64>() + t.receiver;
         let [calm, queued] =
             [0, 1].map(|i: usize| self.levels.iter().map(|l| window(&l.time[i])).sum::<u64>());
-        let mut out = WindowTimes { bytes_per_second, ..WindowTimes::default() };
+        let mut out =
+            WindowTimes { bytes_per_second, line_bytes_per_second, ..WindowTimes::default() };
         let mut phases = [0; 4];
         for l in &self.levels {
             for (time, has_queue) in l.time.iter().zip([false, true]) {

@@ -9,24 +9,25 @@ pub(super) const LISTED_COLUMNS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
     width: u64,
+    most: u64,
     first: Option<u64>,
     sums: Vec<u64>,
 }
 
-const MAX_BINS: usize = 256;
-
-impl Default for Bins {
-    fn default() -> Self {
-        // Initial width: 1 us.
-        Self { width: 1_000, first: None, sums: Vec::new() }
-    }
-}
+/// Intervals of a series.
+pub(super) const MAX_BINS: u64 = 256;
 
 impl Bins {
+    /// Creates sums over at most `most` intervals.
+    pub(super) fn new(most: u64) -> Self {
+        // Initial width: 1 us.
+        Self { width: 1_000, most, first: None, sums: Vec::new() }
+    }
+
     pub(super) fn add(&mut self, time: u64, amount: u64) {
         let first = *self.first.get_or_insert(time);
         let since = time.saturating_sub(first);
-        while since / self.width >= MAX_BINS as u64 {
+        while since / self.width >= self.most {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
             self.width = self.width.saturating_mul(2);
         }
@@ -55,11 +56,11 @@ mod tests {
 
     #[test]
     fn sums_of_a_long_time_fit() {
-        let mut bins = Bins::default();
+        let mut bins = Bins::new(MAX_BINS);
         for i in 0..100_000_u64 {
             bins.add(5_000 + i * 10_000, 3);
         }
-        assert!(bins.sums().count() <= MAX_BINS);
+        assert!(bins.sums().count() as u64 <= MAX_BINS);
         assert_eq!(bins.sums().map(|(_, sum)| sum).sum::<u64>(), 300_000);
     }
 }

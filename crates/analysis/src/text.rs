@@ -38,9 +38,10 @@ impl Analysis {
             writeln!(out)?;
             connection(out, flow)?;
         }
-        if self.flows.len() > shown {
-            let more = count((self.flows.len() - shown) as u64, "more connection");
-            writeln!(out, "\n{more}, with less severe findings (--all)")?;
+        let left = self.selected - shown.min(self.flows.len());
+        if left > 0 {
+            let more = count(left as u64, "more connection");
+            writeln!(out, "\n{more} that lost less time (--top N, --all)")?;
         }
         Ok(())
     }
@@ -79,7 +80,7 @@ impl Analysis {
             );
             out.push((true, line));
         }
-        if self.flows.len() > 1 {
+        if self.selected > 1 {
             let lost = self.causes.iter().map(|t| {
                 let flows = count(t.connections, "connection");
                 (false, format!("Lost over all: {} by {} in {flows}.", time(t.ns), t.kind))

@@ -170,7 +170,11 @@ fn a_full_line_is_healthy_and_a_long_queue_is_not() {
     };
     let full = bulk(40, 1_000);
     assert_eq!(full["answer"]["verdict"], "healthy", "{}", full["answer"]);
-    assert!(full["answer"]["text"].as_str().is_some_and(|t| t.contains("the line is full")));
+    let text = full["answer"]["text"].as_str().expect("a line");
+    assert!(text.contains("the line is full (59 % of its rate or more)"), "{text}");
+    // A segment per millisecond.
+    let line = full["directions"][0]["window_limits"]["line_bytes_per_second"].as_u64();
+    assert!(line.is_some_and(|r| r.abs_diff(u64::from(MSS) * 1_000) < 2_000), "{line:?}");
     let long = bulk(50, 4_000);
     assert_eq!(first(&long).0, "queue", "{}", long["answer"]);
 }

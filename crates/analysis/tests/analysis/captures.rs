@@ -4,7 +4,7 @@
 use core::net::Ipv4Addr;
 
 use lowtide_analysis::AnalysisError;
-use lowtide_analysis::{Analysis, AnalysisOptions, Page};
+use lowtide_analysis::{Analysis, AnalysisOptions, Condition, Page};
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::PcapngWriter;
 use lowtide_wire::{Addresses, Ecn, Flags, Segment, SeqNum, Timestamps, packet};
@@ -93,6 +93,57 @@ fn connections_are_numbered_and_named() {
     };
     assert_eq!(message, "no connection of the capture is 10.0.0.9 or :22");
     assert!(help.is_some_and(|h| h.contains("it has 3, numbered from 0")));
+}
+
+#[test]
+fn conditions_and_top_select_connections() {
+    let mut packets: Vec<Packet> = (0..3).flat_map(|i| exchange(CLIENT + i, 0)).collect();
+    // The last one waits for its application.
+    let late = |up, seq, ack, len| segment(CLIENT + 2, up, seq, ack, Flags::ACK, len);
+    packets.push((900_000, true, late(true, 400, 1500, 300)));
+    packets.push((900_200, false, late(false, 1500, 700, 0)));
+    let file = file(&packets);
+    let report = |conditions: &[&str], top, series| {
+        let conditions = conditions.iter().map(|c| c.parse().expect("a condition")).collect();
+        let options = AnalysisOptions { conditions, top, series, ..AnalysisOptions::default() };
+        let analysis = Analysis::of("test", &file[..], &options)?;
+        Ok::<Value, AnalysisError>(serde_json::to_value(&analysis).expect("as JSON"))
+    };
+    let numbers = |conditions: &[&str]| -> Vec<u64> {
+        let report = report(conditions, None, false).expect("there are some");
+        let flows = report["flows"].as_array().expect("flows");
+        flows.iter().filter_map(|f| f["flow"].as_u64()).collect()
+    };
+    assert_eq!(numbers(&["port=40001"]), [1]);
+    assert_eq!(numbers(&["host=10.0.0.2", "port=40002"]), [2]);
+    assert_eq!(numbers(&["cause=no data offered"]), [2]);
+    assert_eq!(numbers(&["verdict=limited"]), [2]);
+    let Err(AnalysisError::NotFound { message, .. }) =
+        report(&["host=10.0.0.2", "cause=timeouts"], None, false)
+    else {
+        panic!("none of them times out")
+    };
+    assert_eq!(message, "no connection of the capture is host=10.0.0.2 and cause=timeouts");
+    for (text, reason) in [
+        ("port", "expected KEY=VALUE"),
+        ("port=99999", "`99999` is no port"),
+        ("host=example.org", "`example.org` is no address"),
+        ("verdict=slow", "`slow` is no verdict"),
+        ("size=3", "`size` is none of host, port, cause, verdict, finding"),
+    ] {
+        let refused = text.parse::<Condition>().expect_err(text);
+        assert!(refused.starts_with(reason), "{refused}");
+    }
+    // The causes are those of all.
+    let (all, one) = (report(&[], None, true), report(&[], Some(1), false));
+    let (all, one) = (all.expect("a report"), one.expect("a report"));
+    assert_eq!((&one["selected"], &one["causes"]), (&3.into(), &all["causes"]));
+    assert_eq!(one["flows"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["answer"], all["answer"]);
+    assert_eq!(one["flows"][0]["answer"], all["flows"][0]["answer"]);
+    let series = |report: &Value| report["flows"][0]["directions"][0]["over_time"].clone();
+    assert!(series(&all)["goodput_mbps"].as_array().is_some_and(|s| !s.is_empty()));
+    assert!(series(&one).is_null());
 }
 
 #[test]

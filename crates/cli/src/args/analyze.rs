@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lowtide_analysis::Condition;
 use lowtide_units::{Duration, parse_duration};
 
 pub(super) const EXAMPLES: &str = "\
@@ -18,6 +19,7 @@ Examples:
   tcpdump -i eth0 -s 120 -w web.pcap tcp port 443; lowtide analyze web.pcap
   lowtide analyze web.pcap --flow 10.0.0.7:443 -o web        plots in web/analysis.html
   lowtide analyze web.pcap --json | jq '.flows[] | {flow, ecn, kind: .directions[0].feedback.kind}'
+  lowtide analyze web.pcap --where port=443 --where cause=timeouts --top 5
   tcpdump -i eth0 -s 120 -c 10000 -w - tcp | lowtide analyze -
   lowtide analyze sender.pcapng receiver.pcapng              the path between two captures
   lowtide pcap out/run --flow 0 -o flow.pcapng; lowtide analyze flow.pcapng";
@@ -29,12 +31,22 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) file: PathBuf,
     /// A second capture of the same connections, at another point of the path: clocks, one-way
     /// delays, losses and changes between the points are reported instead
-    #[arg(value_name = "SECOND", conflicts_with_all = ["flow", "out", "gain", "rto_min"])]
+    #[arg(value_name = "SECOND", conflicts_with_all = ["flow", "conditions", "top", "series", "out", "gain", "rto_min"])]
     pub(crate) second: Option<PathBuf>,
     /// Connections: a number, or an address, a port (`:80`) or both (`10.0.0.1:80`) of either end;
     /// default: all
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
     pub(crate) flow: Vec<String>,
+    /// Connections that meet a condition: `host=ADDRESS` or `port=N` of either end, `cause=KIND`
+    /// that the answer names, `verdict=limited`, `finding=KIND`. If repeated, all must hold
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    pub(crate) conditions: Vec<Condition>,
+    /// Report the N connections that lost the most time; the causes are summed over all selected
+    #[arg(long, value_name = "N", value_parser = top, conflicts_with = "all")]
+    pub(crate) top: Option<usize>,
+    /// JSON with values over time: goodput, bytes in flight, alpha
+    #[arg(long)]
+    pub(crate) series: bool,
     /// Output directory for analysis.html with plots, analysis.json and figures
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -47,6 +59,11 @@ pub(crate) struct AnalyzeArgs {
     /// Print all connections; default: the first 20
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+fn top(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| "expected a number of connections, at least 1".to_owned())
 }
 
 fn gain(text: &str) -> Result<f64, String> {

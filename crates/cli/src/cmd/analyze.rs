@@ -13,7 +13,7 @@ use crate::args::AnalyzeArgs;
 use crate::error::CommandError;
 use crate::output::{JsonAnswer, Output};
 
-const SCHEMA: &str = "lowtide.analysis/3";
+const SCHEMA: &str = "lowtide.analysis/4";
 const PAIR_SCHEMA: &str = "lowtide.path/1";
 /// Directions that the text of two captures shows.
 const SHOWN: usize = 20;
@@ -38,7 +38,14 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         return Err(CommandError::Usage(message, Some(help)));
     }
     let rto_min_ns = args.rto_min.as_ps() / 1_000;
-    let options = AnalysisOptions { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
+    let options = AnalysisOptions {
+        flows: args.flow.clone(),
+        conditions: args.conditions.clone(),
+        top: args.top,
+        series: args.series,
+        gain: args.gain,
+        rto_min_ns,
+    };
     let analysis = if from_stdin {
         Analysis::of("stdin", std::io::stdin().lock(), &options)
     } else {
@@ -54,7 +61,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         let files = files.iter().map(|f| f.display().to_string()).collect();
         out.answer(SCHEMA, &AnalyzeOutput { analysis: &analysis, files })?;
     } else {
-        out.text(&analysis.text(args.all))?;
+        out.text(&analysis.text(args.all || args.top.is_some()))?;
         if let Some(page) = files.first() {
             out.note(&format!("\n{}", page.display()));
         }

@@ -73,7 +73,7 @@ fn a_capture_is_reported_as_text_json_and_page() {
     let json =
         lowtide(&["--json", "analyze", path, "--flow", "0", "-o", out.to_str().expect("a path")]);
     let answer: Value = serde_json::from_slice(&json.stdout).expect("JSON");
-    assert_eq!(answer["schema"], "lowtide.analysis/3");
+    assert_eq!(answer["schema"], "lowtide.analysis/4");
     assert_eq!(
         answer["flows"][0]["directions"][0]["feedback"]["kind"].as_str().map(|k| &k[..5]),
         Some("dctcp")
@@ -123,6 +123,8 @@ fn invalid_input_is_rejected_with_help() {
         (&["analyze", folder], 2, "is a directory, not a capture"),
         (&["analyze", "no-such-file.pcap"], 2, "cannot open no-such-file.pcap: "),
         (&["analyze", "-", "-o", folder], 2, "plots read the capture twice"),
+        (&["analyze", file, "--top", "0"], 2, "expected a number of connections, at least 1"),
+        (&["analyze", file, "--where", "size=3"], 2, "is none of host, port, cause"),
         (&["analyze", file, "--gain", "1.5"], 2, "expected a number above 0 and at most 1"),
     ] {
         let refused = lowtide(args);
