@@ -7,9 +7,9 @@
 //! clock, so equal requests give equal advice. A question that the runs leave open is called
 //! undecided, and a class that no run tested is called untested.
 //!
-//! The rule: [`lines`] finds for each class the least K at which few long flows fill the line; that
-//! table, and tables with larger K, run with the fabric's own traffic ([`contest`]); the advised
-//! one then runs with all classes set together.
+//! The rule: [`lines`] finds for each class the least K at which few long flows fill the line, and
+//! raises it where they do not with all classes set together; that table, and tables with larger K,
+//! run with the fabric's own traffic ([`contest`]), and flows fill the lines of the advised one.
 
 mod contest;
 mod figure;
@@ -153,7 +153,7 @@ pub struct FabricAdvice {
 }
 
 impl FabricAdvice {
-    /// The advised candidate, with the K that ran with the fabric's traffic.
+    /// The advised candidate.
     pub fn chosen(&self) -> &Candidate {
         &self.candidates[self.advised]
     }
@@ -161,11 +161,6 @@ impl FabricAdvice {
     /// The advised variant of alpha.
     pub fn chosen_alpha(&self) -> Option<&Candidate> {
         self.advised_alpha.and_then(|i| self.alphas.get(i))
-    }
-
-    /// Whether the last step raised a K above that of the advised candidate.
-    pub fn is_raised(&self) -> bool {
-        self.classes.iter().zip(&self.chosen().k_bytes).any(|(class, k)| class.k_bytes > *k)
     }
 
     /// Whether all classes have one K.
@@ -211,7 +206,25 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
     let least = ranges[0][0];
     let mut lines = Lines::new(&subject, top.clone(), margin, request.jobs);
     let brackets = lines.search(least, progress)?;
-    let floors = floors(&subject, &brackets, &analysis, &top);
+    let mut floors = floors(&subject, &brackets, &analysis, &top);
+
+    progress("all classes set together");
+    let (mut tests, mut between) = lines.together(&floors)?;
+    for _ in 0..RAISES {
+        let short = |(class, test): &(usize, LineTest)| {
+            (test.best - test.utilisation > margin && floors[*class] < top[*class])
+                .then_some(*class)
+        };
+        let mut raised: Vec<usize> = tests.iter().filter_map(short).collect();
+        raised.dedup();
+        if raised.is_empty() {
+            break;
+        }
+        for class in raised {
+            floors[class] = subject::rounded(floors[class] * 5 / 4).min(top[class]);
+        }
+        (tests, between) = lines.together(&floors)?;
+    }
 
     let share = request.hops - request.hops / ALPHA_PART;
     let entries = entries(&subject, &floors, &top)?;
@@ -222,22 +235,8 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         choice = contest.choose();
     }
     let candidates = contest.rows(choice.chosen);
-
-    progress("all classes set together");
-    let mut ks = candidates[choice.chosen].k_bytes.clone();
-    let (mut tests, mut between) = lines.together(&ks)?;
-    for _ in 0..RAISES {
-        let short = |(class, test): &(usize, LineTest)| {
-            (test.best - test.utilisation > margin && ks[*class] < top[*class]).then_some(*class)
-        };
-        let mut raised: Vec<usize> = tests.iter().filter_map(short).collect();
-        raised.dedup();
-        if raised.is_empty() {
-            break;
-        }
-        for class in raised {
-            ks[class] = subject::rounded(ks[class] * 5 / 4).min(top[class]);
-        }
+    let ks = candidates[choice.chosen].k_bytes.clone();
+    if ks != floors {
         (tests, between) = lines.together(&ks)?;
     }
     let mut made = lines.runs + contest.runs.len();

@@ -68,12 +68,7 @@ fn answer(advice: &FabricAdvice) -> String {
     };
     match &advice.measure {
         Some(measure) => {
-            let of = if advice.is_raised() {
-                " with the lower K of the starred row; the traffic did not run with the last raise"
-            } else {
-                ""
-            };
-            format!("{set}. The {measure} is {}{of}.", value(advice.chosen(), advice))
+            format!("{set}. The {measure} is {}.", value(advice.chosen(), advice))
         }
         None => format!("{set}. Utilisation alone decided."),
     }
