@@ -14,16 +14,16 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # Pipes of the tail sweep with their K in kB; then tests: lines, direction, K in kB, and for each
 # number of flows their sources and destinations.
-HOSTS = [10, 14, 17, 21, 24, 30, 38, 60, 150, 300]
-UP = [17, 24, 28, 33, 38, 50, 76, 150, 400]
+HOSTS = [10, 14, 17, 21, 24, 27, 31, 38, 60, 150, 300]
+UP = [17, 24, 28, 33, 38, 44, 50, 76, 150, 400]
 STORE_UP = [24, 30, 36, 42, 50, 65, 100, 200, 600]
 TREE = [6, 8, 9.5, 11, 13, 15, 20, 30, 60, 150]
 FABRICS = {
     "oversub": {
         "measure": ("slowdown", "web", "0 B-100 kB"),
         "tail": {
-            "host": (["servers"], "down", [10, 17, 24, 38, 76, 150]),
-            "fabric": (["leaf-spine"], "both", [17, 27, 38, 76, 150, 300]),
+            "host": (["servers"], "down", [10, 17, 24, 27, 38, 76, 150]),
+            "fabric": (["leaf-spine"], "both", [17, 27, 38, 44, 76, 150, 300]),
         },
         "tests": {
             "host": (["servers"], "down", HOSTS, {
@@ -38,7 +38,7 @@ FABRICS = {
     "storage": {
         "measure": ("qct_ms", "reads", None),
         "tail": {
-            "host": (["clients", "servers"], "down", [10, 17, 24, 40, 80, 160]),
+            "host": (["clients", "servers"], "down", [10, 17, 24, 31, 40, 80, 160]),
             "fabric": (["leaf-spine"], "both", [22, 36, 42, 65, 130, 260]),
         },
         "tests": {
@@ -54,7 +54,7 @@ FABRICS = {
     "tree": {
         "measure": ("slowdown", "web", "0 B-100 kB"),
         "tail": {
-            "host": (["servers"], "down", [6, 8, 9.5, 15, 30, 60]),
+            "host": (["servers"], "down", [6, 8, 9.5, 11, 15, 30, 60]),
             "fabric": (["tor-agg", "agg-core"], "both", [6, 9.5, 15, 30, 60, 120]),
         },
         "tests": {

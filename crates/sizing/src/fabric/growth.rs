@@ -43,13 +43,19 @@ pub(super) fn growth(advised: &Scenario, jobs: usize) -> Result<Vec<GrowthStep>,
     let mut steps: Vec<(String, String, Scenario)> = Vec::new();
     let mut add = |what: &str, value: String, group: &str, key: &str, set: Value| {
         let mut table = base.clone();
+        // These flows may all begin within a warm-up.
+        if let Some(run) = table.get_mut("run").and_then(Value::as_table_mut) {
+            run.insert("warmup".to_owned(), Value::String("0 s".to_owned()));
+        }
         let traffic = table.get_mut("traffic").and_then(Value::as_table_mut);
         let Some(traffic) = traffic else { return };
         for (_, other) in traffic.iter_mut() {
             let Some(other) = other.as_table_mut() else { continue };
             for (key, most) in [("flows", FLOWS), ("queries", QUERIES)] {
                 let own = other.get(key).and_then(Value::as_integer);
-                if own.is_some_and(|n| n > most) {
+                // Without a number of flows a load lasts for the whole run.
+                let endless = key == "flows" && own.is_none() && other.contains_key("load");
+                if endless || own.is_some_and(|n| n > most) {
                     other.insert(key.to_owned(), Value::Integer(most));
                 }
             }
