@@ -12,9 +12,10 @@ use super::subject::first_run;
 /// Loads and fan-ins.
 const LOADS: [&str; 4] = ["30 %", "50 %", "70 %", "90 %"];
 const FAN_INS: [i64; 5] = [8, 16, 32, 64, 128];
-/// Flows and queries of one run, at most: these runs show faults, not percentiles.
-const FLOWS: i64 = 1000;
-const QUERIES: i64 = 10;
+/// Flows and queries of a group in one run, at most: these runs show faults, not percentiles.
+pub const GROWTH_FLOWS: i64 = 1000;
+/// See [`GROWTH_FLOWS`].
+pub const GROWTH_QUERIES: i64 = 10;
 
 /// The fabric with one quantity changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -43,19 +44,22 @@ pub(super) fn growth(advised: &Scenario, jobs: usize) -> Result<Vec<GrowthStep>,
     let mut steps: Vec<(String, String, Scenario)> = Vec::new();
     let mut add = |what: &str, value: String, group: &str, key: &str, set: Value| {
         let mut table = base.clone();
-        // These flows may all begin within a warm-up.
-        if let Some(run) = table.get_mut("run").and_then(Value::as_table_mut) {
+        // Without a number of flows a load lasts for the whole run.
+        let endless = |group: &Table| group.contains_key("load") && !group.contains_key("flows");
+        // Flows that are given a number may all begin within a warm-up.
+        if groups.values().filter_map(Value::as_table).any(endless)
+            && let Some(run) = table.get_mut("run").and_then(Value::as_table_mut)
+        {
             run.insert("warmup".to_owned(), Value::String("0 s".to_owned()));
         }
         let traffic = table.get_mut("traffic").and_then(Value::as_table_mut);
         let Some(traffic) = traffic else { return };
         for (_, other) in traffic.iter_mut() {
             let Some(other) = other.as_table_mut() else { continue };
-            for (key, most) in [("flows", FLOWS), ("queries", QUERIES)] {
+            let limitless = endless(other);
+            for (key, most) in [("flows", GROWTH_FLOWS), ("queries", GROWTH_QUERIES)] {
                 let own = other.get(key).and_then(Value::as_integer);
-                // Without a number of flows a load lasts for the whole run.
-                let endless = key == "flows" && own.is_none() && other.contains_key("load");
-                if endless || own.is_some_and(|n| n > most) {
+                if (limitless && key == "flows") || own.is_some_and(|n| n > most) {
                     other.insert(key.to_owned(), Value::Integer(most));
                 }
             }

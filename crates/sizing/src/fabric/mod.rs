@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use contest::Candidate;
 pub use figure::knee;
-pub use growth::GrowthStep;
+pub use growth::{GROWTH_FLOWS, GROWTH_QUERIES, GrowthStep};
 pub use leaf_spine::LeafSpine;
 pub use lines::LineTest;
 pub use rule::Confidence;

@@ -260,7 +260,7 @@ impl Connection {
         {
             if self.snd.episode.must_send_one()
                 || in_flight + u64::from(lost.len) <= cwnd
-                || self.small_window_permits(now, in_flight)
+                || (in_flight == 0 && self.small_window_permits(now))
             {
                 return Some(Plan::Retransmit(lost));
             }
@@ -346,9 +346,11 @@ impl Connection {
         };
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
-            let permitted = self.small_window_permits(now, in_flight);
+            if in_flight > 0 || !self.small_window_permits(now) {
+                return None;
+            }
             let fin = self.fin_joins(len, window);
-            return permitted.then_some(Plan::New { len, segments: 1, fin });
+            return Some(Plan::New { len, segments: 1, fin });
         }
         let (mut len, mut segments, mut most) = (len, 1, self.config.tso_segments);
         let bursts = self.config.tso_defer > 0;

@@ -74,13 +74,13 @@ impl Connection {
         self.cc.as_ref().is_some_and(|cc| cc.cwnd() < u64::from(self.snd.mss))
     }
 
-    /// The window has no room. Returns whether it is below one segment, and one may be sent now:
-    /// nothing is in flight, and `srtt mss / cwnd` has passed since data was last sent. If only the
-    /// time is missing, the pacer waits for it.
+    /// The window has no room, and nothing is in flight. Returns whether the window is below one
+    /// segment, and one may be sent now: `srtt mss / cwnd` has passed since data was last sent. If
+    /// only the time is missing, the pacer waits for it.
     #[cold]
     #[inline(never)]
-    pub(super) fn small_window_permits(&mut self, now: Instant, in_flight: u64) -> bool {
-        if in_flight > 0 || !self.window_is_small() {
+    pub(super) fn small_window_permits(&mut self, now: Instant) -> bool {
+        if !self.window_is_small() {
             return false;
         }
         let (Some(srtt), Some(last)) = (self.rtt.srtt(), self.snd.last_sent_at) else {

@@ -2,7 +2,9 @@
 //!
 //! Contract: a sentence says what ran, with the numbers that decided it, and no more.
 
-use lowtide_sizing::fabric::{Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep};
+use lowtide_sizing::fabric::{
+    Candidate, ClassAdvice, Confidence, FabricAdvice, GROWTH_FLOWS, GROWTH_QUERIES, GrowthStep,
+};
 
 /// A ratio up to this is as good.
 const AS_GOOD: f64 = 1.1;
@@ -187,7 +189,8 @@ fn growth(steps: &[GrowthStep]) -> Vec<String> {
             None => format!("no {name}"),
         };
         out.push(format!(
-            "{range}, one run each: {}, {}.",
+            "{range}, one run each with at most {GROWTH_FLOWS} flows and {GROWTH_QUERIES} queries of a \
+             group: {}, {}.",
             at(dropped, "drops"),
             at(late, "timeouts")
         ));
