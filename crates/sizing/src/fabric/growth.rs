@@ -56,10 +56,9 @@ pub(super) fn growth(advised: &Scenario, jobs: usize) -> Result<Vec<GrowthStep>,
         let Some(traffic) = traffic else { return };
         for (_, other) in traffic.iter_mut() {
             let Some(other) = other.as_table_mut() else { continue };
-            let limitless = endless(other);
             for (key, most) in [("flows", GROWTH_FLOWS), ("queries", GROWTH_QUERIES)] {
                 let own = other.get(key).and_then(Value::as_integer);
-                if (limitless && key == "flows") || own.is_some_and(|n| n > most) {
+                if (key == "flows" && endless(other)) || own.is_some_and(|n| n > most) {
                     other.insert(key.to_owned(), Value::Integer(most));
                 }
             }

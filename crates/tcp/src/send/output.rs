@@ -346,11 +346,9 @@ impl Connection {
         };
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
-            if in_flight > 0 || !self.small_window_permits(now) {
-                return None;
-            }
-            let fin = self.fin_joins(len, window);
-            return Some(Plan::New { len, segments: 1, fin });
+            let permitted = in_flight == 0 && self.small_window_permits(now);
+            let fin = permitted && self.fin_joins(len, window);
+            return permitted.then_some(Plan::New { len, segments: 1, fin });
         }
         let (mut len, mut segments, mut most) = (len, 1, self.config.tso_segments);
         let bursts = self.config.tso_defer > 0;
