@@ -6,8 +6,8 @@
 //! exact to the picosecond of each line.
 //!
 //! `single` has one path. With `ecmp` it is the minimum over all equal-cost paths, separately for
-//! each direction, as the hash may choose any. With `spray` packets of one flow overtake each other
-//! and use all lines of a hop at once. One packet then takes the fastest line, all together the sum
+//! each direction, as the hash may choose any. With `spray` and `flowlet` packets of one flow
+//! overtake each other and use all lines of a hop at once. One packet then takes the fastest line, all together the sum
 //! of the rates. A pair of hosts with more than [`MAX_PATHS`] distinct paths has the best rate,
 //! delay and framing of each hop. Links that fail during the run count as up.
 
@@ -142,7 +142,7 @@ impl<'a> IdealPaths<'a> {
     /// Returns `None` if the blueprint is no network.
     fn new(plan: &'a Blueprint) -> Option<Self> {
         let routes = ShortestPaths::find(plan).ok()?;
-        let sprays = plan.routing == Routing::Spray;
+        let sprays = plan.routing.splits_flows();
         Some(Self { routes, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
     }
 

@@ -157,6 +157,12 @@ impl Blueprint {
         first.into_iter().map(rack).collect()
     }
 
+    /// Returns the rates of all lines by port, in bit/s.
+    pub(crate) fn line_rates(&self) -> Vec<u64> {
+        let lines = self.links.iter().flat_map(|link| [&link.from_a, &link.from_b]);
+        lines.map(|line| line.rate.as_bps()).collect()
+    }
+
     /// Returns the link between the nodes `a` and `b`, in either direction; of parallel links the
     /// `nth`, counted from zero.
     pub fn find_link(&self, a: &str, b: &str, nth: usize) -> Option<usize> {

@@ -30,6 +30,8 @@ pub(crate) struct Failures {
     edges: Edges,
     routing: Routing,
     salt_seed: u64,
+    /// By port, bit/s.
+    rates: Vec<u64>,
     /// By time.
     pub(crate) steps: Vec<FailureStep>,
     /// Per link: routes avoid it.
@@ -64,6 +66,7 @@ impl Failures {
             edges,
             routing: plan.routing,
             salt_seed,
+            rates: plan.line_rates(),
             steps: steps(&plan.failures),
             avoid: vec![false; links],
             digests: vec![Digest::new(); plan.switches.len()],
@@ -79,7 +82,7 @@ impl Failures {
     /// Returns the current routes.
     pub(crate) fn routes(&self) -> Option<Routes> {
         // The graph without avoided links is the largest; its size was checked before.
-        Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid).ok()
+        Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid, &self.rates).ok()
     }
 }
 

@@ -28,7 +28,7 @@ use crate::packet_pool::PacketPool;
 use crate::port::{FarEnd, Port, PortConfig, SharedConstants};
 use crate::port_tracer::{HopRecord, PortTracer};
 use crate::route::{Edges, Routes};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Routing};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId};
 
 /// Ports, lines and packets. The crate documentation has the rules.
 ///
@@ -134,7 +134,7 @@ impl Network {
         check_number(plan.links.len())?;
         let edges = Edges::build(plan)?;
         check(plan)?;
-        let routes = Routes::find(&edges, plan.routing, salt_seed, &[])?;
+        let routes = Routes::find(&edges, plan.routing, salt_seed, &[], &plan.line_rates())?;
         let failures = Failures::new(plan, edges, salt_seed)?;
         let mut fails = vec![false; plan.links.len()];
         plan.failures.iter().for_each(|f| fails[f.link] = true);
@@ -176,7 +176,7 @@ impl Network {
             host_jitter,
             port_tracer: None,
             measures_queueing: false,
-            by_flow: matches!(plan.routing, Routing::Ecmp { .. }),
+            by_flow: plan.routing.by_flow(),
             failures,
             buffer_pools: BufferPool::all(plan, &groups),
             switches: plan.switches.iter().map(|s| s.name.clone()).collect(),

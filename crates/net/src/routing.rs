@@ -2,6 +2,9 @@
 
 use lowtide_units::{Duration, Instant};
 
+/// Entries of one weighted set at most, as the multipath tables of switches are limited too.
+pub(crate) const MAX_WEIGHTS: u64 = 256;
+
 /// The choice among several shortest paths. Every link counts one.
 ///
 /// At each switch a packet has a set of next links: all that are on a shortest path to the switch
@@ -21,10 +24,31 @@ pub enum Routing {
         /// switch all take link `i` of the second.
         polarised: bool,
     },
+    /// As [`Routing::Ecmp`] with a salt per switch, but each link gets flows in proportion to the
+    /// capacity that it leads to: the sum over the next links, each at most the rate of its line
+    /// (weighted-cost multipathing, `WCMP`, EuroSys 2014). Weights are whole numbers without a
+    /// common divisor; if their sum exceeds 256, they are rounded to that sum.
+    Wcmp,
+    /// Per flowlet: a packet that arrives at the switch more than this gap after the one before of
+    /// its flow and direction draws a link, each equally likely; the others follow it (`LetFlow`,
+    /// NSDI 2017). A flow is known by its 32-bit hash. When its link leaves the set, it draws anew.
+    Flowlet(Duration),
     /// Per packet, in rounds: of a set of `n` links each carries one of every `n` packets. The
     /// rotation starts at a random link per round and switch. So packets spread evenly, and
     /// alternating data and ACKs do not each stick to one link. Reorders.
     Spray,
+}
+
+impl Routing {
+    /// Returns true if the flow of a packet chooses its path.
+    pub(crate) const fn by_flow(self) -> bool {
+        matches!(self, Self::Ecmp { .. } | Self::Wcmp | Self::Flowlet(_))
+    }
+
+    /// Returns true if packets of one flow may take several paths.
+    pub const fn splits_flows(self) -> bool {
+        matches!(self, Self::Spray | Self::Flowlet(_))
+    }
 }
 
 /// A failure of a link in both directions, and its repair.

@@ -18,7 +18,7 @@ impl<'a> ShortestPaths<'a> {
     /// Those of an invalid blueprint.
     pub fn find(plan: &'a Blueprint) -> Result<Self, BlueprintError> {
         let edges = Edges::build(plan)?;
-        Ok(Self { plan, routes: Routes::find(&edges, plan.routing, 0, &[])? })
+        Ok(Self { plan, routes: Routes::find(&edges, plan.routing, 0, &[], &plan.line_rates())? })
     }
 
     /// Returns the port of the host.

@@ -35,7 +35,7 @@ mod tests {
     use lowtide_schema::DefaultValue;
 
     /// Keys that an emitted run may lack: their effect is written out, or they do not apply here.
-    const GONE: [&str; 13] = [
+    const GONE: [&str; 14] = [
         "class",
         "connect",
         "host-profile",
@@ -47,6 +47,7 @@ mod tests {
         "nth",
         "alpha",
         "polarised",
+        "gap",
         "quantum",
         "end-limit",
     ];

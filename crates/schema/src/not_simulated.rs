@@ -106,9 +106,13 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
                    `codel`, and `examples/own-parts/src/tcn.rs` is TCN in an own crate",
     },
     NotSimulated {
-        names: &["conga", "letflow", "drill", "presto", "plb", "mptcp", "multipath"],
-        sentence: "CONGA, LetFlow, DRILL and MPTCP are not simulated: they choose paths by load, \
-                   and paths here follow a hash or turns; nearest is `routing.kind = \"spray\"`",
+        names: &["conga", "drill", "presto", "plb", "mptcp", "multipath"],
+        sentence: "CONGA, DRILL and MPTCP are not simulated: they choose paths by load, and paths \
+                   here follow a hash, gaps or turns; nearest is `routing.kind = \"flowlet\"`",
+    },
+    NotSimulated {
+        names: &["letflow"],
+        sentence: "LetFlow has the name `routing.kind = \"flowlet\"` here",
     },
     NotSimulated {
         names: &["vxlan", "geneve", "gre", "tunnel"],

@@ -68,7 +68,7 @@ impl Network {
                     Some(next) => {
                         self.enqueue(now, next, id, sched);
                     }
-                    None => self.no_route(now, switch, id),
+                    None => self.take_other_route(now, switch, id, sched),
                 }
                 None
             }
@@ -95,18 +95,33 @@ impl Network {
                 Some(ArrivedPacket { host, id, arrived_at: packet.departure + this.delay() })
             }
             FarEnd::Switch(switch) => {
-                let Some(next) = self.routes.port(switch, packet) else {
-                    self.no_route(now, switch, id);
-                    return None;
-                };
-                let departure = self.enqueue_slow(now, next, id, sched);
-                if self.measures_queueing
-                    && let Some(departure) = departure
-                {
-                    self.note_queueing_delay(now, next, id, departure);
+                match self.routes.port(switch, packet) {
+                    Some(next) => self.enqueue_complete(now, next, id, sched),
+                    None => self.take_other_route(now, switch, id, sched),
                 }
                 None
             }
+        }
+    }
+
+    /// Enqueues a packet at any port and adds its queueing delay, if measured.
+    #[inline]
+    fn enqueue_complete(&mut self, now: Instant, next: u32, id: PacketId, sched: &mut Scheduler) {
+        let departure = self.enqueue_slow(now, next, id, sched);
+        if self.measures_queueing
+            && let Some(departure) = departure
+        {
+            self.note_queueing_delay(now, next, id, departure);
+        }
+    }
+
+    /// Forwards a packet for which the routing table has no port: by its flowlet, else not at all.
+    #[cold]
+    #[inline(never)]
+    fn take_other_route(&mut self, now: Instant, switch: u32, id: PacketId, sched: &mut Scheduler) {
+        match self.routes.flowlet_port(switch, self.pool.descriptor(id)) {
+            Some(next) => self.enqueue_complete(now, next, id, sched),
+            None => self.no_route(now, switch, id),
         }
     }
 

@@ -41,7 +41,9 @@ impl Network {
             moved |= matches!(change, LinkChange::Leave | LinkChange::Return);
         }
         if moved && let Some(routes) = failures.routes() {
-            self.routes = self.local_routes(routes);
+            let mut routes = self.local_routes(routes);
+            routes.continue_flowlets(&mut self.routes);
+            self.routes = routes;
         }
         self.failures = Some(failures);
         self.prune_exports();

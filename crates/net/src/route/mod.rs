@@ -6,7 +6,9 @@
 //! port, or says that the host is local, or is a set from which [`Routing`] chooses.
 
 mod edges;
+mod flowlet;
 mod shard;
+mod weighted;
 
 use std::collections::BTreeMap;
 use std::hint::cold_path;
@@ -19,6 +21,8 @@ use crate::{BlueprintError, HostId, Routing};
 pub(crate) use edges::Edges;
 
 use edges::UNREACHED;
+use flowlet::Flowlets;
+use weighted::Capacities;
 
 /// Table entries below this are ports (see [`lowtide_sim::Entity::MAX_INDEX`]), from this on set
 /// numbers, except the two constants below.
@@ -44,6 +48,9 @@ pub(crate) struct Routes {
     members: Vec<u32>,
     /// Per set; empty unless packets are sprayed.
     spray: Vec<SprayState>,
+    /// Usually none. `table` then has no entry where flowlets choose, so that the look-up of the
+    /// other kinds is the same with it.
+    flowlets: Option<Box<Flowlets>>,
 }
 
 /// The attachment point of a host.
@@ -137,10 +144,17 @@ impl Routes {
         let Some(attachment) = self.attachments.get(host.0 as usize) else { return Vec::new() };
         let at = switch as usize * self.columns + attachment.rack as usize;
         match self.table.get(at) {
-            None | Some(&UNREACHABLE) => Vec::new(),
             Some(&LOCAL) => vec![attachment.nic ^ 1],
             Some(&port) if port < SET => vec![port],
-            Some(set) => self.members_of(&self.next_hop_sets[(set - SET) as usize]).to_vec(),
+            None | Some(&UNREACHABLE) => {
+                let set = self.flowlets.as_ref().and_then(|f| f.set(at));
+                set.map_or_else(Vec::new, |set| self.members_of(&self.next_hop_sets[set]).to_vec())
+            }
+            Some(set) => {
+                let mut ports = self.members_of(&self.next_hop_sets[(set - SET) as usize]).to_vec();
+                ports.dedup();
+                ports
+            }
         }
     }
     /// Returns its size in bytes.
@@ -150,14 +164,16 @@ impl Routes {
             + size_of_val(self.next_hop_sets.as_slice())
             + size_of_val(self.members.as_slice())
             + size_of_val(self.spray.as_slice())
+            + self.flowlets.as_ref().map_or(0, |flowlets| flowlets.memory())
     }
     /// Computes the routes over all links except those that `avoid` marks (by number; links beyond
-    /// its end are used).
+    /// its end are used). `rates` are those of the lines by port, for [`Routing::Wcmp`].
     pub(crate) fn find(
         edges: &Edges,
         routing: Routing,
         salt_seed: u64,
         avoid: &[bool],
+        rates: &[u64],
     ) -> Result<Self, BlueprintError> {
         let hosts = edges.hosts;
         let usable = |port: u32| !avoid.get(port as usize / 2).is_some_and(|a| *a);
@@ -174,7 +190,9 @@ impl Routes {
             next_hop_sets: Vec::new(),
             members: Vec::new(),
             spray: Vec::new(),
+            flowlets: None,
         };
+        let mut capacities = Capacities::new(rates);
         let mut numbers = BTreeMap::new();
         let mut ports = Vec::new();
         // Most racks are reached over the same ports as the rack before.
@@ -182,6 +200,9 @@ impl Routes {
         for (column, &rack) in racks.iter().enumerate() {
             let passes = |port, to| to >= hosts && usable(port);
             let distance = edges.distances(rack, passes);
+            if routing == Routing::Wcmp {
+                capacities.compute(edges, rack, &distance, usable);
+            }
             for (switch, last) in last.iter_mut().enumerate() {
                 let node = hosts + switch;
                 if distance[node] == UNREACHED {
@@ -195,9 +216,12 @@ impl Routes {
                 let entry = match routing {
                     _ if node == rack => LOCAL,
                     Routing::Single => near.next().unwrap_or(UNREACHABLE),
-                    Routing::Ecmp { .. } | Routing::Spray => {
+                    Routing::Ecmp { .. } | Routing::Spray | Routing::Wcmp | Routing::Flowlet(_) => {
                         ports.clear();
                         ports.extend(near);
+                        if routing == Routing::Wcmp {
+                            capacities.repeat(&mut ports);
+                        }
                         *last = routes.table_entry(&ports, *last, &mut numbers);
                         *last
                     }
@@ -239,12 +263,16 @@ impl Routes {
     fn init_selection(&mut self, edges: &Edges, routing: Routing, salt_seed: u64) {
         match routing {
             Routing::Single => {}
-            Routing::Ecmp { polarised } => {
+            Routing::Ecmp { .. } | Routing::Wcmp | Routing::Flowlet(_) => {
+                let polarised = routing == Routing::Ecmp { polarised: true };
                 let salt = |switch| Seed::derive(salt_seed, "switch", switch, "ecmp salt").value();
                 let owner = edges.owners();
                 for set in &mut self.next_hop_sets {
                     let port = self.members[set.first as usize];
                     set.salt = salt(if polarised { 0 } else { owner[port as usize] });
+                }
+                if let Routing::Flowlet(gap) = routing {
+                    self.flowlets = Some(Box::new(Flowlets::new(gap, &mut self.table)));
                 }
             }
             Routing::Spray => {

@@ -1,5 +1,6 @@
 //! The routes of a shard.
 
+use super::flowlet::Flowlets;
 use super::{Attachment, LOCAL, NextHopSet, Routes, SET, UNREACHABLE};
 
 impl Routes {
@@ -14,9 +15,10 @@ impl Routes {
             .collect();
         let mut shard = Self { attachments, columns: self.columns, ..Self::default() };
         let mut numbers = vec![None; self.next_hop_sets.len()];
+        let whole = self.flowlets.as_ref().map_or(&self.table, |flowlets| &flowlets.table);
         for &switch in switches {
             let row = switch as usize * self.columns;
-            for &entry in &self.table[row..row + self.columns] {
+            for &entry in &whole[row..row + self.columns] {
                 let entry = match entry {
                     LOCAL | UNREACHABLE => entry,
                     port if port < SET => near(port),
@@ -27,6 +29,9 @@ impl Routes {
                 };
                 shard.table.push(entry);
             }
+        }
+        if let Some(flowlets) = &self.flowlets {
+            shard.flowlets = Some(Box::new(Flowlets::new(flowlets.gap, &mut shard.table)));
         }
         shard
     }

@@ -195,7 +195,13 @@ fn everyone_reaches_everyone_over_the_links_there_should_be() {
         (three_tier(&ThreeTier { pods: 3, hosts_per_tor: 2, ..hull() }).unwrap(), 2, 8),
     ];
     for (plan, per_rack, per_pod) in trees {
-        for routing in [Routing::Single, Routing::Ecmp { polarised: false }, Routing::Spray] {
+        for routing in [
+            Routing::Single,
+            Routing::Ecmp { polarised: false },
+            Routing::Wcmp,
+            Routing::Flowlet(Duration::from_us(1)),
+            Routing::Spray,
+        ] {
             let hops = hops(&plan, routing);
             let n = plan.hosts.len();
             for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|(a, b)| a != b) {

@@ -133,7 +133,9 @@ fn the_link_of_a_host_can_fail_too() {
 
 #[test]
 fn traffic_takes_the_other_path_and_returns() {
-    for routing in [Routing::Single, Routing::Ecmp { polarised: false }, Routing::Spray] {
+    for routing in
+        [Routing::Single, Routing::Ecmp { polarised: false }, Routing::Wcmp, Routing::Spray]
+    {
         let plan = leaf_spine(&leaves(2, 2, 1, 1)).unwrap();
         let plan = Blueprint { routing, ..plan };
         let link = plan.find_link("leaf0", "spine0", 0).unwrap();
@@ -301,7 +303,8 @@ proptest! {
     fn no_packet_is_forgotten(
         failures in some_failures(),
         routing in prop_oneof![
-            Just(Routing::Single), Just(Routing::Ecmp { polarised: false }), Just(Routing::Spray)
+            Just(Routing::Single), Just(Routing::Ecmp { polarised: false }), Just(Routing::Spray),
+            Just(Routing::Wcmp), Just(Routing::Flowlet(Duration::from_us(1)))
         ],
         times in proptest::collection::vec((0..100_000_u64, 0..6_u32, 0..5_u32, 40..1_500_u32), 1..300),
         stop in 1_000..200_000_u64,

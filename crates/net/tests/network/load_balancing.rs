@@ -178,3 +178,56 @@ fn alternating_packets_do_not_stick_to_links() {
     // Two thousand rounds, each with its large packet on either link: 1000 and 22.4.
     assert!((888..=1_112).contains(&large), "{large}");
 }
+
+/// Packets of one flow, `gap` apart.
+fn one_flow(n: u32, gap: Duration) -> Vec<(Instant, Packet)> {
+    let send = |i: u32| (us(0) + gap.saturating_mul(u64::from(i)), of_flow(0, 0, 1, 100, i));
+    (0..n).map(send).collect()
+}
+
+#[test]
+fn weighted_links_have_flows_in_proportion_to_the_capacity_behind_them() {
+    let mut plan = leaf_spine(&leaves(2, 3, 1, 1)).unwrap();
+    let gbps = lowtide_units::Rate::from_gbps;
+    // Up 10, 40 and 40 Gbit/s; down from the third spine only 10: shares of 1, 4 and 1 of 6.
+    for (leaf, spine, rate) in
+        [(0, 0, 10), (0, 1, 40), (0, 2, 40), (1, 0, 10), (1, 1, 40), (1, 2, 10)]
+    {
+        let link = plan.find_link(&format!("leaf{leaf}"), &format!("spine{spine}"), 0).unwrap();
+        let link = &mut plan.links[link];
+        (link.from_a.rate, link.from_b.rate) = (gbps(rate), gbps(rate));
+    }
+    let rig = run(&plan, Routing::Wcmp, 1, &one_each(6_000, 0, 1));
+    let counts = packets(&rig, "leaf0", "spine");
+    assert_eq!(counts.iter().sum::<u64>(), 6_000);
+    // Binomial: 1000 and 28.9, 4000 and 36.5.
+    for (count, mean, deviation) in [(0, 1_000.0, 28.9), (1, 4_000.0, 36.5), (2, 1_000.0, 28.9)] {
+        assert!((counts[count] as f64 - mean).abs() < 5.0 * deviation, "{counts:?}");
+    }
+    let ecmp = packets(&run(&plan, ECMP, 1, &one_each(6_000, 0, 1)), "leaf0", "spine");
+    binomial(&ecmp, 6_000, 3);
+}
+
+#[test]
+fn weights_of_equal_capacities_choose_as_ecmp() {
+    let plan = fat_tree(&fat(4)).unwrap();
+    let sends = one_each(500, 0, 8);
+    let digests = [ECMP, Routing::Wcmp].map(|routing| run(&plan, routing, 2, &sends).net.digest());
+    assert_eq!(digests[0], digests[1]);
+}
+
+#[test]
+fn a_flow_draws_a_path_anew_after_a_gap_and_only_then() {
+    let plan = leaf_spine(&leaves(2, 4, 1, 1)).unwrap();
+    let flowlet = Routing::Flowlet(Duration::from_us(50));
+    let counts = |gap: u64| {
+        let sends = one_flow(4_000, Duration::from_us(gap));
+        packets(&run(&plan, flowlet, 3, &sends), "leaf0", "spine")
+    };
+    binomial(&counts(51), 4_000, 4);
+    let kept = counts(50);
+    assert_eq!(kept.iter().filter(|n| **n > 0).count(), 1, "{kept:?}");
+    // Each flow has its own.
+    let sends: Vec<_> = one_each(4_000, 0, 1);
+    binomial(&packets(&run(&plan, flowlet, 4, &sends), "leaf0", "spine"), 4_000, 4);
+}

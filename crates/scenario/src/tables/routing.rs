@@ -2,6 +2,8 @@
 
 use lowtide_net::Routing;
 
+use lowtide_units::Duration;
+
 use super::read_context::ReadContext;
 use crate::keys::key;
 use crate::model::{LinkFailure, SpannedName};
@@ -10,6 +12,9 @@ use crate::toml_writer::TomlWriter;
 use crate::value::{KeyType, NameSet};
 use lowtide_schema::DefaultValue::{Is, Required, Unset};
 
+/// Gap between flowlets (CONGA, SIGCOMM 2014).
+const DEFAULT_GAP: Duration = Duration::from_us(500);
+
 /// `[routing]`.
 pub(crate) static ROUTING: TableSpec = TableSpec {
     path: &["routing"],
@@ -17,15 +22,21 @@ pub(crate) static ROUTING: TableSpec = TableSpec {
     keys: &[
         key(
             "kind",
-            KeyType::Name(NameSet::Fixed(&["single", "ecmp", "spray"])),
+            KeyType::Name(NameSet::Fixed(&["single", "ecmp", "wcmp", "flowlet", "spray"])),
             Unset("`ecmp` if the topology may have several paths, else `single`"),
-            "`single`: always the first path; `ecmp`: by a hash of hosts and ports, with a salt per switch; `spray`: per packet.",
+            "`single`: always the first path; `ecmp`: by a hash of hosts and ports, with a salt per switch; `wcmp`: as `ecmp`, with more flows for a link that leads to more capacity (WCMP, EuroSys 2014); `flowlet`: a flow draws a link anew after a `gap` without packets at the switch (LetFlow, NSDI 2017); `spray`: per packet.",
         ),
         key(
             "polarised",
             KeyType::Bool,
             Unset("`false`"),
             "`ecmp`: all switches use one hash (hash polarisation), so the second switch on a path cannot spread the flows it gets from the first.",
+        ),
+        key(
+            "gap",
+            KeyType::Time { positive: true },
+            Unset("`500 us` (CONGA, SIGCOMM 2014)"),
+            "`flowlet`: time without a packet of the flow after which it draws a link anew. A gap longer than the difference of the paths' delays keeps the order of packets.",
         ),
     ],
     tables: &[],
@@ -71,7 +82,13 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, multipath: bool) -> Routi
         let help = "write `kind = \"ecmp\"`, or remove it".to_owned();
         r.report("polarised", format!("`polarised` has no effect on `{kind}`"), Some(help));
     }
+    if kind != "flowlet" && r.has("gap") {
+        let help = "write `kind = \"flowlet\"`, or remove it".to_owned();
+        r.report("gap", format!("`gap` has no effect on `{kind}`"), Some(help));
+    }
     match kind.as_str() {
+        "wcmp" => Routing::Wcmp,
+        "flowlet" => Routing::Flowlet(r.time("gap").unwrap_or(DEFAULT_GAP)),
         "ecmp" => Routing::Ecmp { polarised: r.has("polarised") && r.bool("polarised") },
         "spray" => Routing::Spray,
         _ => Routing::Single,
@@ -114,6 +131,11 @@ pub(super) fn write(out: &mut TomlWriter, routing: Routing) {
     match routing {
         Routing::Single => out.text("kind", "single"),
         Routing::Spray => out.text("kind", "spray"),
+        Routing::Wcmp => out.text("kind", "wcmp"),
+        Routing::Flowlet(gap) => {
+            out.text("kind", "flowlet");
+            out.text("gap", gap);
+        }
         Routing::Ecmp { polarised } => {
             out.text("kind", "ecmp");
             out.bare("polarised", polarised);
