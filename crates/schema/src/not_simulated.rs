@@ -108,11 +108,8 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
     NotSimulated {
         names: &["conga", "drill", "presto", "plb", "mptcp", "multipath"],
         sentence: "CONGA, DRILL and MPTCP are not simulated: they choose paths by load, and paths \
-                   here follow a hash, gaps or turns; nearest is `routing.kind = \"flowlet\"`",
-    },
-    NotSimulated {
-        names: &["letflow"],
-        sentence: "LetFlow has the name `routing.kind = \"flowlet\"` here",
+                   here follow a hash, gaps or turns; nearest is \
+                   `routing.kind = \"flowlet\"` (LetFlow)",
     },
     NotSimulated {
         names: &["vxlan", "geneve", "gre", "tunnel"],
