@@ -53,9 +53,10 @@ pub(crate) struct AdviseArgs {
     /// Distribution of flow sizes (`lowtide list distributions`), or a file
     #[arg(long, value_name = "NAME", default_value = "web-search-654kb")]
     pub(crate) sizes: String,
-    /// Servers that each query asks at once; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    pub(crate) incast: u32,
+    /// Servers that each query asks at once; 0 for none; default: 32, or all other hosts if these
+    /// are fewer
+    #[arg(long, value_name = "N")]
+    pub(crate) incast: Option<u32>,
     /// Flows of each run
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub(crate) flows: u32,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::{self, Choice, choose};
 use super::subject::Subject;
 use super::target::{RatioWithInterval, short_tail};
-use super::{FIRST_SEEDS, plan};
+use super::{FIRST_SEEDS, plan, shortened};
 
 /// Seeds of each candidate at most.
 const MAX_SEEDS: u64 = 20;
@@ -24,6 +24,9 @@ pub struct Candidate {
     pub alpha: Option<String>,
     /// Seeds that were run.
     pub seeds: usize,
+    /// Share of the flows, queries and time of the scenario that each run has: 1, or what the
+    /// budget allows for five seeds.
+    pub traffic_share: f64,
     /// Flows or queries of the measure that decides, of all seeds.
     pub flows: usize,
     /// Of these, cut off by the end of their run, or failed.
@@ -62,14 +65,29 @@ pub(super) struct Contest<'a> {
     /// Seeds run, by candidate.
     seeds: Vec<u64>,
     hops_left: u64,
+    /// Share of the traffic of each run.
+    share: f64,
     jobs: usize,
     pub(super) runs: Vec<RunFacts>,
 }
 
 impl<'a> Contest<'a> {
-    pub(super) fn new(subject: &'a Subject, entries: Vec<Entry>, hops: u64, jobs: usize) -> Self {
+    /// # Errors
+    /// Those of the scenarios.
+    pub(super) fn new(
+        subject: &'a Subject,
+        mut entries: Vec<Entry>,
+        hops: u64,
+        jobs: usize,
+    ) -> Result<Self, LabError> {
+        let first_round = FIRST_SEEDS * entries.len().max(1) as u64;
+        let own = |entry: &Entry| shortened::share(&entry.scenario, hops / first_round);
+        let share = entries.first().map_or(Ok(1.0), own)?;
+        for entry in &mut entries {
+            entry.scenario = shortened::with_share(&entry.scenario, share)?;
+        }
         let seeds = vec![0; entries.len()];
-        Self { subject, entries, seeds, hops_left: hops, jobs, runs: Vec::new() }
+        Ok(Self { subject, entries, seeds, hops_left: hops, share, jobs, runs: Vec::new() })
     }
 
     /// Runs rounds with more seeds, each with the candidates that may still be the best, until the
@@ -98,7 +116,7 @@ impl<'a> Contest<'a> {
     }
 
     /// Runs the open candidates up to this number of seeds; false if the budget does not allow it.
-    /// The first round is always made.
+    /// The first round is always made: its traffic was shortened to fit.
     pub(super) fn round(&mut self, seeds: u64) -> Result<bool, LabError> {
         let open = self.open();
         let scenarios: Vec<(String, Scenario)> = open
@@ -167,6 +185,7 @@ impl<'a> Contest<'a> {
             k_bytes: entry.ks.clone(),
             alpha: entry.alpha.clone(),
             seeds: runs.len(),
+            traffic_share: self.share,
             flows,
             incomplete,
             value: target.map_or_else(absent, |target| target.value(&runs)),
@@ -212,6 +231,7 @@ impl Cost {
             k_bytes: Vec::new(),
             alpha: None,
             seeds: 0,
+            traffic_share: 1.0,
             flows: 0,
             incomplete: 0,
             value: ShownEstimate::absent(""),

@@ -11,6 +11,8 @@ use lowtide_lab::LabError;
 const TEMPLATE: &str = include_str!("leaf_spine.toml");
 /// Greatest load of an uplink: above it, queues grow for as long as the traffic lasts.
 const MAX_LOAD: f64 = 0.95;
+/// Servers that a query asks unless the request says.
+const INCAST: u32 = 32;
 
 /// A leaf-spine fabric and its traffic.
 #[derive(Clone, Debug)]
@@ -31,8 +33,9 @@ pub struct LeafSpine {
     pub load: Fraction,
     /// Distribution of the sizes of flows.
     pub sizes: String,
-    /// Servers that each query asks; none for no incast.
-    pub incast: u32,
+    /// Servers that each query asks, none for no incast; `None`: 32, or all other hosts if these are
+    /// fewer.
+    pub incast: Option<u32>,
     /// Flows per run.
     pub flows: u32,
     /// IP bytes of the largest packet of the hosts.
@@ -96,13 +99,12 @@ impl LeafSpine {
                 &format!("at most --load '{most} %', or more spines than {}", self.spines()),
             ));
         }
-        if u64::from(self.incast) >= hosts {
+        let others = u32::try_from(hosts - 1).unwrap_or(u32::MAX);
+        let incast = self.incast.unwrap_or(INCAST.min(others));
+        if incast > others {
             return Err(wrong(
-                format!(
-                    "a query cannot ask {} of {hosts} hosts: the client is one of them",
-                    self.incast
-                ),
-                &format!("at most --incast {}", hosts - 1),
+                format!("a query cannot ask {incast} of {hosts} hosts: the client is one of them"),
+                &format!("at most --incast {others}"),
             ));
         }
         let keys = [
@@ -131,7 +133,7 @@ impl LeafSpine {
             }
             out = out.with_override("switch.profile", &self.buffer)?;
         }
-        Ok(match self.incast {
+        Ok(match incast {
             0 => out.without("traffic.queries"),
             n => out.with_override("traffic.queries.fan-out", &n.to_string())?,
         })
@@ -152,7 +154,7 @@ mod tests {
             buffer: "16 MB".to_owned(),
             load: Fraction::from_percent(50),
             sizes: "web-search-654kb".to_owned(),
-            incast: 32,
+            incast: None,
             flows: 2000,
             mtu: 1500,
         }
@@ -162,8 +164,11 @@ mod tests {
     fn a_fabric_is_a_scenario_without_oversubscription() {
         assert_eq!(fabric().spines(), 4);
         let setup = fabric().scenario().unwrap().expand().unwrap().runs[0].setup().unwrap();
-        assert_eq!(setup.hosts.len(), 64);
-        let named = LeafSpine { buffer: "triumph".to_owned(), incast: 0, ..fabric() };
+        assert_eq!((setup.hosts.len(), setup.query_clients[0].fan_out), (64, 32));
+        let small = LeafSpine { racks: 2, hosts_per_rack: 4, ..fabric() };
+        let setup = small.scenario().unwrap().expand().unwrap().runs[0].setup().unwrap();
+        assert_eq!(setup.query_clients[0].fan_out, 7, "all others");
+        let named = LeafSpine { buffer: "triumph".to_owned(), incast: Some(0), ..fabric() };
         let plan = named.scenario().unwrap().expand().unwrap();
         let toml = plan.runs[0].resolved_toml();
         assert!(toml.contains("memory = \"4194304 B\""), "{toml}");
@@ -186,7 +191,7 @@ mod tests {
                 LeafSpine { spines: Some(1), ..fabric() },
                 "152 % of their rate; at most --load '31 %'",
             ),
-            (LeafSpine { incast: 64, ..fabric() }, "at most --incast 63"),
+            (LeafSpine { incast: Some(64), ..fabric() }, "at most --incast 63"),
             (LeafSpine { buffer: "trumph".to_owned(), ..fabric() }, "triumph"),
             (LeafSpine { sizes: "web".to_owned(), ..fabric() }, "web"),
         ] {

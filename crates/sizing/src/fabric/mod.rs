@@ -18,6 +18,7 @@ mod leaf_spine;
 mod lines;
 mod ports;
 mod rule;
+mod shortened;
 mod subject;
 mod target;
 
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use contest::Candidate;
 pub use figure::knee;
-pub use growth::{GROWTH_FLOWS, GROWTH_QUERIES, GrowthStep};
+pub use growth::GrowthStep;
 pub use leaf_spine::LeafSpine;
 pub use lines::LineTest;
 pub use rule::Confidence;
@@ -43,8 +44,9 @@ use subject::{Subject, subject};
 
 /// Seeds of each candidate before any is left out.
 const FIRST_SEEDS: u64 = 5;
-/// One part in this number of the budget is for alpha.
-const ALPHA_PART: u64 = 4;
+/// One part in this number of the budget is for alpha, and for the growth of the load.
+const ALPHA_PART: u64 = 5;
+const GROWTH_PART: u64 = 10;
 /// Utilisation that K may lose in the tests, and for throughput alone: less than the point that is
 /// promised, so that numbers of flows between those tested stay within it (benches/fabrics).
 const MARGIN: f64 = 0.007;
@@ -226,9 +228,9 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         (tests, between) = lines.together(&floors)?;
     }
 
-    let share = request.hops - request.hops / ALPHA_PART;
+    let share = request.hops - request.hops / ALPHA_PART - request.hops / GROWTH_PART;
     let entries = entries(&subject, &floors, &top)?;
-    let mut contest = Contest::new(&subject, entries.clone(), share, request.jobs);
+    let mut contest = Contest::new(&subject, entries.clone(), share, request.jobs)?;
     let mut choice = rule::Choice { chosen: 0, confidence: Confidence::Decided };
     if subject.target.is_some() {
         contest.run(progress)?;
@@ -251,7 +253,7 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         made += runs;
     }
     progress("more load and larger fan-in");
-    let growth = growth::growth(&subject.with(&ks)?, request.jobs)?;
+    let growth = growth::growth(&subject.with(&ks)?, request.hops / GROWTH_PART, request.jobs)?;
     made += growth.len();
 
     let mut classes = Vec::new();
@@ -357,7 +359,7 @@ fn alpha(
         }
     }
     let stays = entries.iter().position(|e| e.alpha.as_deref() == Some(own));
-    let mut contest = Contest::new(subject, entries, request.hops / ALPHA_PART, request.jobs);
+    let mut contest = Contest::new(subject, entries, request.hops / ALPHA_PART, request.jobs)?;
     contest.round(FIRST_SEEDS)?;
     let chosen = contest.choose().chosen;
     // The present value stays unless another one is shown to be better.

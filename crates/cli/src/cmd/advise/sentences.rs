@@ -2,9 +2,7 @@
 //!
 //! Contract: a sentence says what ran, with the numbers that decided it, and no more.
 
-use lowtide_sizing::fabric::{
-    Candidate, ClassAdvice, Confidence, FabricAdvice, GROWTH_FLOWS, GROWTH_QUERIES, GrowthStep,
-};
+use lowtide_sizing::fabric::{Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep};
 
 /// A ratio up to this is as good.
 const AS_GOOD: f64 = 1.1;
@@ -12,6 +10,7 @@ const AS_GOOD: f64 = 1.1;
 pub(super) fn sentences(advice: &FabricAdvice) -> Vec<String> {
     let mut out = vec![answer(advice)];
     out.extend(candidates(advice));
+    out.extend(shortened(&advice.candidates, "tables of K"));
     out.extend(one_k(advice));
     out.push(together(advice));
     let untested: Vec<&str> =
@@ -37,6 +36,7 @@ pub(super) fn sentences(advice: &FabricAdvice) -> Vec<String> {
             value(alpha, advice),
             alpha.drops,
         ));
+        out.extend(shortened(&advice.alphas, "values of alpha"));
     }
     out.extend(growth(&advice.growth));
     let chosen = advice.chosen();
@@ -105,6 +105,19 @@ fn candidates(advice: &FabricAdvice) -> Option<String> {
              --budget.",
             names(&open).join(", ")
         ),
+    })
+}
+
+/// The share of the traffic that ran.
+fn shortened(candidates: &[Candidate], what: &str) -> Option<String> {
+    let share = candidates.first().filter(|c| c.seeds > 0)?.traffic_share;
+    (share < 1.0).then(|| {
+        format!(
+            "The {what} ran with {:.1} % of the scenario's flows, queries and time, as the budget \
+             allows; the whole needs --budget times {:.0}.",
+            share * 100.0,
+            (1.0 / share).ceil()
+        )
     })
 }
 
@@ -188,9 +201,10 @@ fn growth(steps: &[GrowthStep]) -> Vec<String> {
             Some(step) => format!("the first {name} at {}", step.value),
             None => format!("no {name}"),
         };
+        let share = own.iter().map(|step| step.traffic_share).fold(1.0, f64::min) * 100.0;
         out.push(format!(
-            "{range}, one run each with at most {GROWTH_FLOWS} flows and {GROWTH_QUERIES} queries of a \
-             group: {}, {}.",
+            "{range}, one run each with at least {share:.0} % of the scenario's flows, queries and time: \
+             {}, {}.",
             at(dropped, "drops"),
             at(late, "timeouts")
         ));
