@@ -16,6 +16,13 @@ use crate::settings::{Marking, NotEct, Settings, Signal};
 pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configuration, ConfigError> {
     let wred = Wred::new(settings, place)?;
     let ports = place.ports_or(VENDOR.example_port());
+    if let Some(range) = ports.iter().find(|port| port_range(port).is_some()) {
+        let problem = format!(
+            "which ports `{range}` has is in the switch's table PORT: pass its config_db.json with \
+             --merge of `export`, or name each port"
+        );
+        return Err(ConfigError::placement(VENDOR, problem));
+    }
     let queues: Map<String, Value> = ports
         .iter()
         .map(|port| (format!("{port}|{}", place.queue), json!({ "wred_profile": wred.name })))
@@ -29,6 +36,13 @@ pub(crate) fn export(settings: &Settings, place: &Placement) -> Result<Configura
             .to_owned(),
     );
     Ok(Configuration::new(VENDOR, settings, Content::Json(tables), notes))
+}
+
+/// Prefix and both numbers of a range of ports, as `Ethernet0-188`.
+pub(super) fn port_range(port: &str) -> Option<(&str, u32, u32)> {
+    let (first, last) = port.split_once('-')?;
+    let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((prefix, first[prefix.len()..].parse().ok()?, last.parse().ok()?))
 }
 
 /// The WRED profile of an export.

@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::bindings::{Binding, bindings, covering};
-use super::export::Wred;
+use super::export::{Wred, port_range};
 use super::tables::{Tables, referenced};
 use super::{PROFILE, VENDOR};
 use crate::configuration::{Configuration, Content, Placement};
@@ -26,8 +26,9 @@ pub fn merge(
     present: &Value,
     replace: bool,
 ) -> Result<Configuration, ConfigError> {
-    let wred = Wred::new(settings, place)?;
     let tables = Tables::join(std::slice::from_ref(present))?;
+    let place = &Placement { ports: ports(&tables, &place.ports)?, ..place.clone() };
+    let wred = Wred::new(settings, place)?;
     check_switch(&tables, place)?;
     let mut merge = Merge { whole: present.clone(), changes: Vec::new() };
     let mut notes = vec![wred.note.to_owned()];
@@ -76,6 +77,33 @@ pub fn merge(
     configuration.notes.append(&mut merge.changes);
     configuration.content = Content::Json(merge.whole);
     Ok(configuration)
+}
+
+/// The ports, where `Ethernet0-188` is those of the table `PORT` from the first to the last number.
+fn ports(tables: &Tables, wanted: &[String]) -> Result<Vec<String>, ConfigError> {
+    let mut out = Vec::new();
+    for port in wanted {
+        let Some((prefix, first, last)) = port_range(port) else {
+            out.push(port.clone());
+            continue;
+        };
+        let within = |name: &str| {
+            let number = name.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
+            number.filter(|n| (first..=last).contains(n))
+        };
+        let mut found: Vec<(u32, &str)> = tables
+            .entries("PORT")
+            .filter_map(|(name, _)| Some((within(name)?, name.as_str())))
+            .collect();
+        if found.is_empty() {
+            let problem = format!("the configuration has no ports of the range `{port}`");
+            return Err(ConfigError::placement(VENDOR, problem));
+        }
+        found.sort_unstable();
+        out.extend(found.into_iter().map(|(_, name)| name.to_owned()));
+    }
+    out.dedup();
+    Ok(out)
 }
 
 /// Checks that the switch has the ports, and tables that are read here.

@@ -251,6 +251,20 @@ fn a_merge_changes_the_chosen_queues_only() {
 }
 
 #[test]
+fn a_range_is_the_ports_that_the_switch_has() {
+    let merged = |ports: &[&str]| {
+        let ports = ports.iter().map(|port| (*port).to_owned()).collect();
+        let place = Placement { ports, queue: 1, ..Placement::default() };
+        merge(&sample(), &place, &switch_of_two_kinds(), true).unwrap()
+    };
+    assert_eq!(merged(&["Ethernet0-4"]), merged(&["Ethernet0", "Ethernet4"]));
+    assert_eq!(merged(&["Ethernet1-60"]), merged(&["Ethernet4"]));
+    let place = Placement { ports: vec!["Ethernet0-188".to_owned()], ..Placement::default() };
+    let error = export(&sample(), &place).unwrap_err().to_string();
+    assert!(error.contains("`Ethernet0-188` has is in the switch's table PORT"), "{error}");
+}
+
+#[test]
 fn a_merge_that_would_touch_others_is_refused() {
     let fifth = "buffer = \"dynamic\"\nmemory = \"4 MB\"\nalpha = \"1/5\"\n\
                  mark = { kind = \"step\", k = \"65 pkt\", not-ect = \"drop\" }";
@@ -269,6 +283,7 @@ fn a_merge_that_would_touch_others_is_refused() {
     for (error, message) in [
         (refused(&["Ethernet0"], 0, &same), "QUEUE|Ethernet0: queue 0 has the WRED profile WEB"),
         (refused(&["Ethernet8"], 0, &same), "no port `Ethernet8`: its table PORT has 2"),
+        (refused(&["Ethernet8-60"], 0, &same), "no ports of the range `Ethernet8-60`"),
         (refused(&[], 0, &same), "name the ports whose queue changes"),
         (
             refused(&["Ethernet4"], 0, &|f| f["QUEUE"]["Ethernet4|0"] = json!({})),
