@@ -16,6 +16,8 @@ use super::transfer_answer::{Cause, TransferAnswer};
 const MIN_CAUSE: f64 = 20.0;
 /// Least share of a further cause that is named beside a greater one.
 const MIN_FURTHER: f64 = 5.0;
+/// A direction is answered too if it has at least one of this many bytes of the other.
+const FAIR_PART: u64 = 4;
 /// Greatest share of unknown time with which a verdict holds.
 const MAX_UNKNOWN: f64 = 25.0;
 /// A queue is a cause if it adds this much on average, the round trip for which CoDel is set (RFC
@@ -26,9 +28,35 @@ const LONG_QUEUE_BASES: u64 = 4;
 const GROWTH_TRIPS: u64 = 50;
 
 impl TransferAnswer {
-    /// Returns the answer of a connection, by its direction with the most data.
+    /// Returns the answer of a connection: of its directions with a fair part of the data that of
+    /// the one that ends last, and of the other one if that has a limit other than its application.
     pub(super) fn of(c: &ConnectionReport) -> Self {
-        let Some(d) = c.directions.first() else { return without_data(c) };
+        let Some(most) = c.directions.first() else { return without_data(c) };
+        let fair = |other: &&DirectionReport| other.bytes.saturating_mul(FAIR_PART) >= most.bytes;
+        let mut all: Vec<&DirectionReport> = c.directions.iter().filter(fair).collect();
+        all.sort_by_key(|d| std::cmp::Reverse(d.end_ns));
+        let Some((d, others)) = all.split_first() else { return without_data(c) };
+        let mut answer = Self::of_direction(c, d);
+        for other in others {
+            let also = Self::of_direction(c, other);
+            let idle = also.causes.first().is_none_or(|first| first.kind == "no data offered");
+            if also.verdict != "limited" || idle {
+                continue;
+            }
+            let [first, second] = [(&answer, d), (&also, other)]
+                .map(|(answer, d)| format!("data of {}: {}", d.from, answer.text));
+            if answer.verdict == "healthy" {
+                (answer.verdict, answer.text) = ("limited", format!("{second}; {first}"));
+            } else {
+                answer.text = format!("{first}; {second}");
+            }
+            answer.causes.extend(also.causes.into_iter().filter(|c| c.kind != "handshake"));
+            answer.causes.sort_by_key(|cause| std::cmp::Reverse(cause.ns));
+        }
+        answer
+    }
+
+    fn of_direction(c: &ConnectionReport, d: &DirectionReport) -> Self {
         let mut causes = causes(c, d);
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.ns));
         causes.retain(|cause| cause.percent >= MIN_FURTHER);

@@ -7,7 +7,7 @@
 use lowtide_charts::BoundedSeries;
 use serde::Serialize;
 
-use super::budget::StateShare;
+use super::budget::{StateShare, TimeBudget};
 use super::direction_state::DirectionState;
 use super::ecn_echo::{EceRun, EchoEvidence};
 use super::evidence::EventFrames;
@@ -16,6 +16,7 @@ use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
 use super::rounds::WindowTimes;
 use super::stalls::Timeout;
+use super::timeline::SenderTimeline;
 use super::value_summary::ValueSummary;
 use super::window::WindowCollapse;
 
@@ -205,10 +206,7 @@ impl DirectionReport {
         collapses.retain(|_| data_seen);
         let mode = flow.negotiated_ecn();
         let stream = &state.stream;
-        let mut timeline = state.timeline.clone();
-        let last = state.last_data.max(state.last_ack);
-        let until = if state.fin.is_some() && stream.flight() == 0 { last } else { flow.last };
-        let (mut budget, last_ack_wait_ns) = timeline.finish(flow.opening(), until);
+        let (timeline, mut budget, last_ack_wait_ns) = finished(flow, from);
         if !data_seen || (state.acks == 0 && flow.sent[1 - from] == 0) {
             budget = budget.unknown();
         }
@@ -362,4 +360,14 @@ fn over_time(state: &DirectionState, flight: bool, windows: bool) -> OverTime {
         goodput_bin_ns: width,
         goodput_mbps: state.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
     }
+}
+
+/// Returns the timeline of a direction at its end, with its budget and the wait for its last ACK.
+pub(super) fn finished(flow: &FlowState, from: usize) -> (SenderTimeline, TimeBudget, u64) {
+    let state = &flow.directions[from];
+    let last = state.last_data.max(state.last_ack);
+    let complete = state.fin.is_some() && state.stream.flight() == 0;
+    let mut timeline = state.timeline.clone();
+    let (budget, wait) = timeline.finish(flow.opening(), if complete { last } else { flow.last });
+    (timeline, budget, wait)
 }

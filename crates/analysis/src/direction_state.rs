@@ -125,7 +125,7 @@ impl DirectionState {
             last_window: None,
             sacked: false,
             fin_retransmissions: 0,
-            timeline: SenderTimeline::default(),
+            timeline: SenderTimeline::new(traced),
             frames: EventFrames::default(),
             fin: None,
             reset: None,
@@ -362,7 +362,7 @@ impl DirectionState {
                     edge: context.scale.map(|shift| covered.ack + (window << shift)),
                     window: segment.window,
                     tsval: segment.options.timestamps.map(|t| t.value),
-                    pure,
+                    no_message: pure || segment.payload_len >= mss,
                     gap: gap || duplicate,
                     ece: echo,
                     delayed,
@@ -391,6 +391,12 @@ impl DirectionState {
             let sacked = sacked.iter().flat_map(|(a, b)| [*a, *b]);
             let sacked: Vec<u64> = sacked.filter_map(|n| self.stream.sack_offset(n)).collect();
             trace.on_ack(time, covered.ack, echo, &sacked);
+            if let Some(rtt) = covered.rtt {
+                trace.rtt.push(time, rtt as f64);
+            }
+            if let Some(shift) = context.scale.filter(|_| !covered.stale) {
+                trace.window.push(time, (u64::from(segment.window) << shift) as f64);
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ fn draw(
     let mut out = Vec::new();
     for d in &large {
         let from = usize::from(flow.endpoints[0].to_string() != d.from);
-        if let Some(stack) = stack(c, d, &flow.directions[from], gain, large.len() == 1) {
+        if let Some(stack) = stack(c, d, (flow, from), gain, large.len() == 1) {
             out.push(FigureFiles::of_chart(&Chart::Lanes(stack))?);
         }
     }

@@ -1,13 +1,14 @@
-//! The stacked plots of one direction: sequence numbers with marks, bytes in flight, alpha,
-//! goodput.
+//! The stacked plots of one direction: sequence numbers with marks, the states of the sender,
+//! round trips, bytes in flight, the receive window, alpha, goodput.
 
 use lowtide_charts::{
     Axis, BoundedSeries, Curve, CurveKind, Dot, Lane, StackedPlot, TimeValue, bytes_unit,
 };
 
+use super::budget::State;
 use super::connection::ConnectionReport;
-use super::direction::DirectionReport;
-use super::direction_state::DirectionState;
+use super::direction::{DirectionReport, finished};
+use super::flow::FlowState;
 
 /// Limit on the points of a curve of dots; more become bars.
 const MAX_DOTS: usize = 720;
@@ -47,14 +48,34 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
-/// Returns the plots of the data `d` of connection `c`, which were traced in `state`.
+/// Returns the states of the sender as a staircase; `None` without any.
+fn states(axis: &TimeAxis, flow: &FlowState, from: usize) -> Option<Lane> {
+    let series = finished(flow, from).0.states?;
+    let steps = axis.staircase(&series.points(), 1.0);
+    let seen = |state: &State| steps.iter().any(|dot| dot.y == f64::from(*state as u8));
+    let names: Vec<State> = State::ALL.into_iter().filter(seen).collect();
+    // The states that occur, the first one at the top.
+    let place = |y: f64| {
+        let at = names.iter().position(|state| y == f64::from(*state as u8));
+        (names.len() - at.unwrap_or_default()) as f64
+    };
+    let steps: Vec<Dot> = steps.iter().map(|dot| Dot::new(dot.x, place(dot.y))).collect();
+    let mut y = Axis::linear("State", "state", 0.5, names.len() as f64 + 0.5);
+    let tick = |state: &State| (place(f64::from(*state as u8)), state.name().to_owned());
+    y.ticks = names.iter().rev().map(tick).collect();
+    let curves = vec![curve("waits for", 0, CurveKind::Steps, steps)];
+    (!names.is_empty()).then(|| Lane { title: "Sender".to_owned(), y, right: None, curves })
+}
+
+/// Returns the plots of the data `d` of connection `c`: of end `from` of `flow`, which was traced.
 pub(super) fn stack(
     c: &ConnectionReport,
     d: &DirectionReport,
-    state: &DirectionState,
+    (flow, from_end): (&FlowState, usize),
     gain: f64,
     only: bool,
 ) -> Option<StackedPlot> {
+    let state = &flow.directions[from_end];
     let trace = state.trace.as_ref()?;
     // Late times need a wider range: the axis must resolve its values.
     let least = (c.start_ns / 1_000_000_000).max(1);
@@ -103,6 +124,29 @@ pub(super) fn stack(
             curve("sent and not acknowledged", 0, CurveKind::Steps, flight),
         ],
     };
+    let trips = trace.rtt.points();
+    let (trip_unit, trip_per) = match trips.iter().map(|p| p.1).fold(0.0, f64::max) {
+        longest if longest < 5e6 => ("us", 1e3),
+        _ => ("ms", 1e6),
+    };
+    let trips = axis.scatter("of ACKs", 0, &trace.rtt, trip_per);
+    let round_trips = Lane {
+        title: "Round trip".to_owned(),
+        y: Axis::from_zero(
+            &format!("Time ({trip_unit})"),
+            &format!("rtt_{trip_unit}"),
+            trips.points.iter().map(|p| p.y),
+        ),
+        right: None,
+        curves: vec![trips],
+    };
+    let window = axis.staircase(&trace.window.points(), 1e3);
+    let windows = Lane {
+        title: "Receive window".to_owned(),
+        y: Axis::from_zero("Bytes (kB)", "window_kb", window.iter().map(|p| p.y)),
+        right: None,
+        curves: vec![curve("offered", 0, CurveKind::Steps, window)],
+    };
     let marked = Lane {
         title: "Marks".to_owned(),
         y: Axis::linear("Fraction of bytes", "fraction", 0.0, 1.04),
@@ -142,14 +186,19 @@ pub(super) fn stack(
     let caption = format!(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
          CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
-         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
+         the legend. Sender: the state of its time budget. \
+         Round trips: from the capture to the receiver and back.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
         lowtide_charts::number(gain),
         lowtide_charts::number(width / 1e6),
     );
     let mut lanes = vec![sequence];
+    lanes.extend(states(&axis, flow, from_end));
+    let drawn = |lane: &Lane| lane.curves.iter().any(|c| !c.points.is_empty());
+    lanes.extend([round_trips].into_iter().filter(drawn));
     if d.flight_bytes.is_some() {
         lanes.push(flights);
     }
+    lanes.extend([windows].into_iter().filter(drawn));
     if state.alpha.marked_windows > 0 {
         lanes.push(marked);
     }

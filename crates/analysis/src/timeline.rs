@@ -7,8 +7,11 @@
 
 use std::collections::VecDeque;
 
+use lowtide_charts::BoundedSeries;
+
 use super::budget::{State, TimeBudget};
 use super::rounds::Rounds;
+use super::series::DRAWN_COLUMNS;
 
 /// ACKs in flight to the sender that are remembered.
 const MAX_PENDING: usize = 1024;
@@ -57,8 +60,8 @@ pub(super) struct ReceivedAck {
     pub(super) edge: Option<u64>,
     pub(super) window: u16,
     pub(super) tsval: Option<u32>,
-    /// No payload: an application cannot have answered to it.
-    pub(super) pure: bool,
+    /// No payload, or a full segment: no message ends with it, to which an application answers.
+    pub(super) no_message: bool,
     /// A duplicate, or with SACK blocks: a sign of loss or reordering.
     pub(super) gap: bool,
     pub(super) ece: bool,
@@ -104,6 +107,9 @@ pub(super) struct SenderTimeline {
     short_segment: bool,
     greatest_flight: u64,
     budget: TimeBudget,
+    /// The states over time, if they are drawn: the number of the state from each change on.
+    pub(super) states: Option<Box<BoundedSeries>>,
+    drawn: Option<State>,
     pub(super) rounds: Rounds,
     /// Small segments that waited for the ACK of another one.
     pub(super) nagle: u64,
@@ -112,9 +118,26 @@ pub(super) struct SenderTimeline {
 }
 
 impl SenderTimeline {
+    pub(super) fn new(traced: bool) -> Self {
+        let states = traced.then(|| Box::new(BoundedSeries::new(DRAWN_COLUMNS)));
+        Self { states, ..Self::default() }
+    }
+
+    /// Draws the state from the cursor to `until`.
+    fn draw(&mut self, until: u64, state: State) {
+        if let Some(states) = &mut self.states
+            && until > self.cursor
+            && self.drawn.replace(state) != Some(state)
+        {
+            states.push(self.cursor, f64::from(state as u8));
+        }
+    }
+
     fn start(&mut self, opening: Opening) {
         if !std::mem::replace(&mut self.started, true) {
             let end = opening.established.unwrap_or(opening.start);
+            self.cursor = opening.start;
+            self.draw(end, State::Handshake);
             self.budget.add(State::Handshake, &[], end.saturating_sub(opening.start));
             self.cursor = end;
         }
@@ -123,6 +146,7 @@ impl SenderTimeline {
     /// Assigns the time from the cursor to `until`.
     fn assign(&mut self, until: u64, state: State, or: &[State]) {
         let ns = until.saturating_sub(self.cursor);
+        self.draw(until, state);
         self.budget.add(state, or, ns);
         self.rounds.on_time(state, ns);
         self.cursor = self.cursor.max(until);
@@ -139,6 +163,7 @@ impl SenderTimeline {
     /// round of a window.
     fn await_ack(&mut self, until: u64) {
         let ns = until.saturating_sub(self.cursor);
+        self.draw(until, State::SenderWindow);
         self.budget.add(State::SenderWindow, &[State::NoData], ns);
         self.cursor = self.cursor.max(until);
     }
@@ -288,7 +313,7 @@ impl SenderTimeline {
             return self.assign(until, NoData, &[ReceiveWindow]);
         }
         if let Some((at, last)) = self.emptied.filter(|_| flight_before) {
-            if until.saturating_sub(at) > prompt || !last.pure {
+            if until.saturating_sub(at) > prompt || !last.no_message {
                 self.await_ack(at.min(until));
                 return self.assign(until, NoData, idle);
             }

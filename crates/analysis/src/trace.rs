@@ -16,13 +16,28 @@ pub(super) struct TimeSequenceTrace {
     pub(super) ece: BoundedSeries,
     pub(super) cwr: BoundedSeries,
     pub(super) ce: BoundedSeries,
+    /// Round trips between the capture and the receiver, nanoseconds.
+    pub(super) rtt: BoundedSeries,
+    /// Bytes that the receiver's window offers.
+    pub(super) window: BoundedSeries,
 }
 
 impl Default for TimeSequenceTrace {
     fn default() -> Self {
-        let [data, again, late, acks, sacked, ece, cwr, ce] =
-            [(); 8].map(|()| BoundedSeries::new(DRAWN_COLUMNS));
-        Self { data, retransmissions: again, reordered: late, acks, sacked, ece, cwr, ce }
+        let [data, again, late, acks, sacked, ece, cwr, ce, rtt, window] =
+            [(); 10].map(|()| BoundedSeries::new(DRAWN_COLUMNS));
+        Self {
+            data,
+            retransmissions: again,
+            reordered: late,
+            acks,
+            sacked,
+            ece,
+            cwr,
+            ce,
+            rtt,
+            window,
+        }
     }
 }
 

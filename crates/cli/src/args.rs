@@ -47,7 +47,9 @@ use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use analyze::AnalyzeArgs;
-pub(crate) use backend::{BackendArg, BottleneckArg, RealArgs};
+#[cfg(real_packets)]
+pub(crate) use backend::BottleneckArg;
+pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;

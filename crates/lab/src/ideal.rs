@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Routing, ShortestPaths};
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, ShortestPaths};
 use lowtide_record::RunTables;
 use lowtide_rows::FlowRow;
 use lowtide_tcp::Config;

@@ -368,3 +368,38 @@ fn sentences_of_transfers_with_losses_agree_with_their_numbers() {
         }
     }
 }
+
+#[test]
+fn full_segments_of_both_ends_are_no_question_and_answer() {
+    // Windows that grow by a segment per round trip. The first one of a round of the client
+    // acknowledges all of the round before.
+    let mut both = Client::new(60_000);
+    let (mut sent, begin) = (0, RTT + 100);
+    for round in 0..30_u32 {
+        let first = sent;
+        for i in 0..4 + round {
+            let at = begin + u64::from(round) * (RTT + 5_000) + u64::from(i);
+            let queue = u64::from(round % 2) * 4_000;
+            let ack = 500 + first * MSS;
+            if round < 25 {
+                both.data(at, sent * MSS, MSS).ack = SeqNum::new(ack);
+            } else {
+                let last = 100 + (25 * 4 + 24 * 25 / 2) * MSS;
+                both.packets.push((at, true, segment(CLIENT, true, last, ack, Flags::ACK, 0)));
+            }
+            let mut answer = segment(CLIENT, false, 500 + sent * MSS, 100, Flags::ACK, MSS);
+            answer.ack = SeqNum::new(100 + (sent + 1).min(25 * 4 + 24 * 25 / 2) * MSS);
+            answer.window = 60_000;
+            both.packets.push((at + RTT + queue, false, answer));
+            sent += 1;
+        }
+    }
+    let flow = both.report();
+    let server = &flow["directions"][0];
+    assert_eq!(server["from"], flow["server"]);
+    // As answers they would be a tenth.
+    let idle = |s: &&Value| s["state"] == "no-data";
+    let share = server["budget"].as_array().expect("a budget").iter().find(idle);
+    assert!(share.is_none_or(|s| s["percent"].as_f64() < Some(1.0)), "{server:#}");
+    assert_eq!(flow["answer"]["verdict"], "healthy", "{:#}", flow["answer"]);
+}
