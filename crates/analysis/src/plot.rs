@@ -48,22 +48,33 @@ fn curve(name: &'static str, style: usize, look: CurveKind, points: Vec<Dot>) ->
     Curve { name, style, kind: look, right: false, points }
 }
 
+/// Name of a state at an axis.
+const fn short(state: State) -> &'static str {
+    match state {
+        State::Handshake => "handshake",
+        State::Timeout => "timeout",
+        State::ZeroWindow => "zero rwnd",
+        State::Recovery => "recovery",
+        State::ReceiveWindow => "rwnd",
+        State::SenderWindow => "sender",
+        State::NoData => "no data",
+        State::DelayedAck => "delack",
+        State::Unknown => "unknown",
+    }
+}
+
 /// Returns the states of the sender as a staircase; `None` without any.
 fn states(axis: &TimeAxis, flow: &FlowState, from: usize) -> Option<Lane> {
-    let series = finished(flow, from).0.states?;
-    let steps = axis.staircase(&series.points(), 1.0);
-    let seen = |state: &State| steps.iter().any(|dot| dot.y == f64::from(*state as u8));
-    let names: Vec<State> = State::ALL.into_iter().filter(seen).collect();
+    let longest: Vec<(u64, usize)> = finished(flow, from).0.states?.longest().collect();
+    let seen = |state: &State| longest.iter().any(|(_, n)| *n == *state as usize);
     // The states that occur, the first one at the top.
-    let place = |y: f64| {
-        let at = names.iter().position(|state| y == f64::from(*state as u8));
-        (names.len() - at.unwrap_or_default()) as f64
-    };
-    let steps: Vec<Dot> = steps.iter().map(|dot| Dot::new(dot.x, place(dot.y))).collect();
-    let mut y = Axis::linear("State", "state", 0.5, names.len() as f64 + 0.5);
-    let tick = |state: &State| (place(f64::from(*state as u8)), state.name().to_owned());
-    y.ticks = names.iter().rev().map(tick).collect();
-    let curves = vec![curve("waits for", 0, CurveKind::Steps, steps)];
+    let names: Vec<State> = State::ALL.into_iter().rev().filter(seen).collect();
+    let place = |n: usize| names.iter().position(|s| *s as usize == n).map(|at| at as f64 + 1.0);
+    let steps: Vec<TimeValue> =
+        longest.iter().filter_map(|(at, n)| Some((*at, place(*n)?))).collect();
+    let mut y = Axis::linear("", "state", 0.5, names.len() as f64 + 0.5);
+    y.ticks = names.iter().zip(1..).map(|(s, n)| (f64::from(n), short(*s).to_owned())).collect();
+    let curves = vec![curve("waits for", 0, CurveKind::Steps, axis.staircase(&steps, 1.0))];
     (!names.is_empty()).then(|| Lane { title: "Sender".to_owned(), y, right: None, curves })
 }
 
@@ -186,8 +197,9 @@ pub(super) fn stack(
     let caption = format!(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
          CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
-         the legend. Sender: the state of its time budget. \
-         Round trips: from the capture to the receiver and back.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
+         the legend. Sender: the \
+         state of its time budget with most of each interval (rwnd: the receive window; sender: its \
+         window or pacing; delack: a delayed ACK). Round trips: from the capture to the receiver and back.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
         lowtide_charts::number(gain),
         lowtide_charts::number(width / 1e6),
     );

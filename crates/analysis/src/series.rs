@@ -50,9 +50,70 @@ impl Bins {
     }
 }
 
+/// Time in each of `N` states over equal intervals, whose width doubles when they become too many.
+#[derive(Clone, Debug)]
+pub(super) struct StateBins<const N: usize> {
+    width: u64,
+    first: u64,
+    times: Vec<[u64; N]>,
+}
+
+impl<const N: usize> StateBins<N> {
+    /// Creates intervals from `first` on.
+    pub(super) fn new(first: u64) -> Self {
+        Self { width: 1_000, first, times: Vec::new() }
+    }
+
+    /// Adds the time from `from` to `to` in a state.
+    pub(super) fn add(&mut self, mut from: u64, to: u64, state: usize) {
+        let last = to.saturating_sub(self.first);
+        while last / self.width >= MAX_BINS {
+            let sum = |pair: &[[u64; N]]| {
+                std::array::from_fn(|i| pair.iter().map(|times| times[i]).sum())
+            };
+            self.times = self.times.chunks(2).map(sum).collect();
+            self.width = self.width.saturating_mul(2);
+        }
+        while from < to {
+            let at = from.saturating_sub(self.first) / self.width;
+            let end = to.min(self.first + (at + 1) * self.width);
+            let at = at as usize;
+            if self.times.len() <= at {
+                self.times.resize(at + 1, [0; N]);
+            }
+            self.times[at][state] += end - from;
+            from = end;
+        }
+    }
+
+    /// Returns the start of each interval that has a state, nanoseconds, and its longest state.
+    pub(super) fn longest(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.times.iter().enumerate().filter_map(|(i, times)| {
+            let (state, most) = times.iter().enumerate().rev().max_by_key(|(_, ns)| **ns)?;
+            (*most > 0).then_some((self.first + i as u64 * self.width, state))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_has_the_state_with_the_most_of_its_time() {
+        let mut bins = StateBins::<2>::new(7_000);
+        for n in 0..1_000_u64 {
+            let from = 7_000 + n * 100_000;
+            let long = usize::from(n >= 500);
+            bins.add(from, from + 90_000, long);
+            bins.add(from + 90_000, from + 100_000, 1 - long);
+        }
+        let longest: Vec<(u64, usize)> = bins.longest().collect();
+        assert!((128..=256).contains(&longest.len()), "{}", longest.len());
+        assert!(longest.iter().all(|(at, state)| *state == usize::from(*at >= 50_007_000)
+            || at.abs_diff(50_007_000) < bins.width));
+        assert_eq!(bins.times.iter().flatten().sum::<u64>(), 100_000_000);
+    }
 
     #[test]
     fn sums_of_a_long_time_fit() {

@@ -7,11 +7,9 @@
 
 use std::collections::VecDeque;
 
-use lowtide_charts::BoundedSeries;
-
 use super::budget::{State, TimeBudget};
 use super::rounds::Rounds;
-use super::series::DRAWN_COLUMNS;
+use super::series::StateBins;
 
 /// ACKs in flight to the sender that are remembered.
 const MAX_PENDING: usize = 1024;
@@ -107,9 +105,9 @@ pub(super) struct SenderTimeline {
     short_segment: bool,
     greatest_flight: u64,
     budget: TimeBudget,
-    /// The states over time, if they are drawn: the number of the state from each change on.
-    pub(super) states: Option<Box<BoundedSeries>>,
-    drawn: Option<State>,
+    /// The states over time, if they are drawn.
+    pub(super) states: Option<StateBins<{ State::ALL.len() }>>,
+    traced: bool,
     pub(super) rounds: Rounds,
     /// Small segments that waited for the ACK of another one.
     pub(super) nagle: u64,
@@ -119,17 +117,14 @@ pub(super) struct SenderTimeline {
 
 impl SenderTimeline {
     pub(super) fn new(traced: bool) -> Self {
-        let states = traced.then(|| Box::new(BoundedSeries::new(DRAWN_COLUMNS)));
-        Self { states, ..Self::default() }
+        Self { traced, ..Self::default() }
     }
 
     /// Draws the state from the cursor to `until`.
     fn draw(&mut self, until: u64, state: State) {
-        if let Some(states) = &mut self.states
-            && until > self.cursor
-            && self.drawn.replace(state) != Some(state)
-        {
-            states.push(self.cursor, f64::from(state as u8));
+        if self.traced {
+            let states = self.states.get_or_insert_with(|| StateBins::new(self.cursor));
+            states.add(self.cursor, until, state as usize);
         }
     }
 
