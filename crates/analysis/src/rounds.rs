@@ -250,10 +250,10 @@ impl Rounds {
         let spaced = bytes as f64 * 1e9 / ns.max(1) as f64;
         // Where most ACKs report gaps, few are spaced by the line: it is no slower than the mean.
         let mean = all as f64 * 1e9 / self.levels.iter().map(|l| l.ns).sum::<u64>().max(1) as f64;
-        let (line, line_bytes_per_second) = if ns == 0 || spaced < mean {
-            (sustained.level, bytes_per_second)
-        } else {
-            (level_of(spaced), spaced as u64)
+        let spaced = spaced.max(mean);
+        let (line, line_bytes_per_second) = match ns {
+            0 => (sustained.level, bytes_per_second),
+            _ => (level_of(spaced), spaced as u64),
         };
         let window = |t: &RoundTime| t.sender.iter().sum::<u64>() + t.receiver;
         let [calm, queued] =
