@@ -4,7 +4,7 @@ use lowtide_net::Blueprint;
 use lowtide_rows::DeploymentClass;
 use lowtide_sim::Seed;
 use lowtide_tcp::Config;
-use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule};
+use lowtide_traffic::{CollectiveSpec, Flow, QueryClientSpec, QuerySchedule};
 use lowtide_units::{Duration, Instant};
 
 use crate::clocks::clock::ClockSpec;
@@ -111,9 +111,14 @@ impl Setup {
 
     /// Returns whether statistics count query `number` of a client, which begins at `start`.
     pub fn counts_query(&self, schedule: &QuerySchedule, number: u32, start: Instant) -> bool {
+        self.counts_from(start) && (number as usize) < schedule.countable()
+    }
+
+    /// Returns whether statistics count queries and iterations that begin at `start`.
+    pub(crate) fn counts_from(&self, start: Instant) -> bool {
         let start = start.since_start();
         let late = self.counting.open_loop.is_some_and(|open| start >= open.counted_until);
-        start >= self.warmup && !late && (number as usize) < schedule.countable()
+        start >= self.warmup && !late
     }
 
     /// Returns the start of the flow with that number, jitter included; `None` if there is no such
@@ -186,6 +191,8 @@ pub struct Setup {
     /// The query clients. Their connections are numbered after the last of `flows`, client by
     /// client: one per server if persistent, otherwise one per query and server.
     pub query_clients: Vec<QueryClientSpec>,
+    /// The collectives, whose connections are among `flows`.
+    pub collectives: Vec<CollectiveSpec>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
     /// By traffic group: the class of all packets of its connections, in both directions, instead

@@ -10,6 +10,7 @@ use lowtide_units::Instant;
 
 use crate::app::{ConnHandle, ConnProgress, ConnSide, OpenConn, ReceiverCounters, SERVER_PORT};
 use crate::applications::query_clients::QueryClients;
+use crate::applications::ranks::Collectives;
 use crate::applications::writer::Writer;
 use crate::error::RunError;
 use crate::node::{Node, address, connection};
@@ -38,6 +39,8 @@ pub(crate) const QUERY_CLIENT: u8 = 8;
 pub(crate) const STACK_OUT: u8 = 9;
 /// Incoming packets leave a host's stack.
 pub(crate) const STACK_IN: u8 = 10;
+/// A rank of a collective acts.
+pub(crate) const COLLECTIVE: u8 = 11;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
@@ -48,6 +51,7 @@ pub(crate) struct World<'a> {
     /// Their sides.
     pub(crate) handles: Vec<ConnHandle>,
     pub(crate) query_clients: QueryClients,
+    pub(crate) collectives: Collectives,
     /// By flow; empty if every flow is written at once.
     pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
@@ -164,6 +168,7 @@ impl<'a> World<'a> {
             flows,
             handles,
             query_clients,
+            collectives: Collectives::new(setup),
             writers,
             sampler,
             delays,
@@ -191,6 +196,7 @@ impl<'a> World<'a> {
             INTERRUPT => self.interrupt(now, self.local_host(entity.index()), sched),
             FLUSH => self.flush(now, self.local_host(entity.index()), sched),
             QUERY_CLIENT => self.run_query_client(now, entity.index(), sched),
+            COLLECTIVE => self.run_rank(now, entity.index(), sched),
             STACK_OUT => self.on_stack_out(now, self.local_host(entity.index()), sched),
             STACK_IN => self.on_stack_in(now, self.local_host(entity.index()), sched),
             PROBE => self.probe(now, sched),
@@ -205,6 +211,9 @@ impl<'a> World<'a> {
         }
         for (at, i) in self.query_clients.first_actions(self.setup, &self.flows).zip(0..) {
             sched.at(at, Entity::new(QUERY_CLIENT, i));
+        }
+        for ((at, _), i) in self.collectives.first_events(self.setup).zip(0..) {
+            sched.at(at, Entity::new(COLLECTIVE, i));
         }
         if self.setup.probes.interval.is_some() {
             sched.at(Instant::ZERO, Entity::new(PROBE, 0));

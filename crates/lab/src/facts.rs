@@ -8,6 +8,7 @@ use lowtide_record::{RunKey, RunTables};
 use lowtide_rows::{EndReason, FlowRow, FlowStatus, QueueRow, RunRow};
 use serde::Serialize;
 
+use crate::collectives::{self, CollectiveFacts};
 use crate::goodput::DeliveredBytes;
 use crate::queries::{self, QueryFacts};
 use crate::queues::{self, BufferPoolFacts, QueueFacts};
@@ -38,6 +39,8 @@ pub struct RunFacts {
     pub groups: Vec<GroupFacts>,
     /// Queries of traffic groups with query clients, after the warm-up.
     pub queries: Vec<QueryFacts>,
+    /// Iterations of traffic groups that are collectives, after the warm-up.
+    pub collectives: Vec<CollectiveFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
     /// Buffer pools that queues of a switch share; empty without any.
@@ -179,6 +182,7 @@ impl RunFacts {
             open_loop: OpenLoopFacts::new(run),
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
+            collectives: collectives::facts(&tables.collectives, run.ended_ps),
             queues: queues::facts(tables),
             buffer_pools: tables.buffer_pools.iter().map(BufferPoolFacts::new).collect(),
             losses: NetworkDrops::new(tables),
@@ -194,6 +198,11 @@ impl RunFacts {
     /// Returns the queries of a group.
     pub fn queries(&self, name: &str) -> Option<&QueryFacts> {
         self.queries.iter().find(|q| q.name == name)
+    }
+
+    /// Returns the collective of a group.
+    pub fn collective(&self, name: &str) -> Option<&CollectiveFacts> {
+        self.collectives.iter().find(|c| c.name == name)
     }
 
     /// Returns the facts of a queue.
@@ -311,6 +320,7 @@ pub(crate) mod tests {
                 ..GroupFacts::new("short", &flows, &flows, (0, ended_ps))
             }],
             queries: Vec::new(),
+            collectives: Vec::new(),
             queues: Vec::new(),
             buffer_pools: Vec::new(),
             losses: NetworkDrops::default(),

@@ -23,13 +23,16 @@ pub const SHORT_WARMUP: &str = "short-warmup";
 
 /// Kind: a group with a flow that is faster than its ideal time, which is wrong then.
 pub const WRONG_IDEAL: &str = "wrong-ideal";
+/// Kind: a rank of a collective that ended most iterations as the last one.
+pub(crate) const STRAGGLER: &str = "straggler";
 /// Kind: a group of which no flow or query counts, because all began during the warm-up.
 pub const NONE_COUNTED: &str = "none-counted";
 
 /// One finding about a scheme at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFinding {
-    /// [`UNFINISHED`], [`NEVER_MARKED`], [`SHORT_WARMUP`], [`WRONG_IDEAL`] or [`NONE_COUNTED`].
+    /// [`UNFINISHED`], [`NEVER_MARKED`], [`SHORT_WARMUP`], [`WRONG_IDEAL`],
+    /// [`NONE_COUNTED`] or [`STRAGGLER`].
     pub kind: &'static str,
     /// The scheme.
     pub scheme: String,
@@ -70,7 +73,7 @@ pub(crate) fn findings(runs: &[RunFacts]) -> Vec<RunFinding> {
     let of_seeds = runs.chunk_by(same);
     let all = |seeds| {
         let first = unfinished(seeds).into_iter();
-        let first = first.chain(none_counted(seeds));
+        let first = first.chain(none_counted(seeds)).chain(straggler(seeds));
         first.chain(never_marked(seeds)).chain(short_warmup(seeds)).chain(wrong_ideal(seeds))
     };
     of_seeds.flat_map(all).collect()
@@ -107,6 +110,34 @@ fn short_warmup(seeds: &[RunFacts]) -> Vec<RunFinding> {
         Some(found)
     };
     first.groups.iter().filter_map(|group| of_group(&group.name)).collect()
+}
+
+/// Returns the ranks that are alone the last to end more than half of the complete iterations.
+fn straggler(seeds: &[RunFacts]) -> Vec<RunFinding> {
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let of_group = |name: &String| {
+        let (mut last, mut complete) = (BTreeMap::<&str, (usize, u64)>::new(), 0);
+        let mut spreads = Vec::new();
+        for facts in seeds.iter().filter_map(|run| run.collective(name)) {
+            complete += (facts.iterations - facts.unfinished) as u64;
+            spreads.extend(facts.end_spread_ms);
+            let Some(host) = &facts.last_host else { continue };
+            let (seeds, iterations) = last.entry(host).or_default();
+            *seeds += 1;
+            *iterations += facts.last_iterations as u64;
+        }
+        let (host, (of_seeds, iterations)) = last.into_iter().max_by_key(|(_, (_, n))| *n)?;
+        let mut found = finding(STRAGGLER, &first.key, seeds.len());
+        (found.seeds, found.count) = (of_seeds, iterations);
+        found.says = format!(
+            "{host} was the last rank of group {name} in {iterations} of {complete} iterations; \
+             from the first rank's end to the last are {:.3} ms on average",
+            spreads.iter().sum::<f64>() / spreads.len() as f64
+        );
+        found.group = Some(name.clone());
+        (2 * iterations > complete).then_some(found)
+    };
+    first.collectives.iter().filter_map(|c| of_group(&c.name)).collect()
 }
 
 fn wrong_ideal(seeds: &[RunFacts]) -> Vec<RunFinding> {
@@ -214,9 +245,25 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
     };
+    let of_collective = |name: &String| {
+        let mut found = finding(UNFINISHED, &first.key, seeds.len());
+        for facts in seeds.iter().filter_map(|run| run.collective(name)) {
+            found.count += facts.unfinished as u64;
+            found.seeds += usize::from(facts.unfinished > 0);
+        }
+        found.says = format!(
+            "{} iterations of collective {name} did not complete before the {}{}",
+            found.count,
+            end_of_run(seeds),
+            remedy(seeds)
+        );
+        found.group = Some(name.clone());
+        (found.count > 0).then_some(found)
+    };
+    let collectives = first.collectives.iter().filter_map(|c| of_collective(&c.name));
     let groups = first.groups.iter().filter_map(|group| of_group(&group.name));
     let queries = first.queries.iter().filter_map(|asked| of_queries(&asked.name));
-    groups.chain(queries).collect()
+    groups.chain(queries).chain(collectives).collect()
 }
 
 /// Returns the end of runs of which some flows are unfinished.

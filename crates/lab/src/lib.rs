@@ -7,6 +7,7 @@
 mod backend;
 pub mod bench;
 mod budget;
+mod collectives;
 pub mod compare;
 mod demands;
 pub mod diff;
@@ -54,6 +55,7 @@ mod warmup;
 
 pub use backend::{Backend, CompletedRun, UnsupportedSetup};
 pub use budget::{ResourceLimits, TooLarge, admit, format_bytes};
+pub use collectives::CollectiveFacts;
 pub use error::LabError;
 pub use facts::{GroupFacts, NetworkDrops, RunFacts, paired};
 pub use findings::{NEVER_MARKED, NONE_COUNTED, RunFinding, SHORT_WARMUP, UNFINISHED, WRONG_IDEAL};

@@ -8,6 +8,7 @@ use lowtide_stats::{
 use lowtide_units::Quantile;
 use serde::Serialize;
 
+use crate::collectives::CollectiveFacts;
 use crate::facts::{GroupFacts, RunFacts};
 use crate::queries::QueryFacts;
 use crate::queues::{BufferPoolFacts, QueueClassFacts, QueueFacts};
@@ -204,10 +205,18 @@ pub const QUERY: &[Metric<QueryFacts>] = metrics! {
     "queries_failed", "queries", More, |q| Some(q.failed as f64);
 };
 
+/// Metrics of a collective.
+pub const COLLECTIVE: &[Metric<CollectiveFacts>] = metrics! {
+    times "step_ms" "ms" step_ms sample;
+    "end_spread_ms", "ms", More, |c| c.end_spread_ms;
+    "iterations", "iterations", Either, |c| Some(c.iterations as f64);
+    "iterations_unfinished", "iterations", More, |c| Some(c.unfinished as f64);
+};
+
 /// Returns the names of all metrics of a traffic group, each once.
 pub(crate) fn group_metrics() -> Vec<&'static str> {
     let mut names: Vec<&str> = GROUP.iter().map(|m| m.name).collect();
-    names.extend(QUERY.iter().map(|m| m.name));
+    names.extend(QUERY.iter().map(|m| m.name).chain(COLLECTIVE.iter().map(|m| m.name)));
     names.extend(SIZE_CLASS.iter().map(|m| m.name).filter(|n| GROUP.iter().all(|g| g.name != *n)));
     names
 }
@@ -302,6 +311,10 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
         for name in first.queries.iter().map(|q| q.name.as_str()) {
             let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
             rows.extend(over_seeds(seeds, QUERY, |run| run.queries(name)).map(of_group));
+        }
+        for name in first.collectives.iter().map(|c| c.name.as_str()) {
+            let of_group = |row| with_subject(row, |a| a.group = Some(name.to_owned()));
+            rows.extend(over_seeds(seeds, COLLECTIVE, |run| run.collective(name)).map(of_group));
         }
         for (i, queue) in first.queues.iter().enumerate() {
             let name = &queue.name;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lowtide_host::{Outcome, Setup};
 use lowtide_net::{Blueprint, PortSpec};
 use lowtide_rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, FlowStatus, LengthStatistics, LevelRow,
-    LevelWeight, LinkRow, ProbeRow, QueryRow, Queue, QueueRow, QueueSampleRow, RunRow,
+    BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, FlowStatus, LengthStatistics,
+    LevelRow, LevelWeight, LinkRow, ProbeRow, QueryRow, Queue, QueueRow, QueueSampleRow, RunRow,
 };
 use lowtide_units::Quantile;
 
@@ -22,6 +22,8 @@ pub struct RunTables {
     pub flows: Vec<FlowRow>,
     /// Its queries, by query client then number; empty without query clients.
     pub queries: Vec<QueryRow>,
+    /// Its iterations of collectives, by rank then number; empty without collectives.
+    pub collectives: Vec<CollectiveRow>,
     /// Its queues, by number.
     pub queues: Vec<QueueRow>,
     /// Their classes, by queue then place in the list; empty if there are none.
@@ -65,6 +67,7 @@ impl RunTables {
             trace: TraceTables::new(&outcome),
             flows: outcome.flows,
             queries: outcome.queries,
+            collectives: outcome.collectives,
             buffer_pools: outcome.buffer_pools,
             probes: outcome.probes,
             delays: outcome.delays,

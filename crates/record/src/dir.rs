@@ -24,8 +24,8 @@ use lowtide_input_files::{self as input, RESULT_TEXT, check_links, open_beneath,
 use lowtide_output::control::find_unprintable;
 use lowtide_output::{json, shell};
 use lowtide_rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, Row, RunRow,
+    BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
+    QueryRow, QueueRow, QueueSampleRow, Row, RunRow,
 };
 
 use crate::content_hash::{self, HashCheck};
@@ -63,8 +63,9 @@ pub const QUERIES: &str = QueryRow::TABLE;
 
 /// The names of the tables that exist only if they have rows, except traces; each with the reason
 /// of its absence.
-pub const OPTIONAL_TABLES: [(&str, &str); 3] = [
+pub const OPTIONAL_TABLES: [(&str, &str); 4] = [
     (QUERIES, "the scenario has no queries"),
+    (CollectiveRow::TABLE, "the scenario has no collectives"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
     (BufferPoolRow::TABLE, "no queues share a buffer pool (`buffer = \"dynamic\"`)"),
 ];
@@ -355,6 +356,7 @@ impl RunDir {
             runs: self.by_run()?,
             flows: self.by_run()?,
             queries: self.optional_by_run()?,
+            collectives: self.optional_by_run()?,
             classes: self.optional_by_run()?,
             buffer_pools: self.optional_by_run()?,
             queues: self.by_run()?,
@@ -569,6 +571,7 @@ pub struct RunReader {
     runs: ByRun<RunRow>,
     flows: ByRun<FlowRow>,
     queries: Option<ByRun<QueryRow>>,
+    collectives: Option<ByRun<CollectiveRow>>,
     classes: Option<ByRun<ClassRow>>,
     buffer_pools: Option<ByRun<BufferPoolRow>>,
     queues: ByRun<QueueRow>,
@@ -584,6 +587,7 @@ impl RunReader {
             run: row,
             flows: self.flows.take(run)?,
             queries: take_optional(self.queries.as_mut(), run)?,
+            collectives: take_optional(self.collectives.as_mut(), run)?,
             classes: take_optional(self.classes.as_mut(), run)?,
             buffer_pools: take_optional(self.buffer_pools.as_mut(), run)?,
             queues: self.queues.take(run)?,

@@ -2,7 +2,7 @@
 
 use crate::flow::FlowRow;
 use crate::probe::{DelayRow, ProbeRow};
-use crate::query::QueryRow;
+use crate::query::{CollectiveRow, QueryRow};
 use crate::queue::{BufferPoolRow, ClassRow, LevelRow, LinkRow, QueueRow, QueueSampleRow};
 use crate::run::RunRow;
 use crate::table::{Column, ColumnType, Row};
@@ -27,10 +27,11 @@ impl TableDeclaration {
 }
 
 /// Every table.
-pub const CATALOGUE: [TableDeclaration; 14] = [
+pub const CATALOGUE: [TableDeclaration; 15] = [
     TableDeclaration::of::<RunRow>(),
     TableDeclaration::of::<FlowRow>(),
     TableDeclaration::of::<QueryRow>(),
+    TableDeclaration::of::<CollectiveRow>(),
     TableDeclaration::of::<QueueRow>(),
     TableDeclaration::of::<LevelRow>(),
     TableDeclaration::of::<ClassRow>(),

@@ -22,7 +22,7 @@ pub use catalogue::{CATALOGUE, RUN, SCHEME, SEED, TableDeclaration, table_column
 pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
 pub use level::{Level, LevelWeight};
 pub use probe::{DelayRow, ProbeRow};
-pub use query::QueryRow;
+pub use query::{CollectiveRow, QueryRow};
 pub use question::{AskedScheme, ScenarioQuestion};
 pub use queue::{
     BufferPoolRow, ClassQueue, ClassRow, LengthStatistics, LevelRow, LinkRow, LossCounters, Queue,

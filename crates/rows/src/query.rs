@@ -1,4 +1,4 @@
-//! The table of queries.
+//! The tables of queries and of collectives.
 
 use crate::flow::FlowStatus;
 use crate::table::table;
@@ -22,6 +22,19 @@ table! {
     counted: Option<bool>, "", "Whether statistics count it: docs/reference/measures.md has the rule; null in a table of an earlier version.";
     status: FlowStatus, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Cause of its failure: the end of a connection before its answer.";
+}
+
+table! {
+    #[derive(Eq)]
+    CollectiveRow, "collectives", "One iteration of one rank of a collective. The table exists only with workloads of kind `collective`.":
+    group: String, "", "Traffic group.";
+    rank: u32, "", "Number of the rank, from zero.";
+    host: String, "", "Its host.";
+    iteration: u32, "", "Number of the iteration, from zero.";
+    start_ps: u64, "ps", "Time at which the rank begins it, after its computation.";
+    end_ps: Option<u64>, "ps", "Time at which the rank has all data of it.";
+    step_ps: Option<u64>, "ps", "Time from start to end.";
+    counted: bool, "", "Whether it began after the warm-up: docs/reference/measures.md has the rule.";
 }
 
 impl QueryRow {

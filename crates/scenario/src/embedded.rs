@@ -36,6 +36,7 @@ static SCENARIOS: &[EmbeddedScenario] = embedded! {
     "queue-buildup"
     "queue-buildup-100m"
     "schemes-10g"
+    "training"
     "two-flows-1g"
 };
 

@@ -351,7 +351,10 @@ fn volume(setup: &Setup, paths: &FlowPaths, flow: &Flow, simulated: Duration) ->
     let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
     let most = match flow.write_pattern {
         WritePattern::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
-        WritePattern::Bulk | WritePattern::OnOff { .. } | WritePattern::BulkFor { .. } => most,
+        WritePattern::Bulk
+        | WritePattern::OnReceipt
+        | WritePattern::OnOff { .. }
+        | WritePattern::BulkFor { .. } => most,
     };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }

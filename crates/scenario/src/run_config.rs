@@ -2,6 +2,7 @@
 
 use lowtide_host::{Counting, EndCondition, HostSetup, OpenLoop, ProbePlan, Setup};
 use lowtide_net::Blueprint;
+use lowtide_traffic::CollectiveSpec;
 use lowtide_traffic::workload::Traffic;
 use lowtide_units::Instant;
 
@@ -44,7 +45,11 @@ impl RunConfig {
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
         let load_ends = made.iter().filter_map(Traffic::load_ends).map(Instant::since_start).min();
         let (mut flows, mut query_clients, mut load) = (Vec::new(), Vec::new(), Vec::new());
+        let mut collectives: Vec<CollectiveSpec> = Vec::new();
         for traffic in made {
+            let first = flows.len() as u32;
+            let shifted = traffic.collectives.into_iter().map(|c| c.with_first_flow(first));
+            collectives.extend(shifted);
             flows.extend(traffic.flows);
             query_clients.extend(traffic.query_clients);
             load.extend(traffic.load);
@@ -71,6 +76,7 @@ impl RunConfig {
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
             flows,
             query_clients,
+            collectives,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             traffic_classes: model.traffic.iter().map(|g| g.class).collect(),
             early_groups: model.traffic.iter().map(|g| g.early).collect(),

@@ -119,6 +119,12 @@ fn check_supported(setup: &Setup) -> Result<(), UnsupportedSetup> {
             "leave `[switch.class]` out, or simulate it",
         ));
     }
+    if !setup.collectives.is_empty() {
+        return Err(refusal(
+            "collectives over real packets are not supported yet".to_owned(),
+            "simulate the scenario, or leave its groups of kind `collective` out",
+        ));
+    }
     if !setup.probes.trace.is_empty() {
         return Err(refusal(
             "a flow on real packets cannot be traced".to_owned(),

@@ -89,6 +89,7 @@ pub(crate) fn tables(setup: &Setup, done: Observations) -> RunTables {
         queue_samples: done.queue_samples,
         flows,
         queries,
+        collectives: Vec::new(),
         queues: done.queues,
         buffer_pools: Vec::new(),
         delays: Vec::new(),

@@ -10,7 +10,7 @@ use lowtide_units::{Instant, Rate};
 use crate::cdf::Cdf;
 use crate::error::WorkloadError;
 use crate::text_file::UserFile;
-use crate::{Flow, QueryClientSpec, QuerySchedule};
+use crate::{CollectiveSpec, Flow, QueryClientSpec, QuerySchedule};
 
 /// Arguments of one traffic group, as the scenario gives them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -64,6 +64,8 @@ pub struct Traffic {
     pub flows: Vec<Flow>,
     /// Clients that query servers.
     pub query_clients: Vec<QueryClientSpec>,
+    /// Collectives, whose connections are among `flows`.
+    pub collectives: Vec<CollectiveSpec>,
     /// Transfers that only keep the load up and are not counted, in the order of their start.
     pub load: Vec<Flow>,
     /// Time up to which transfers of the load are generated, if a limit of the group ended them.

@@ -13,6 +13,8 @@ use crate::error::WorkloadError;
 pub enum HostSelection {
     /// The scenario: `from` and `to` must be given.
     FromTo,
+    /// The scenario: `from` must be given, and there is no `to`.
+    From,
     /// A file: `from` and `to` may be given and then limit which hosts it may name.
     FromFile,
 }

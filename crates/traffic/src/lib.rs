@@ -7,6 +7,7 @@ extern crate self as lowtide_traffic;
 mod api;
 pub mod cdf;
 mod check;
+mod collective;
 pub mod endpoints;
 mod entry;
 mod error;
@@ -24,6 +25,7 @@ mod write_pattern;
 mod write_schedule;
 
 pub use cdf::Cdf;
+pub use collective::{CollectiveSpec, Message, RankSpec, Step};
 pub use flow::Flow;
 pub use query_client::{ArrivalTimes, QueryClientSpec, QuerySchedule};
 pub use write_pattern::WritePattern;

@@ -24,6 +24,8 @@ pub enum WritePattern {
         /// Writes are a Poisson process instead of equally spaced.
         poisson: bool,
     },
+    /// Bytes that depend on the receipt of others ([`crate::CollectiveSpec`]).
+    OnReceipt,
     /// All bytes at the start, until the time has passed: data in the send buffer by then is still
     /// sent, as for an application that writes until it is stopped.
     BulkFor {
@@ -37,7 +39,7 @@ impl WritePattern {
     /// for Poisson arrivals.
     pub fn write_duration(&self, size: Bytes) -> Duration {
         match *self {
-            Self::Bulk | Self::BulkFor { .. } => Duration::ZERO,
+            Self::Bulk | Self::OnReceipt | Self::BulkFor { .. } => Duration::ZERO,
             Self::OnOff { burst, pause } => {
                 let bursts = size.as_u64().div_ceil(burst.as_u64().max(1));
                 pause * bursts.saturating_sub(1)

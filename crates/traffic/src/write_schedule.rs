@@ -25,6 +25,8 @@ pub struct WriteSchedule {
     /// Time of the first write.
     start: Instant,
     written: u64,
+    /// Bytes that may be written, with [`WritePattern::OnReceipt`].
+    granted: u64,
     total: u64,
     next: Option<Instant>,
     rng: Rng,
@@ -38,8 +40,9 @@ impl WriteSchedule {
             pattern: flow.write_pattern,
             start,
             written: 0,
+            granted: 0,
             total: flow.size.map_or(UNLIMITED_BYTES, Bytes::as_u64),
-            next: Some(start),
+            next: (flow.write_pattern != WritePattern::OnReceipt).then_some(start),
             rng: Seed::derive(run_seed, "flow", number, "writes").rng(),
         }
     }
@@ -59,6 +62,7 @@ impl WriteSchedule {
             }
             WritePattern::Bulk | WritePattern::BulkFor { .. } => self.total,
             WritePattern::OnOff { burst, .. } => burst.as_u64(),
+            WritePattern::OnReceipt => self.granted - self.written,
             WritePattern::Rate { write, .. } => write.as_u64(),
         };
         let bytes = most.min(self.total - self.written);
@@ -66,7 +70,7 @@ impl WriteSchedule {
         self.next = match self.pattern {
             WritePattern::BulkFor { duration } => Some(self.start + duration),
             _ if self.written == self.total => None,
-            WritePattern::Bulk | WritePattern::OnOff { .. } => None,
+            WritePattern::Bulk | WritePattern::OnOff { .. } | WritePattern::OnReceipt => None,
             // Relative to the start, so that rounding errors do not accumulate.
             WritePattern::Rate { rate, poisson: false, .. } => {
                 Some(self.start + rate.serialization(Bytes::new(self.written)))
@@ -76,6 +80,11 @@ impl WriteSchedule {
             }
         };
         Write::Bytes(bytes)
+    }
+
+    /// Allows further bytes to be written, with [`WritePattern::OnReceipt`].
+    pub const fn grant(&mut self, bytes: u64) {
+        self.granted += bytes;
     }
 
     /// Bytes of all writes so far.
@@ -90,7 +99,8 @@ impl WriteSchedule {
 
     /// True if the next write follows the acknowledgement of everything written.
     pub const fn waits_for_acks(&self) -> bool {
-        self.next.is_none() && self.written < self.total
+        let is_on_off = matches!(self.pattern, WritePattern::OnOff { .. });
+        is_on_off && self.next.is_none() && self.written < self.total
     }
 
     /// Everything was acknowledged at `now`. Returns the time of the next write.

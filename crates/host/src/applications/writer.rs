@@ -36,6 +36,11 @@ impl Writer {
         (early || flow.write_pattern != WritePattern::Bulk).then(writer)
     }
 
+    /// Allows further bytes of a flow that depends on others ([`WritePattern::OnReceipt`]).
+    pub(crate) const fn grant(&mut self, bytes: u64) {
+        self.0.grant(bytes);
+    }
+
     /// Writes the bytes due at `now`. Returns the time of the next write, if known.
     pub(crate) fn write(&mut self, now: Instant, conn: &mut Connection) -> Option<Instant> {
         if let Some(first) = self.0.next().filter(|at| *at > now) {

@@ -117,6 +117,9 @@ impl World<'_> {
             cold_path();
             self.on_flow_change(now, side, id, change);
         }
+        if !side.is_client() && !self.collectives.ranks.is_empty() {
+            self.on_collective_data(now, number, sched);
+        }
     }
 
     /// Ends a flow or its connection, after its last packets were sent.

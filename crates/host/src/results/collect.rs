@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lowtide_rows::{EndReason, FlowRow, FlowStatus, Queue, Role, SharedText, StallReason};
 use lowtide_sim::Digest;
 use lowtide_tcp::{DelayMode, EcnMode, switches};
+use lowtide_traffic::WritePattern;
 use lowtide_units::{Bytes, Duration, Instant};
 
 use super::outcome::{MemoryCounts, Outcome};
@@ -57,6 +58,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         reason,
         flows,
         queries,
+        collectives: world.collectives.rows(world.setup),
         buffer_pools: world.net.buffer_pools().collect(),
         queues,
         probes,
@@ -124,6 +126,8 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
     } else {
         Some(world.setup.counts_flow(progress.group, id, progress.start))
     };
+    let pattern = world.setup.flows.get(id as usize).map(|flow| flow.write_pattern);
+    let of_collective = pattern == Some(WritePattern::OnReceipt);
     let (side, src) = progress.sender(id);
     let sender = world.take_sender(side);
     let receiver = progress.received.or_else(|| {
@@ -156,7 +160,8 @@ fn flow_row(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRow> {
         dst_deployment: world.setup.deployment_class(dst),
         sport: src_port,
         dport: dst_port,
-        size_bytes: progress.size.map(Bytes::as_u64),
+        // Rows of collectives have their times.
+        size_bytes: progress.size.filter(|_| !of_collective).map(Bytes::as_u64),
         start_ps: progress.start.as_ps(),
         counted,
         established_ps: progress.established.map(Instant::as_ps),

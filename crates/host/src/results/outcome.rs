@@ -1,8 +1,8 @@
 //! The results of one run: plain rows, no analysis.
 
 use lowtide_rows::{
-    BufferPoolRow, DelayRow, EndReason, FlowRow, ProbeRow, QueryRow, Queue, QueueSampleRow,
-    RunCounts,
+    BufferPoolRow, CollectiveRow, DelayRow, EndReason, FlowRow, ProbeRow, QueryRow, Queue,
+    QueueSampleRow, RunCounts,
 };
 use lowtide_units::Instant;
 
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// One row per started query, by client, then number.
     pub queries: Vec<QueryRow>,
+    /// One row per rank of a collective and iteration.
+    pub collectives: Vec<CollectiveRow>,
     /// One row per output queue.
     pub queues: Vec<Queue>,
     /// One row per shared memory; may be empty.

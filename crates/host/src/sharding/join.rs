@@ -43,6 +43,11 @@ pub(super) fn join<'a>(
     join_hosts(&mut whole, &mut pieces);
     join_connections(&mut whole, &mut pieces, &log);
     join_query_clients(&mut whole, &mut pieces);
+    for FinishedShard { world, shard } in &mut pieces {
+        let ranks = whole.collectives.ranks.iter_mut().zip(&mut world.collectives.ranks);
+        let own = ranks.filter(|(rank, _)| shard.map.shard_of(rank.host) == shard.id);
+        own.for_each(|(rank, done)| mem::swap(rank, done));
+    }
     log.attribute_costs(&mut whole);
     for piece in &pieces {
         whole.counts.segments += piece.world.counts.segments;

@@ -23,7 +23,7 @@ use crate::results::delay_comparison::DelayComparison;
 use crate::results::probe::Sampler;
 use crate::run::scheduler;
 use crate::tables::Table;
-use crate::world::{FLOW_START, PROBE, QUERY_CLIENT, World};
+use crate::world::{COLLECTIVE, FLOW_START, PROBE, QUERY_CLIENT, World};
 
 /// A run split into shards.
 pub(super) struct ShardedRun<'a> {
@@ -51,6 +51,9 @@ pub(super) fn split<'a>(mut whole: World<'a>, partition: &Partition) -> ShardedR
     let actions = whole.query_clients.first_actions(setup, &whole.flows);
     for ((at, spec), i) in actions.zip(&setup.query_clients).zip(0..) {
         scheds[shard(spec.client)].at(at, Entity::new(QUERY_CLIENT, i));
+    }
+    for ((at, host), i) in whole.collectives.first_events(setup).zip(0..) {
+        scheds[shard(host)].at(at, Entity::new(COLLECTIVE, i));
     }
 
     let nets = whole.net.split(&setup.network, partition);
@@ -110,6 +113,8 @@ fn empty_world<'a>(whole: &World<'a>, net: Network) -> World<'a> {
         flows: Vec::new(),
         handles: Vec::new(),
         query_clients: QueryClients::NONE,
+        // Each shard runs the ranks on its hosts.
+        collectives: whole.collectives.clone(),
         writers: Vec::new(),
         sampler: Sampler::default(),
         delays: DelayComparison::default(),

@@ -3,6 +3,7 @@
 
 mod accecn;
 mod buffer_tuning;
+mod collectives;
 mod common;
 mod dctcp_queue;
 mod dx_control;

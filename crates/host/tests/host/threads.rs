@@ -19,7 +19,7 @@ use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Fraction, Instant, Rate};
 
-use crate::common::{config, disturbance, flow, outcome, port, star_setup};
+use crate::common::{add_collective, config, disturbance, flow, outcome, port, star_setup};
 
 /// Runs on exactly this many threads, if the network can be partitioned so.
 fn on(setup: &Setup, threads: usize) -> (Outcome, ThreadUsage) {
@@ -46,6 +46,7 @@ fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<Th
         for (part, whole) in parts.queries.iter().zip(&whole.queries) {
             assert_eq!(part, whole, "{what}, {n} threads");
         }
+        assert_eq!(parts.collectives, whole.collectives, "{what}, {n} threads");
         assert!(parts == whole, "{what}, {n} threads");
         used
     };
@@ -225,7 +226,7 @@ fn any_setup(seed: u64) -> Setup {
         queues: rng.below(2) == 0,
         ..ProbePlan::default()
     };
-    Setup {
+    let mut setup = Setup {
         seed,
         end: EndCondition { at: Duration::from_us(1_600), when_done: rng.below(3) > 0 },
         warmup: Duration::from_us(rng.below(2) * 700),
@@ -233,10 +234,17 @@ fn any_setup(seed: u64) -> Setup {
         network,
         flows,
         query_clients,
+        collectives: Vec::new(),
         disturbance: if rng.below(4) == 0 { Disturbance::default() } else { disturbance() },
         probes,
         ..star_setup(1, &config, port(10, 10))
+    };
+    if seed.is_multiple_of(2) {
+        let operation = ["ring-all-reduce", "tree-all-reduce", "all-to-all"][seed as usize % 3];
+        let given = [("operation", operation), ("data", "9 kB"), ("compute-jitter", "30 us")];
+        add_collective(&mut setup, hosts.min(7) as u32, &given);
     }
+    setup
 }
 
 #[test]

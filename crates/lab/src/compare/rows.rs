@@ -9,8 +9,8 @@ use crate::queries::QueryFacts;
 use crate::shown_estimate::{ShownComparison, ShownEstimate};
 use crate::subject::MetricSubject;
 use crate::summary::{
-    BUFFER_POOL, DROP_KINDS, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS, Worse,
-    class_names,
+    BUFFER_POOL, COLLECTIVE, DROP_KINDS, GROUP, Metric, QUERY, QUEUE, QUEUE_CLASS, RUN, SIZE_CLASS,
+    Worse, class_names,
 };
 
 /// Default metrics of a traffic group.
@@ -20,6 +20,8 @@ const DEFAULT_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
 /// Default metrics of queries.
 const DEFAULT_QUERY: [&str; 4] =
     ["qct_ms.mean", "qct_ms.p99", "timeout_fraction", "deadline_fraction"];
+/// Default metrics of a collective.
+const DEFAULT_COLLECTIVE: [&str; 3] = ["step_ms.mean", "step_ms.p99", "end_spread_ms"];
 /// Default metrics of a queue.
 const DEFAULT_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
 /// Default metrics of a queue class.
@@ -52,6 +54,12 @@ pub(super) fn rows_of_point(
     }
     for QueryFacts { name, .. } in &first.queries {
         let all = metric_rows(pairs, QUERY, &DEFAULT_QUERY, wanted, &|run| run.queries(name));
+        rows.extend(all.into_iter().map(|row| with_subject(row, |a| a.group = Some(name.clone()))));
+    }
+    for name in first.collectives.iter().map(|c| &c.name) {
+        let all = metric_rows(pairs, COLLECTIVE, &DEFAULT_COLLECTIVE, wanted, &|run| {
+            run.collective(name)
+        });
         rows.extend(all.into_iter().map(|row| with_subject(row, |a| a.group = Some(name.clone()))));
     }
     for name in &chosen.queues {

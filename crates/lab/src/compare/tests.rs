@@ -21,6 +21,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
         open_loop: None,
         groups: Vec::new(),
         queries: Vec::new(),
+        collectives: Vec::new(),
         queues: vec![QueueFacts {
             name: "port".to_owned(),
             mean_packets: Some(packets),

@@ -169,6 +169,7 @@ fn measure<'a>(question: &'a ScenarioQuestion, run: &RunFacts) -> Measure<'a> {
     let metric = match question.measure.as_str() {
         "slowdown" => TailMetric::Slowdown,
         _ if queries => TailMetric::QctMs,
+        _ if run.collective(&question.traffic).is_some() => TailMetric::StepMs,
         _ => TailMetric::FctMs,
     };
     let set = FlowSet { group: &question.traffic, class: None, metric };

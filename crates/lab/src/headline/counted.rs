@@ -19,6 +19,11 @@ pub(crate) fn counted(results: &Results) -> String {
     if flows == 0 && early == 0 && queries > 0 {
         return format!("{queries} queries count, as queues and goodput do, {from}.");
     }
+    let collectives = results.runs.iter().flat_map(|run| &run.collectives);
+    let iterations: usize = collectives.map(|c| c.iterations).sum();
+    if flows == 0 && early == 0 && iterations > 0 {
+        return format!("{iterations} iterations count, as queues and goodput do, {from}.");
+    }
     if flows == 0 && early == 0 {
         return format!("No flow has a size; queues and goodput count {from}.");
     }

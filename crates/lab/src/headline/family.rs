@@ -35,7 +35,7 @@ pub struct SchemeComparison {
     pub group: String,
     /// The size class; null for all flows of the group.
     pub class: Option<String>,
-    /// The metric: `qct_ms`, `fct_ms`, `slowdown` or `goodput_mbps`.
+    /// The metric: `qct_ms`, `step_ms`, `fct_ms`, `slowdown` or `goodput_mbps`.
     pub metric: &'static str,
     /// `p50`, `p95`, `p99`, `p99.9` or `mean`.
     pub statistic: &'static str,
@@ -132,8 +132,8 @@ pub(super) fn measures<'a>(
         let classed = has(set.group, &|s| s.class.is_some());
         let slowdown = has(set.group, &|s| s.class.is_some() && s.metric == TailMetric::Slowdown);
         match set.metric {
-            TailMetric::QctMs => true,
-            _ if has(set.group, &|s| s.metric == TailMetric::QctMs) => false,
+            metric if !metric.is_of_flows() => true,
+            _ if has(set.group, &|s| !s.metric.is_of_flows()) => false,
             metric if classed => {
                 set.class.is_some() && (metric == TailMetric::Slowdown) == slowdown
             }
@@ -144,7 +144,7 @@ pub(super) fn measures<'a>(
     let place = |set: &FlowSet<'_>| {
         let above = rows.iter().find(|row| set.has(row)).and_then(|row| row.above_bytes);
         let other = Some(set.group) != traffic;
-        (other, set.metric != TailMetric::QctMs, above.unwrap_or(u64::MAX))
+        (other, set.metric.is_of_flows(), above.unwrap_or(u64::MAX))
     };
     judged.sort_by_key(place);
     let of_set = |set: FlowSet<'a>| {
@@ -279,6 +279,7 @@ impl SchemeComparison {
             "slowdown" => "slowdown",
             "qct_ms" => "query completion time",
             "fct_ms" => "completion time",
+            "step_ms" => "step time",
             _ => "goodput",
         };
         let class = self.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));

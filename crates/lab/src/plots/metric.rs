@@ -84,6 +84,9 @@ pub(crate) fn plotted_metrics(source: PlotInput<'_>) -> Vec<PlottedMetric> {
                 measure("timeout_fraction", "Share of queries with a timeout", "", "queries"),
             ];
         }
+        if run.collective(group).is_some() {
+            return vec![measure("step_ms.mean", "Step time", "ms", "iterations")];
+        }
         let mut sized = source.at_point().filter_map(|r| r.group(group));
         vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms != CompletionTimes::default()) {
             measure("fct_ms.mean", "Transfer time", "ms", "flows")

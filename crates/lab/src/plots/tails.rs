@@ -28,7 +28,7 @@ fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
         let classed = sets.iter().filter(of_group).any(|other| other.class.is_some());
         let slowdown =
             sets.iter().filter(of_group).any(|other| other.metric == TailMetric::Slowdown);
-        if (classed && set.class.is_none() && set.metric != TailMetric::QctMs)
+        if (classed && set.class.is_none() && set.metric.is_of_flows())
             || (slowdown && set.metric == TailMetric::FctMs)
         {
             continue;
@@ -38,7 +38,7 @@ fn shown_sets<'a>(sets: &[FlowSet<'a>]) -> Vec<Vec<FlowSet<'a>>> {
             None => groups.push(vec![*set]),
         }
     }
-    groups.sort_by_key(|group| group[0].metric != TailMetric::QctMs);
+    groups.sort_by_key(|group| group[0].metric.is_of_flows());
     groups
 }
 
@@ -56,6 +56,7 @@ fn axis_label(metric: TailMetric) -> (&'static str, &'static str) {
         TailMetric::Slowdown => ("Slowdown", "slowdown"),
         TailMetric::FctMs => ("Completion time (ms)", "fct_ms"),
         TailMetric::QctMs => ("Query completion time (ms)", "qct_ms"),
+        TailMetric::StepMs => ("Step time (ms)", "step_ms"),
     }
 }
 

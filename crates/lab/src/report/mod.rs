@@ -19,7 +19,6 @@ use crate::findings::RunFinding;
 use crate::headline::{Headline, SchemeComparison, counted};
 use crate::naming::{point_text, title};
 use crate::plots::{PlotInput, ReportSection, line_and_fairness, plotted_metrics};
-use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
 use crate::transports::Transports;
@@ -213,9 +212,9 @@ fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
     out
 }
 
-/// Returns one table of query metrics per group at the point shown.
+/// Returns one table per group of queries, and one per collective, at the point shown.
 fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
-    const METRICS: [(&str, &str); 7] = [
+    const QUERIES: &[(&str, &str)] = &[
         ("queries", "queries"),
         ("qct_ms.mean", "mean completion (ms)"),
         ("qct_ms.p50", "median (ms)"),
@@ -224,17 +223,28 @@ fn queries(source: PlotInput<'_>) -> Vec<HtmlTable> {
         ("timeout_fraction", "share with a timeout"),
         ("deadline_fraction", "share in time"),
     ];
-    let groups = source.at_point().next().map_or(&[][..], |run| &run.queries);
-    let table = |group: &QueryFacts| {
-        let rows = METRICS.iter().map(|(metric, name)| {
+    const STEPS: &[(&str, &str)] = &[
+        ("iterations", "iterations"),
+        ("step_ms.mean", "mean step (ms)"),
+        ("step_ms.p50", "median (ms)"),
+        ("step_ms.p99", "99 % (ms)"),
+        ("step_ms.max", "longest (ms)"),
+        ("end_spread_ms", "from the first rank's end to the last (ms)"),
+    ];
+    let table = |title: String, group: &str, metrics: &[(&str, &str)]| {
+        let rows = metrics.iter().map(|(metric, name)| {
             at_point(source, (*name).to_owned(), &|r: &SummaryRow| {
-                r.subject.is_group_metric(&group.name, metric)
+                r.subject.is_group_metric(group, metric)
             })
         });
-        let title = format!("Queries of group {}", group.name);
         HtmlTable { minor: true, ..grid(source, ReportSection::ShortFlows, &title, rows.collect()) }
     };
-    groups.iter().map(table).collect()
+    let Some(run) = source.at_point().next() else { return Vec::new() };
+    let queries = run.queries.iter().map(|q| (format!("Queries of group {}", q.name), &q.name));
+    let queries = queries.map(|(title, name)| table(title, name, QUERIES));
+    let steps =
+        run.collectives.iter().map(|c| (format!("Steps of collective {}", c.name), &c.name));
+    queries.chain(steps.map(|(title, name)| table(title, name, STEPS))).collect()
 }
 
 /// Returns a table with a column per scheme, at the point shown.

@@ -18,7 +18,7 @@ pub(super) fn tables(source: PlotInput<'_>) -> Vec<HtmlTable> {
             sets.push((&row.group, row.metric));
         }
     }
-    sets.sort_by_key(|(_, metric)| *metric != TailMetric::QctMs);
+    sets.sort_by_key(|(_, metric)| metric.is_of_flows());
     let mut out: Vec<HtmlTable> = sets
         .into_iter()
         .map(|(group, metric)| {
@@ -55,7 +55,7 @@ fn table(source: PlotInput<'_>, group: &str, metric: TailMetric, rows: &[&TailRo
     let classed = rows.iter().any(|r| r.class.is_some());
     let unit = match metric {
         TailMetric::Slowdown => String::new(),
-        TailMetric::FctMs | TailMetric::QctMs => " (ms)".to_owned(),
+        _ => format!(" ({})", metric.unit()),
     };
     let mut head: Vec<String> = point_keys(source);
     head.extend(["Flow size", "Scheme", "Flows", "Unfinished", "Failed"].map(str::to_owned));

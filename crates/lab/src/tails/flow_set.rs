@@ -31,6 +31,9 @@ impl FlowSet<'_> {
         if self.metric == TailMetric::QctMs {
             return run.queries(self.group).map(|q| &*q.sample);
         }
+        if self.metric == TailMetric::StepMs {
+            return run.collective(self.group).map(|c| &*c.sample);
+        }
         let group = run.group(self.group)?;
         let samples = match self.class {
             Some(class) => &group.class(class)?.samples,
@@ -47,12 +50,13 @@ impl FlowSet<'_> {
         SeedSamples::new(runs.iter().map(|run| self.sample(run).unwrap_or(none)).collect())
     }
 
-    /// Returns the lower end of the sizes, or the size of all flows; `None` for queries.
+    /// Returns the lower end of the sizes, or the size of all flows; `None` for queries and
+    /// collectives.
     pub(super) fn above_bytes(self, runs: &[&RunFacts]) -> Option<u64> {
         let group = || runs.iter().filter_map(|run| run.group(self.group));
         match self.class {
             Some(class) => group().find_map(|g| g.class(class)).map(|c| c.above_bytes),
-            None => group().find_map(|g| g.size_bytes).filter(|_| self.metric != TailMetric::QctMs),
+            None => group().find_map(|g| g.size_bytes).filter(|_| self.metric.is_of_flows()),
         }
     }
 
@@ -64,6 +68,12 @@ impl FlowSet<'_> {
                 row.flows += queries.queries;
                 row.unfinished += queries.unfinished;
                 row.failed += queries.failed;
+                continue;
+            }
+            if self.metric == TailMetric::StepMs {
+                let Some(collective) = run.collective(self.group) else { continue };
+                row.flows += collective.iterations;
+                row.unfinished += collective.unfinished;
                 continue;
             }
             let Some(group) = run.group(self.group) else { continue };
@@ -105,6 +115,11 @@ pub(crate) fn flow_sets<'a>(
         group: &q.name,
         class: None,
         metric: TailMetric::QctMs,
+    }));
+    sets.extend(first.collectives.iter().map(|c| FlowSet {
+        group: &c.name,
+        class: None,
+        metric: TailMetric::StepMs,
     }));
     let some = |set: &FlowSet<'_>| {
         runs.iter().any(|run| set.sample(run).is_some_and(|sample| sample.count() > 0))

@@ -50,7 +50,7 @@ pub struct TailRow {
     pub(crate) above_bytes: Option<u64>,
     /// Seeds that were run.
     pub seeds: usize,
-    /// Flows, or queries, of all seeds.
+    /// Flows, queries or iterations of all seeds.
     pub flows: usize,
     /// Of these, right-censored by the end of their run.
     pub unfinished: usize,
@@ -80,6 +80,8 @@ pub enum TailMetric {
     FctMs,
     /// Completion time of queries.
     QctMs,
+    /// Step time of collectives.
+    StepMs,
 }
 
 impl TailMetric {
@@ -89,6 +91,7 @@ impl TailMetric {
             Self::Slowdown => "slowdown",
             Self::FctMs => "completion time",
             Self::QctMs => "query completion time",
+            Self::StepMs => "step time",
         }
     }
 
@@ -98,13 +101,19 @@ impl TailMetric {
             Self::Slowdown => "slowdown",
             Self::FctMs => "fct_ms",
             Self::QctMs => "qct_ms",
+            Self::StepMs => "step_ms",
         }
+    }
+
+    /// Returns whether it is one of flows, not of queries or collectives.
+    pub const fn is_of_flows(self) -> bool {
+        matches!(self, Self::Slowdown | Self::FctMs)
     }
 
     pub(crate) const fn unit(self) -> &'static str {
         match self {
             Self::Slowdown => "",
-            Self::FctMs | Self::QctMs => "ms",
+            Self::FctMs | Self::QctMs | Self::StepMs => "ms",
         }
     }
 
@@ -112,7 +121,7 @@ impl TailMetric {
     pub const fn range(self) -> ValueRange {
         match self {
             Self::Slowdown => ValueRange::SLOWDOWN,
-            Self::FctMs | Self::QctMs => ValueRange::NOT_NEGATIVE,
+            Self::FctMs | Self::QctMs | Self::StepMs => ValueRange::NOT_NEGATIVE,
         }
     }
 }

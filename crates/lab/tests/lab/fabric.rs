@@ -75,6 +75,31 @@ fn query_and_buffer_statistics_are_in_the_summary_the_report_and_the_tables() {
 }
 
 #[test]
+fn step_times_and_the_last_rank_of_a_collective_are_in_the_results() {
+    let temp = tempfile::tempdir().unwrap();
+    let set = [
+        ("traffic.train.operation", "tree-all-reduce"),
+        ("traffic.train.iterations", "6"),
+        ("run.warmup", "1 ms"),
+        ("compare.schemes", "dctcp"),
+    ];
+    let done = run(&plan("training", &set, ""), temp.path());
+    let train = &done.results.runs[0].collectives[0];
+    assert_eq!((train.ranks, train.iterations, train.unfinished), (16, 5, 0), "{train:?}");
+    // Reduction and broadcast cross four levels, two of them with the data of two children.
+    assert!(train.step_ms.p50 > Some(2.0) && train.step_ms.max < Some(10.0), "{train:?}");
+    let last = done.results.findings.iter().find(|f| f.kind == "straggler").expect("a last rank");
+    assert!(last.says.contains("was the last rank of group train"), "{last:?}");
+    let report = fs::read_to_string(temp.path().join("report.html")).unwrap();
+    assert!(
+        report.contains("Steps of collective train") && report.contains("Tail of the step time")
+    );
+    let (dir, _) = RunDir::open(temp.path()).unwrap();
+    let table = read_table(&dir.table("collectives").unwrap()).unwrap();
+    assert_eq!(table.count(), 16 * 6);
+}
+
+#[test]
 fn a_connection_of_a_query_can_be_named_and_explained() {
     let temp = tempfile::tempdir().unwrap();
     let done = run(&plan("leaf-spine", &FABRIC, ""), temp.path());

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lowtide_rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+    BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
+    QueryRow, QueueRow, QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
 };
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +174,7 @@ impl RunDir {
         self.merge_table::<DelayRow>(&parts)?;
         self.merge_table::<QueueSampleRow>(&parts)?;
         self.merge_table::<QueryRow>(&parts)?;
+        self.merge_table::<CollectiveRow>(&parts)?;
         self.merge_table::<ClassRow>(&parts)?;
         self.merge_table::<BufferPoolRow>(&parts)?;
         self.merge_table::<TraceSegmentRow>(&parts)?;
@@ -223,6 +224,7 @@ fn write_partial(writer: RunWriter<'_>, tables: &RunTables) -> Result<Vec<FileEn
         writer.write(&tables.queue_samples)?,
     ];
     files.extend(writer.write_optional(&tables.queries)?);
+    files.extend(writer.write_optional(&tables.collectives)?);
     files.extend(writer.write_optional(&tables.classes)?);
     files.extend(writer.write_optional(&tables.buffer_pools)?);
     files.extend(tables.trace.write(writer)?);

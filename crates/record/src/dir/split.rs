@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use lowtide_rows::{
-    BufferPoolRow, ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow,
-    QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+    BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
+    QueryRow, QueueRow, QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
 };
 
 use super::{RunDir, TABLES};
@@ -56,6 +56,7 @@ impl RunDir {
         self.split::<DelayRow>(parts)?;
         self.split::<QueueSampleRow>(parts)?;
         self.split::<QueryRow>(parts)?;
+        self.split::<CollectiveRow>(parts)?;
         self.split::<ClassRow>(parts)?;
         self.split::<BufferPoolRow>(parts)?;
         self.split::<TraceSegmentRow>(parts)?;

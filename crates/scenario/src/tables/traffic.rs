@@ -29,12 +29,12 @@ pub(crate) static TRAFFIC: TableSpec = TableSpec {
             "from",
             KeyType::Hosts,
             Unset("required, except for workloads whose file names the hosts"),
-            "Hosts that open connections: senders, or query clients.",
+            "Hosts that open connections: senders, query clients, or the ranks of a collective.",
         ),
         key(
             "to",
             KeyType::Hosts,
-            Unset("required, except for workloads whose file names the hosts"),
+            Unset("required, except for collectives and workloads whose file names the hosts"),
             "Receivers, or servers of queries.",
         ),
         key(
@@ -68,8 +68,13 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, hosts: &[HostGroup]) -> V
         let file_cache = file.files;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
-        for end in ["from", "to"] {
-            if workload.host_selection == HostSelection::FromTo && !r.has(end) {
+        let required: &[&str] = match workload.host_selection {
+            HostSelection::FromTo => &["from", "to"],
+            HostSelection::From => &["from"],
+            HostSelection::FromFile => &[],
+        };
+        for end in required {
+            if !r.has(end) {
                 r.report_missing(end);
             }
         }

@@ -27,6 +27,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "queue-buildup",
             "queue-buildup-100m",
             "schemes-10g",
+            "training",
             "two-flows-1g"
         ]
     );

@@ -76,7 +76,9 @@ impl Target {
                 .ok_or_else(|| none("flows of different sizes up to 100 kB")),
             None => match question {
                 Some(question) => Ok(Some(Self::question(setup, question))),
-                None => Ok(Self::queries(setup).or_else(|| Self::short_flows(setup))),
+                None => Ok(Self::queries(setup)
+                    .or_else(|| Self::collective(setup))
+                    .or_else(|| Self::short_flows(setup))),
             },
         }
     }
@@ -86,6 +88,8 @@ impl Target {
         let asks = |client: &&lowtide_traffic::QueryClientSpec| Some(client.group.into()) == group;
         let metric = if setup.query_clients.iter().any(|c| asks(&c)) {
             TailMetric::QctMs
+        } else if setup.collectives.iter().any(|c| Some(c.group.into()) == group) {
+            TailMetric::StepMs
         } else if question.measure == "slowdown" {
             TailMetric::Slowdown
         } else {
@@ -104,15 +108,22 @@ impl Target {
             *counts.get_mut(usize::from(client.group))? += client.queries();
         }
         let (group, most) = counts.into_iter().enumerate().max_by_key(|(_, n)| *n)?;
+        Self::highest(&setup.group_name(group as u16), TailMetric::QctMs, most)
+    }
+
+    /// The first collective, by the highest percentile that its iterations allow.
+    fn collective(setup: &Setup) -> Option<Self> {
+        let spec = setup.collectives.first()?;
+        Self::highest(&setup.group_name(spec.group), TailMetric::StepMs, spec.iterations.into())
+    }
+
+    /// The highest percentile that `count` of a group allow.
+    fn highest(group: &str, metric: TailMetric, count: u64) -> Option<Self> {
         // Intervals need the percentile of each seed.
         let known = [Quantile::P99, Quantile::P95, Quantile::P50];
-        let percentile = known.into_iter().find(|q| q.is_defined_for(most))?;
-        Some(Self {
-            group: setup.traffic_groups[group].clone(),
-            class: None,
-            metric: TailMetric::QctMs,
-            statistic: Statistic::Percentile(percentile),
-        })
+        let percentile = known.into_iter().find(|q| q.is_defined_for(count))?;
+        let statistic = Statistic::Percentile(percentile);
+        Some(Self { group: group.to_owned(), class: None, metric, statistic })
     }
 
     /// The group of flows of different sizes with the most short ones.
@@ -148,6 +159,7 @@ impl Target {
         };
         let of = match (self.metric, self.class) {
             (TailMetric::QctMs, _) => format!("completion time of the queries of `{}`", self.group),
+            (TailMetric::StepMs, _) => format!("step time of the collective `{}`", self.group),
             (metric, Some(_)) => format!("{} of flows up to {SHORT_FLOWS}", metric.title()),
             (metric, None) => format!("{} of the flows of `{}`", metric.title(), self.group),
         };

@@ -4,6 +4,8 @@ use lowtide_host::Setup;
 use lowtide_lab::Backend;
 use lowtide_test_needs::{ACC_ECN, Need};
 use lowtide_testbed::{StackChoice, StackKind, Testbed};
+use lowtide_traffic::CollectiveSpec;
+use lowtide_units::{Duration, Instant};
 
 use crate::queries::QUERIES;
 use crate::{choice, setup, setup_of};
@@ -25,6 +27,12 @@ pub(crate) fn unsupported_setups_are_refused_by_name() {
     assert!(fast.contains("10 Gbit/s") && fast.contains("100 Mbit/s"), "{fast}");
     let traced = refusal(&[("probes.trace", "0")], ours());
     assert!(traced.contains("cannot be traced") && traced.contains("lowtide analyze"), "{traced}");
+    let mut training = setup(&[]);
+    let ranks = Vec::new();
+    let (start, jitter) = (Instant::ZERO, Duration::ZERO);
+    training.collectives = vec![CollectiveSpec { group: 0, start, iterations: 1, jitter, ranks }];
+    let training = refusal_of(&training, ours());
+    assert!(training.contains("collectives over real packets") && training.contains("simulate"));
     let stray = refusal(&[], choice(StackKind::Lowtide, &["servers"]));
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
 }

@@ -7,6 +7,7 @@
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod all_to_all;
 pub mod cluster;
+pub mod collective;
 pub mod flow_list;
 pub mod incast;
 pub mod on_off;
@@ -39,6 +40,7 @@ pub static REGISTRY: Registry<WorkloadEntry> = Registry::new(BUILT_IN);
 static BUILT_IN: &[&WorkloadEntry] = &[
     &all_to_all::ENTRY,
     &cluster::ENTRY,
+    &collective::ENTRY,
     &flow_list::ENTRY,
     &incast::ENTRY,
     &on_off::ENTRY,

@@ -63,9 +63,9 @@ pub(in crate::cmd) fn show(
     ))
 }
 
-/// Prints lines of each group and point, one column per scheme: completion times of queries,
-/// transfer times of flows with a size, goodput of others. If some did not complete, the mean is a
-/// lower bound.
+/// Prints lines of each group and point, one column per scheme: completion times of queries, step
+/// times of collectives, transfer times of flows with a size, goodput of others. If some did not
+/// complete, the mean is a lower bound.
 fn transfers(
     plan: &RunPlan,
     points: &[&SweepPoint],
@@ -93,7 +93,7 @@ fn transfers(
                     |r: &&SummaryRow| r.estimate.value.is_some() || r.estimate.between.is_some();
                 found.iter().flatten().any(bounded).then_some(found)
             };
-            let metrics = ["qct_ms.mean", "fct_ms.mean", "goodput_mbps"];
+            let metrics = ["qct_ms.mean", "step_ms.mean", "fct_ms.mean", "goodput_mbps"];
             let first = metrics.into_iter().find_map(|m| line(m).map(|found| (m, found)));
             let lines = first.into_iter();
             for (metric, found) in lines {
@@ -194,6 +194,7 @@ fn table(
 fn name(metric: &str) -> &str {
     match metric {
         "qct_ms.mean" => "query completion, ms",
+        "step_ms.mean" => "step time, ms",
         "fct_ms.mean" => "transfer time, ms",
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",

@@ -37,7 +37,7 @@ pub(super) fn show(
     }
     // The flows of the first sentence come first.
     let first = headline.comparisons.first().map(|of| of.group.as_str());
-    sets.sort_by_key(|(group, metric)| (Some(*group) != first, *metric != TailMetric::QctMs));
+    sets.sort_by_key(|(group, metric)| (Some(*group) != first, metric.is_of_flows()));
     let mut told: Vec<&str> = Vec::new();
     for (group, metric) in sets {
         let tell = !told.contains(&group);
@@ -67,7 +67,7 @@ pub(super) fn show(
 fn title(group: &str, metric: TailMetric) -> String {
     match metric {
         TailMetric::Slowdown => format!("{group}: slowdown (completion time over the ideal)"),
-        TailMetric::FctMs | TailMetric::QctMs => format!("{group}: {}, ms", metric.title()),
+        _ => format!("{group}: {}, ms", metric.title()),
     }
 }
 

@@ -8,6 +8,8 @@ use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec, QueueLength};
 use lowtide_tcp::{Config, scheme};
+use lowtide_traffic::workload::collective::ENTRY as COLLECTIVE;
+use lowtide_traffic::workload::{WorkloadArgs, WorkloadContext};
 use lowtide_traffic::{Flow, QueryClientSpec, QuerySchedule, WritePattern};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
@@ -66,6 +68,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
         host_groups: vec!["all".into()],
         flows: Vec::new(),
         query_clients: Vec::new(),
+        collectives: Vec::new(),
         traffic_groups: vec!["flows".into()],
         traffic_classes: Vec::new(),
         early_groups: Vec::new(),
@@ -119,6 +122,7 @@ pub(crate) fn long_flows(
             })
             .collect(),
         query_clients: Vec::new(),
+        collectives: Vec::new(),
         traffic_groups: vec!["long".into()],
         traffic_classes: Vec::new(),
         early_groups: Vec::new(),
@@ -164,6 +168,18 @@ pub(crate) fn query_client(setup: &Setup, queries: u32, answer: u64) -> QueryCli
         deadline: None,
         persistent: true,
     }
+}
+
+/// Adds a collective with these keys, whose ranks are the first hosts.
+pub(crate) fn add_collective(setup: &mut Setup, ranks: u32, given: &[(&str, &str)]) {
+    let given = COLLECTIVE.args(given).expect("keys of a collective");
+    let args = WorkloadArgs { sources: (0..ranks).collect(), ..given };
+    let end = Instant::FAR_FUTURE;
+    let ctx = WorkloadContext { seed: 1, end, load_end: end, hosts: Vec::new().into() };
+    let made = (COLLECTIVE.traffic)(&args, &ctx).expect("a collective");
+    let first = setup.flows.len() as u32;
+    setup.flows.extend(made.flows);
+    setup.collectives.extend(made.collectives.into_iter().map(|c| c.with_first_flow(first)));
 }
 
 /// Returns the delay of one packet of `ip_bytes` over two links of the star, store and forward.

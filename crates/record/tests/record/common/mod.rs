@@ -23,6 +23,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         host_groups: Vec::new(),
         flows: Vec::new(),
         query_clients: Vec::new(),
+        collectives: Vec::new(),
         traffic_groups: vec!["short".into()],
         traffic_classes: Vec::new(),
         early_groups: Vec::new(),
@@ -106,6 +107,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             flow(2, FlowStatus::Failed),
         ],
         queries: Vec::new(),
+        collectives: Vec::new(),
         queues: vec![Queue {
             name: "switch0->receiver0".into(),
             at_switch: true,
