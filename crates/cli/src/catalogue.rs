@@ -144,19 +144,28 @@ fn all_switches() -> Vec<CatalogueItem> {
 }
 
 /// The declared properties of a congestion control.
-fn declared(properties: &cc::DeclaredProperties, needs_ecn: bool) -> Vec<String> {
+fn declared(entry: &cc::CcEntry) -> Vec<String> {
+    let properties = &entry.declared;
     let signals = properties.reacts_to.iter().map(|signal| match signal {
         cc::Signal::Loss => "loss",
         cc::Signal::Ecn if properties.proportional => "the share of ECN marks",
         cc::Signal::Ecn => "ECN marks",
         cc::Signal::Delay => "delay",
     });
-    let mut notes = vec![
-        format!("reacts to: {}", signals.collect::<Vec<_>>().join(", ")),
+    let signals: Vec<&str> = signals.collect();
+    let mut notes: Vec<String> = entry.equations.iter().map(|e| (*e).to_owned()).collect();
+    notes.extend([
+        format!(
+            "reacts to: {}",
+            if signals.is_empty() { "no signal".into() } else { signals.join(", ") }
+        ),
         format!("least window after a reaction, in segments: {}", properties.floor_segments),
-    ];
-    if needs_ecn {
+    ]);
+    if entry.requires.ecn {
         notes.push("needs ECN".into());
+    }
+    if properties.rate_based {
+        notes.push("sends at its own pacing rate; `pacing` must not be `off`".into());
     }
     let exempt = properties.exemptions.iter();
     notes.extend(exempt.map(|x| format!("breaks `{}` on purpose: {}", x.rule, x.source)));
@@ -278,7 +287,7 @@ pub(crate) fn items(kind: ListKind) -> Vec<CatalogueItem> {
         ListKind::Cc => cc::REGISTRY
             .all()
             .map(|e| CatalogueItem {
-                notes: declared(&e.declared, e.requires.ecn),
+                notes: declared(e),
                 ..registered("cc", e.name, e.summary, e.spec, e.params)
             })
             .collect(),

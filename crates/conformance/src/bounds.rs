@@ -4,7 +4,7 @@ use lowtide_units::{Duration, Instant};
 
 use super::flow::{Lcg, MSS, SETUP, SyntheticSender, random_event};
 use super::{RuleFailure, Subject};
-use lowtide_tcp::cc::{AckSample, CcSetup, CongestionEvent, Reaction};
+use lowtide_tcp::cc::{AckSample, CcSetup, CongestionEvent, RateSample, Reaction};
 
 /// Minimum of a window that no reaction may pass, bytes.
 fn least_window(subject: Subject<'_>, mss: u64) -> u64 {
@@ -73,6 +73,12 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
                 rtt: Some(if huge { Duration::MAX } else { Duration::ZERO }),
                 in_flight: HUGE,
                 prior_in_flight: HUGE,
+                rate_sample: Some(RateSample {
+                    prior_delivered: bytes,
+                    delivered: bytes,
+                    interval: Duration::from_ps(u64::from(i)),
+                    app_limited: marked,
+                }),
                 may_reduce: true,
                 may_grow: true,
                 ..AckSample::default()
@@ -80,7 +86,7 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
             let step = flow.feed(&sample);
             let wrapped = step.reaction == Reaction::None && step.after < step.before;
             let cut_too_far = step.after < step.before / 3;
-            if wrapped || cut_too_far {
+            if (wrapped || cut_too_far) && !subject.entry.declared.rate_based {
                 return Some(format!("ACK {i} of {bytes} B: {} -> {} B", step.before, step.after));
             }
             let in_flight = bytes;

@@ -22,6 +22,7 @@ pub(super) const SETUP: CcSetup = CcSetup {
     ecn: true,
     now: Instant::ZERO,
     seed: 0,
+    rtt: None,
     rules: WindowRules::RFC,
 };
 

@@ -8,6 +8,7 @@ use lowtide_tcp::cc::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, CongestionWindow,
     DeclaredProperties, Exemption, Factor, Reaction, Requirements, Signal, dctcp,
 };
+use lowtide_units::{Duration, Rate};
 
 /// Fault of a control. Each is a mistake that a real implementation made or could make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,6 +216,7 @@ const DECLARES: DeclaredProperties = DeclaredProperties {
     reacts_to: &[Signal::Loss, Signal::Ecn],
     floor_segments: 2,
     proportional: false,
+    rate_based: false,
     exemptions: &[],
 };
 
@@ -225,12 +227,97 @@ macro_rules! entry {
             name: stringify!($fault),
             summary: "broken on purpose",
             spec: "none",
+            equations: &[],
             params: &[],
             declared: DECLARES,
-            requires: Requirements { ecn: false, host_stamps: false },
+            requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
             build: |_: &Values, setup: &CcSetup| Box::new(Broken::new(Fault::$fault, setup)),
         }
     };
+}
+
+/// A fault of a rate-based control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RateFault {
+    None,
+    Slow,
+    NoWindow,
+    KeepsTheMaximum,
+    CountsAppLimited,
+}
+
+/// Paces at the mean of the last delivery rates, a little faster, with a window of two BDP.
+#[derive(Debug)]
+struct Pacer {
+    fault: RateFault,
+    rate: u64,
+    min_rtt: Duration,
+    /// Ten segments.
+    base: u64,
+    window: u64,
+}
+
+impl CongestionControl for Pacer {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        let sample = ack.rate_sample.filter(|sample| sample.delivered < 1 << 40);
+        let Some(sample) = sample else { return Reaction::None };
+        self.min_rtt = self.min_rtt.min(ack.rtt.unwrap_or(Duration::MAX));
+        let rate = sample.rate().map_or(0, Rate::as_bps);
+        let kept = self.fault == RateFault::KeepsTheMaximum && rate < self.rate;
+        if !kept && (!sample.app_limited || self.fault == RateFault::CountsAppLimited) {
+            self.rate = (self.rate * 31 + rate) / 32;
+        }
+        let rate = Rate::from_bps(self.rate.max(1)).expect("not zero");
+        self.window = match self.fault {
+            RateFault::NoWindow => u64::MAX,
+            _ => rate.bytes_in(self.min_rtt).as_u64() * 2 + self.base,
+        };
+        Reaction::None
+    }
+
+    fn on_event(&mut self, _: &CongestionEvent) {}
+
+    fn cwnd(&self) -> u64 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let percent = if self.fault == RateFault::Slow { 50 } else { 125 };
+        Rate::from_bps(self.rate * percent / 100)
+    }
+}
+
+macro_rules! rate_entry {
+    ($fault:ident) => {
+        CcEntry {
+            declared: DeclaredProperties {
+                reacts_to: &[],
+                floor_segments: 1,
+                rate_based: true,
+                ..DECLARES
+            },
+            requires: Requirements { rate_samples: true, ..entry!(Nothing).requires },
+            build: |_: &Values, setup: &CcSetup| {
+                Box::new(Pacer {
+                    fault: RateFault::$fault,
+                    rate: 5_000_000,
+                    min_rtt: Duration::MAX,
+                    base: 10 * u64::from(setup.mss),
+                    window: setup.initial_window,
+                })
+            },
+            ..entry!(Nothing)
+        }
+    };
+}
+
+#[test]
+fn the_rate_based_control_that_the_faults_are_put_into_is_sound() {
+    assert_eq!(check(&rate_entry!(None)), []);
 }
 
 fn broken_rules(entry: &CcEntry) -> Vec<&'static str> {
@@ -290,6 +377,19 @@ fn every_rule_can_fail_and_finds_its_fault() {
         Wraps => "limits",
         SharedState => "deterministic",
     }
+    macro_rules! rate_faults {
+        ($($fault:ident => $rule:literal),* $(,)?) => {$(
+            let broken = broken_rules(&rate_entry!($fault));
+            assert!(broken.contains(&$rule), "{} breaks {broken:?}", stringify!($fault));
+            covered.push($rule);
+        )*};
+    }
+    rate_faults! {
+        Slow => "fills-the-line",
+        NoWindow => "bounds-the-flight",
+        KeepsTheMaximum => "follows-the-line",
+        CountsAppLimited => "app-limited",
+    }
     for rule in RULES {
         assert!(covered.contains(&rule.name), "nothing proves that `{}` can fail", rule.name);
     }
@@ -306,9 +406,10 @@ fn a_control_that_halves_is_not_proportional_and_one_that_is_does_not_halve() {
         name: "undeclared",
         summary: "DCTCP that hides what it is",
         spec: "none",
+        equations: &[],
         params: dctcp::ENTRY.params,
         declared: DECLARES,
-        requires: Requirements { ecn: true, host_stamps: false },
+        requires: Requirements { ecn: true, host_stamps: false, rate_samples: false },
         build: dctcp::ENTRY.build,
     };
     assert_eq!(broken_rules(&undeclared), ["ecn-halves"]);
@@ -353,6 +454,7 @@ fn a_dctcp_that_does_not_answer_a_loss_as_tcp_does_is_found() {
     let declares = DeclaredProperties { proportional: true, ..DECLARES };
     let by_alpha = CcEntry {
         declared: declares,
+        equations: &[],
         params: dctcp::ENTRY.params,
         build: |values, path| {
             Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(values, path), by_alpha: true })
@@ -362,6 +464,7 @@ fn a_dctcp_that_does_not_answer_a_loss_as_tcp_does_is_found() {
     assert!(broken_rules(&by_alpha).contains(&"loss-halves"));
     let forgets = CcEntry {
         declared: declares,
+        equations: &[],
         params: dctcp::ENTRY.params,
         build: |values, path| {
             Box::new(WrongOnLoss { inner: (dctcp::ENTRY.build)(values, path), by_alpha: false })

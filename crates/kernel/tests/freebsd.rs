@@ -119,6 +119,7 @@ fn rust_control(shift_g: u64, alpha: u64) -> Box<dyn CongestionControl> {
         ecn: true,
         now: Instant::ZERO,
         seed: 0,
+        rtt: None,
         rules: WindowRules::RFC,
     };
     (entry.build)(&Values::parse(entry.params, &given).expect("in range"), &setup)

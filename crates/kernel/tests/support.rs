@@ -17,6 +17,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("cc newreno", Some("`reno`"), Some("`newreno`")),
     ("cc cubic", Some("`cubic`"), Some("`cubic`")),
     ("cc dctcp", Some("module `tcp_dctcp`"), Some("`cc_dctcp(4)`")),
+    ("cc bbr1", Some("`bbr`, module `tcp_bbr`"), None),
     ("cc vegas", Some("module `tcp_vegas`"), Some("`cc_vegas(4)`")),
     ("cc dx", None, None),
     ("cc hull", None, None),

@@ -109,6 +109,7 @@ impl<'a> Kernel<'a> {
             ecn: true,
             now: Instant::ZERO,
             seed: 0,
+            rtt: None,
             rules: WindowRules::RFC,
         };
         let entry = cc::REGISTRY.find(twin.control).expect("registered");

@@ -342,7 +342,7 @@ mod tests {
                 "no profile `solaris`; there are freebsd, freebsd-10, inet,",
                 "profile=solaris",
             ),
-            ("ecn=1 scheme=bbr", "BBR is not simulated yet: ", "scheme=bbr"),
+            ("ecn=1 scheme=bbr", "BBR versions 2 and 3 are not simulated: ", "scheme=bbr"),
             ("ecn=1 scheme=dctp", "no scheme `dctp`", "scheme=dctp"),
             ("ecn=accurate", "`accurate` is unknown", "ecn=accurate"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),

@@ -11,6 +11,7 @@ table! {
     srtt_quantised_ns: Option<u64>, "ns", "srtt_ns as the host reports it: in whole ticks of its clock (switch rtt-granularity), at least one.";
     rto_ns: u64, "ns", "Retransmission timeout.";
     in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
+    pacing_rate_bps: Option<u64>, "bit/s", "Pacing rate of data; null if it is not paced. The kernel reports one for every socket.";
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
     queueing_delay_ns: Option<u64>, "ns", "One-way queueing delay reported by the last ACK; null without the delay option.";
     bytes_acked: u64, "bytes", "Bytes acknowledged so far.";

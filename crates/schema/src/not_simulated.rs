@@ -72,8 +72,8 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
     },
     NotSimulated {
         names: &["bbr", "tcp-bbr"],
-        sentence: "BBR is not simulated yet: it models bandwidth and round-trip time, and its \
-                   rules are not written; nearest is scheme `cubic` with `pacing = \"window\"`",
+        sentence: "BBR versions 2 and 3 are not simulated: their bounds by loss and ECN are not \
+                   written; nearest is scheme `bbr1`, which is version 1",
     },
     NotSimulated {
         names: &["prague", "tcp-prague", "l4s", "dualpi2", "dualq"],

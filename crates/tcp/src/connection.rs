@@ -287,6 +287,9 @@ impl Connection {
     /// which limits unacknowledged data: a driver with real bytes calls [`Self::send_space`] first.
     /// Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
+        if self.snd.rate.is_some() {
+            self.note_app_limited();
+        }
         self.snd.write(n);
     }
 

@@ -21,6 +21,7 @@ use crate::event::{CloseReason, EventKind, SegmentError};
 use crate::feedback;
 use crate::receive::quick_acks::InitialQuickAcks;
 use crate::receive::receiver::{Accepted, Receiver};
+use crate::send::rate_sample::RateSampler;
 use crate::settings::config::{BufferTuning, Config, CutFrom, HandshakeRtt};
 use crate::state::State;
 use crate::timers::rtt::{elapsed_ticks, round_to_ticks};
@@ -307,6 +308,7 @@ impl Connection {
             ecn: self.ecn.is_on(),
             now,
             seed: self.handshake.cc_seed,
+            rtt: self.rtt.srtt(),
             rules: window_rules(&config, mss),
         };
         let configured = cc::REGISTRY.find(config.cc).unwrap_or(&cc::newreno::ENTRY);
@@ -316,6 +318,7 @@ impl Connection {
         self.cc_entry = Some(control);
         let values = config.params.values(control.name, control.params);
         self.cc = Some((control.build)(values, &cc_setup));
+        self.snd.rate = control.requires.rate_samples.then(|| Box::new(RateSampler::new(now)));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
             let decoder = feedback::REGISTRY.find(name).unwrap_or(&feedback::rfc3168::ENTRY);

@@ -14,6 +14,7 @@ static CONTROL: cc::CcEntry = cc::CcEntry {
     name: "own-control",
     summary: "for this test",
     spec: "none",
+    equations: &[],
     params: &[Param {
         name: "first-window",
         kind: ValueKind::Count { min: 1, max: 9 },
@@ -25,9 +26,10 @@ static CONTROL: cc::CcEntry = cc::CcEntry {
         reacts_to: &[],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
     build,
 };
 

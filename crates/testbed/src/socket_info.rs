@@ -4,7 +4,7 @@ use lowtide_host::tcp_counters;
 use lowtide_rows::TcpCounters;
 use lowtide_sockets::ConnInfo;
 use lowtide_tcp::EcnMode;
-use lowtide_units::Duration;
+use lowtide_units::{Duration, Rate};
 
 /// Values of one end; `None` if the stack does not provide them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,6 +23,7 @@ pub(crate) struct SocketInfo {
     pub(crate) srtt_quantised: Option<Duration>,
     pub(crate) rto: Option<Duration>,
     pub(crate) in_flight: Option<u64>,
+    pub(crate) pacing_rate: Option<Rate>,
     pub(crate) alpha_q20: Option<u64>,
     pub(crate) queueing_delay: Option<Duration>,
     /// Payload bytes acknowledged by the peer.
@@ -58,6 +59,7 @@ impl SocketInfo {
             srtt_quantised: tcp.srtt_quantised,
             rto: Some(tcp.rto),
             in_flight: Some(tcp.in_flight),
+            pacing_rate: tcp.pacing_rate,
             alpha_q20: info.alpha_q20,
             queueing_delay: tcp.queueing_delay,
             acked: Some(tcp.bytes_acked),

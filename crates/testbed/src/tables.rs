@@ -11,7 +11,7 @@ use lowtide_rows::{
 };
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
-use lowtide_units::{Bytes, Duration, Instant, Quantile};
+use lowtide_units::{Bytes, Duration, Instant, Quantile, Rate};
 
 use crate::apps::client_conn::ClientConn;
 use crate::apps::context::{PORT, Received};
@@ -282,6 +282,7 @@ fn probes(setup: &Setup, done: &Observations) -> Vec<ProbeRow> {
             srtt_quantised_ns: info.srtt_quantised.or(info.srtt).map(Duration::as_ns),
             rto_ns: info.rto?.as_ns(),
             in_flight_bytes: info.in_flight?,
+            pacing_rate_bps: info.pacing_rate.map(Rate::as_bps),
             dctcp_alpha_q20: info.alpha_q20,
             queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
             bytes_acked: info.acked?,

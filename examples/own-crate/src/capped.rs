@@ -14,6 +14,7 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "capped",
     summary: "DCTCP whose cut takes at most a share of the window",
     spec: "RFC 8257 §3.3, except for the limit",
+    equations: &[],
     params: &[
         SHIFT_G,
         INITIAL_ALPHA,
@@ -29,9 +30,10 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
+        rate_based: false,
         exemptions: &[Exemption { rule: "proportional", source: "this study: at most `limit`" }],
     },
-    requires: Requirements { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false, rate_samples: false },
     build,
 };
 

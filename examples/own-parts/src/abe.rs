@@ -27,6 +27,7 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "abe",
     summary: "NewReno that keeps 0.8 of its window at a mark",
     spec: "RFC 8511 §3",
+    equations: &[],
     params: &[Param {
         name: "keep",
         kind: ValueKind::Count { min: 50, max: 100 },
@@ -38,9 +39,10 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[Exemption { rule: "ecn-halves", source: "RFC 8511 §3" }],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
     build,
 };
 

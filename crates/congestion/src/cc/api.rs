@@ -29,6 +29,8 @@ pub struct CcSetup {
     /// Seed of the control's random numbers. A simulated run derives it from its own seed and the
     /// name of the flow; a driver that sets none leaves zero.
     pub seed: u64,
+    /// Smoothed round-trip time of the handshake; none if it gave no sample.
+    pub rtt: Option<Duration>,
     /// Rules of the window in which stacks differ.
     pub rules: WindowRules,
 }
@@ -69,6 +71,28 @@ impl WindowRules {
         initial_ssthresh: u64::MAX,
         restart_window: None,
     };
+}
+
+/// Sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02 §3.3), over the time
+/// of the segment that was sent last among those that an ACK delivers, sent again or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateSample {
+    /// Bytes delivered on the connection when that segment was sent. A round trip began there.
+    pub prior_delivered: u64,
+    /// Bytes delivered since then, at least one.
+    pub delivered: u64,
+    /// The longer of the time in which they were sent and that in which they were acknowledged; not
+    /// shorter than the minimum round-trip time.
+    pub interval: Duration,
+    /// The application left cwnd unused before that segment was sent.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// The delivery rate. Computed on request, because it needs a 128-bit division.
+    pub fn rate(&self) -> Option<Rate> {
+        per_round_trip(self.delivered, 100, self.interval.as_ps())
+    }
 }
 
 /// Facts about one incoming ACK. Bytes are payload bytes; offsets count payload from zero. Tests
@@ -116,10 +140,9 @@ pub struct AckSample {
     pub prior_in_flight: u64,
     /// SND.WND: the peer's window, bytes.
     pub snd_wnd: u64,
-    /// Bytes delivered since the newest acknowledged segment was sent, and the time since the last
-    /// delivery before that. None if the application was the limit then. See
-    /// [`Self::delivery_rate`].
-    pub rate_sample: Option<(u64, Duration)>,
+    /// Sample of the delivery rate; none without [`Requirements::rate_samples`], and if this ACK
+    /// gives none.
+    pub rate_sample: Option<RateSample>,
     /// The sender had no more data, so the window was not the limit.
     pub app_limited: bool,
     /// A round trip ended: data sent after the previous round's end is now acknowledged.
@@ -138,15 +161,6 @@ pub struct AckSample {
     pub delack_suspected: bool,
     /// True if a delayed-ACK timer released it; known in simulators only.
     pub delack_timeout: Option<bool>,
-}
-
-impl AckSample {
-    /// Delivery rate over the flight of the newest acknowledged segment. Computed on request,
-    /// because it needs a 128-bit division.
-    pub fn delivery_rate(&self) -> Option<Rate> {
-        let (bytes, span) = self.rate_sample?;
-        per_round_trip(bytes, 100, span.as_ps())
-    }
 }
 
 /// Reaction of the control to congestion on this ACK.
@@ -204,6 +218,14 @@ pub enum CongestionEvent {
         /// is the restart window at once.
         halvings: Option<u32>,
     },
+    /// New data is about to be sent, and none is in flight, after idle or not (Linux
+    /// `CA_EVENT_TX_START`). Only for controls with [`Requirements::rate_samples`].
+    TransmitStart {
+        /// Time of the event.
+        now: Instant,
+        /// The application left cwnd unused before.
+        app_limited: bool,
+    },
     /// The last loss reaction was spurious: restore the state before it.
     Undo {
         /// Time of the event.
@@ -229,6 +251,8 @@ pub struct Requirements {
     pub ecn: bool,
     /// It needs the delay option (DX).
     pub host_stamps: bool,
+    /// It needs [`AckSample::rate_sample`]; others do without their cost.
+    pub rate_samples: bool,
 }
 
 /// A rule of the conformance kit that a control does not follow, with the text that allows it.
@@ -250,6 +274,10 @@ pub struct DeclaredProperties {
     pub floor_segments: u32,
     /// An ECN cut is proportional to the marked share, instead of a fixed factor.
     pub proportional: bool,
+    /// It sends at its pacing rate, and its window only bounds the data in flight. The switch
+    /// `pacing` must not be `off`, `reduction` is `one-step` (Linux: no PRR beside `cong_control`),
+    /// and the conformance kit checks rules of rates instead of those of windows.
+    pub rate_based: bool,
     /// Rules that it is exempt from; it must really break each.
     pub exemptions: &'static [Exemption],
 }
@@ -263,6 +291,8 @@ pub struct CcEntry {
     pub summary: &'static str,
     /// The specification.
     pub spec: &'static str,
+    /// Its equations, for `lowtide explain`.
+    pub equations: &'static [&'static str],
     /// Its parameters. A connection panics at ESTABLISHED if a required one was not set.
     pub params: &'static [Param],
     /// Declared properties.
@@ -306,7 +336,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn cwnd(&self) -> u64;
     /// Slow-start threshold, bytes; before the first reaction [`WindowRules::initial_ssthresh`].
     fn ssthresh(&self) -> u64;
-    /// Pacing rate; `None` sends on ACKs.
+    /// Pacing rate of IP packets, of payload if [`DeclaredProperties::rate_based`]; `None` sends on
+    /// ACKs.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }

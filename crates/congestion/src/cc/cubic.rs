@@ -56,6 +56,10 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "cubic",
     summary: "cubic growth over time since the last reduction, beta 0.7",
     spec: "RFC 9438",
+    equations: &[
+        "W = C (t - K)^3 + w_max, K = cbrt(w_max (1 - beta) / C); at least the window of Reno",
+        "loss or mark: w_max = cwnd; ssthresh = beta FlightSize, beta = 0.7, C = 0.4",
+    ],
     params: &[
         Param {
             name: "variant",
@@ -79,13 +83,14 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn, Signal::Delay],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[
             Exemption { rule: "loss-halves", source: "RFC 9438 §4.6: beta_cubic is 0.7" },
             Exemption { rule: "ecn-halves", source: "RFC 9438 §4.6: beta_cubic is 0.7" },
             Exemption { rule: "additive-increase", source: "RFC 9438 §4.4, §4.5" },
         ],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
     build,
 };
 
@@ -327,7 +332,7 @@ impl CongestionControl for Cubic {
                     self.curve = curve;
                 }
             }
-            CongestionEvent::Recovered { .. } => {}
+            CongestionEvent::Recovered { .. } | CongestionEvent::TransmitStart { .. } => {}
         }
         self.window.on_event(event);
     }

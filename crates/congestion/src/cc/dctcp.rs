@@ -50,14 +50,19 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "dctcp",
     summary: "cut in proportion to the marked share (alpha), loss as NewReno",
     spec: "RFC 8257 §3.3 to §3.5",
+    equations: &[
+        "per window: alpha = (1 - g) alpha + g F, F the share of marked bytes",
+        "a marked window: cwnd = cwnd (1 - alpha / 2)",
+    ],
     params: PARAMS,
     declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false, rate_samples: false },
     build,
 };
 
@@ -232,7 +237,7 @@ impl Dctcp {
                 self.round = Round { window_end: self.una, ..Round::default() };
                 self.congested = false;
             }
-            CongestionEvent::IdleRestart { .. } => {}
+            CongestionEvent::IdleRestart { .. } | CongestionEvent::TransmitStart { .. } => {}
         }
     }
 

@@ -91,6 +91,10 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "dx",
     summary: "drain the queue that host timestamps measure, grow when there is none",
     spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
+    equations: &[
+        "V = R W / (W - 1), R the minimum RTT, Q the mean queueing delay of an RTT",
+        "per RTT: Q = 0: W += 1 segment; else W = W (1 - Q / V) + 1",
+    ],
     params: &[
         Param {
             name: "headroom",
@@ -125,6 +129,7 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Delay],
         floor_segments: 1,
         proportional: false,
+        rate_based: false,
         exemptions: &[
             Exemption {
                 rule: "rto",
@@ -133,7 +138,7 @@ pub static ENTRY: CcEntry = CcEntry {
             Exemption { rule: "recovered-burst", source: "DX §IV-B: the window remains the same" },
         ],
     },
-    requires: Requirements { ecn: false, host_stamps: true },
+    requires: Requirements { ecn: false, host_stamps: true, rate_samples: false },
     build,
 };
 

@@ -44,6 +44,10 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "hull",
     summary: "DCTCP with HULL's pacer, for switches that mark by a phantom queue",
     spec: "HULL (NSDI 2012) §4.3, RFC 8257 §3.3",
+    equations: &[
+        "window: that of dctcp",
+        "per interval T_r: R = (1 - eta) R + eta M / T_r + beta Q, M arrived and Q waiting bytes",
+    ],
     params: &[
         SHIFT_G,
         INITIAL_ALPHA,
@@ -87,9 +91,10 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false, rate_samples: false },
     build,
 };
 

@@ -9,6 +9,7 @@ mod hystart;
 mod rate;
 mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod bbr1;
 pub mod cubic;
 pub mod dctcp;
 pub mod dx;
@@ -30,7 +31,8 @@ use lowtide_schema::Registry;
 
 pub use api::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
-    DelackDetection, Exemption, GrowthCounts, Reaction, Requirements, Signal, WindowRules,
+    DelackDetection, Exemption, GrowthCounts, RateSample, Reaction, Requirements, Signal,
+    WindowRules,
 };
 pub use rate::per_round_trip;
 pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
@@ -38,6 +40,7 @@ pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 /// All congestion controls, sorted by name, then those that other crates registered.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: Registry<CcEntry> = Registry::new(&[
+    &bbr1::ENTRY,
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dx::ENTRY,

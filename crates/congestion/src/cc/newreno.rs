@@ -31,14 +31,19 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "newreno",
     summary: "slow start and additive increase, halve on loss or ECN",
     spec: "RFC 5681, RFC 6582, RFC 3168 §6.1.2",
+    equations: &[
+        "slow start: cwnd += min(acked, L); avoidance: cwnd += mss per cwnd acknowledged",
+        "loss or mark: ssthresh = cwnd = FlightSize / 2",
+    ],
     params: &[SLOW_START_END],
     declared: DeclaredProperties {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
     build,
 };
 
@@ -96,6 +101,7 @@ mod tests {
             ecn: true,
             now: NOW,
             seed: 0,
+            rtt: None,
             rules: WindowRules::RFC,
         }
     }

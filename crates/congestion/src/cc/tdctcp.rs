@@ -52,6 +52,10 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "tdctcp",
     summary: "DCTCP with an increase of up to two segments, alpha reset after delayed-ACK timeouts",
     spec: "TDCTCP §IV-A, §IV-B",
+    equations: &[
+        "avoidance: cwnd += mss (1 + 1 / (1 + alpha / 2)) per RTT; a cut and alpha as dctcp",
+        "a delayed-ACK timeout: alpha = 0",
+    ],
     params: &[
         SHIFT_G,
         INITIAL_ALPHA,
@@ -81,12 +85,13 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
         proportional: true,
+        rate_based: false,
         exemptions: &[Exemption {
             rule: "additive-increase",
             source: "TDCTCP algorithm 1, line 3: up to two segments per round trip",
         }],
     },
-    requires: Requirements { ecn: true, host_stamps: false },
+    requires: Requirements { ecn: true, host_stamps: false, rate_samples: false },
     build,
 };
 

@@ -53,6 +53,10 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "vegas",
     summary: "keeps between alpha and beta of its segments in the queue, by round-trip time",
     spec: "Brakmo and Peterson 1995 §III-B, §III-C",
+    equations: &[
+        "queued = in_flight (rtt - base_rtt) / rtt",
+        "per RTT: queued < alpha: cwnd += mss; queued > beta: cwnd -= mss",
+    ],
     params: &[
         segments(
             "alpha",
@@ -72,9 +76,10 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Ecn, Signal::Delay],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
     build,
 };
 

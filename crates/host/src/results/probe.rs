@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lowtide_net::Network;
 use lowtide_rows::{ProbeRow, QueueSampleRow};
 use lowtide_tcp::Connection;
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, Rate};
 
 use crate::app::{ConnProgress, ConnSide};
 use crate::setup::ProbePlan;
@@ -48,6 +48,7 @@ impl Sampler {
             srtt_quantised_ns: info.srtt_quantised.map(Duration::as_ns),
             rto_ns: info.rto.as_ns(),
             in_flight_bytes: info.in_flight,
+            pacing_rate_bps: info.pacing_rate.map(Rate::as_bps),
             dctcp_alpha_q20: conn.alpha_q20(),
             queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
             bytes_acked: info.bytes_acked,

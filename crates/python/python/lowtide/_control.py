@@ -57,6 +57,9 @@ class CongestionControl:
     """Minimum window after any reaction except a timeout, segments, for the conformance kit."""
     proportional: ClassVar[bool] = False
     """An ECN cut is proportional to the marked share, for the conformance kit."""
+    rate_based: ClassVar[bool] = False
+    """It sends at `pacing_rate`, and its window only bounds the data in flight; `pacing` must not be
+    `off`, and the conformance kit checks rules of rates."""
     exemptions: ClassVar[Mapping[str, str]] = {}
     """Rules of the conformance kit that it breaks on purpose, each with the text that allows it."""
     needs_delay: ClassVar[bool] = False

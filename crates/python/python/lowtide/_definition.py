@@ -28,6 +28,7 @@ _DECLARED = (
     "reacts_to",
     "floor_segments",
     "proportional",
+    "rate_based",
     "exemptions",
     "needs_delay",
     "runs_by_the_clock",

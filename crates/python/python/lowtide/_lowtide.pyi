@@ -387,6 +387,7 @@ class CcSetup:
         ecn: bool = True,
         now: int = 0,
         seed: int = 0,
+        rtt: int | None = None,
     ) -> CcSetup: ...
     @property
     def mss(self) -> int:
@@ -413,6 +414,9 @@ class CcSetup:
     def seed(self) -> int:
         """Seed of `rng`, from the run's seed and the name of the flow: its group, its number in
         the group, and the side of the connection."""
+    @property
+    def rtt(self) -> int | None:
+        """Smoothed round-trip time of the handshake, ps; None if it gave no sample."""
     @property
     def rng(self) -> Random:
         """The random numbers of this connection: a `random.Random` with the seed `seed`. Equal runs
@@ -446,7 +450,7 @@ class AckSample:
         in_flight: int = 0,
         prior_in_flight: int = 0,
         snd_wnd: int = 0,
-        rate_sample: tuple[int, int] | None = None,
+        rate_sample: tuple[int, int, int, bool] | None = None,
         app_limited: bool = False,
         round_ended: bool = False,
         may_reduce: bool = False,
@@ -516,9 +520,10 @@ class AckSample:
     def snd_wnd(self) -> int:
         """SND.WND: the peer's window, bytes."""
     @property
-    def rate_sample(self) -> tuple[int, int] | None:
-        """Bytes delivered since the newest acknowledged segment was sent, and the time since the
-        last delivery before that, ps. None if the application was the limit then."""
+    def rate_sample(self) -> tuple[int, int, int, bool] | None:
+        """Sample of the delivery rate, over the flight of the last sent of the segments that this
+        ACK delivers: bytes delivered on the connection when it was sent, bytes delivered since, the
+        interval in ps, and whether the application had left cwnd unused before."""
     @property
     def app_limited(self) -> bool:
         """The sender had no more data, so the window was not the limit."""

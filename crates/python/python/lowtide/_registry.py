@@ -173,6 +173,7 @@ def declaration_of(control: type[CongestionControl]) -> tuple[dict[str, Any], Co
         "reacts_to": names("reacts_to", control.reacts_to, "loss"),
         "floor_segments": _typed(control, "floor_segments", int, "a whole number"),
         "proportional": _typed(control, "proportional", bool, "True or False"),
+        "rate_based": _typed(control, "rate_based", bool, "True or False"),
         "exemptions": [
             (str(rule), str(source)) for rule, source in exemptions.items() if rule != REPEATABLE
         ],

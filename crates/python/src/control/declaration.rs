@@ -32,6 +32,7 @@ pub(crate) struct Declaration {
     reacts_to: Vec<String>,
     floor_segments: u32,
     proportional: bool,
+    rate_based: bool,
     exemptions: Vec<(String, String)>,
     needs_delay: bool,
 }
@@ -143,14 +144,20 @@ impl Declaration {
             name: leak(self.name),
             summary: leak(self.summary),
             spec: leak(self.spec),
+            equations: &[],
             params: leak_all(params),
             declared: DeclaredProperties {
                 reacts_to: leak_all(signals?),
                 floor_segments: self.floor_segments,
                 proportional: self.proportional,
+                rate_based: self.rate_based,
                 exemptions: leak_all(self.exemptions.into_iter().map(exemption).collect()),
             },
-            requires: Requirements { ecn: false, host_stamps: self.needs_delay },
+            requires: Requirements {
+                ecn: false,
+                host_stamps: self.needs_delay,
+                rate_samples: true,
+            },
             build,
         })))
     }

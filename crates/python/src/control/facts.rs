@@ -87,6 +87,9 @@ pub(crate) struct CcSetup {
     /// Seed of `rng`, from the run's seed and the name of the flow.
     #[pyo3(get)]
     seed: u64,
+    /// Smoothed round-trip time of the handshake, ps; None if it gave no sample.
+    #[pyo3(get)]
+    rtt: Option<u64>,
     generator: PyOnceLock<Py<PyAny>>,
 }
 
@@ -95,7 +98,7 @@ impl CcSetup {
     #[new]
     #[pyo3(signature = (
         *, mss = None, initial_window = None, floor = None, ssthresh_floor = None,
-        abc_limit = None, ecn = None, now = None, seed = None
+        abc_limit = None, ecn = None, now = None, seed = None, rtt = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -107,6 +110,7 @@ impl CcSetup {
         ecn: Option<Bound<'_, PyAny>>,
         now: Option<Bound<'_, PyAny>>,
         seed: Option<Bound<'_, PyAny>>,
+        rtt: Option<u64>,
     ) -> PyResult<Self> {
         Ok(Self {
             mss: argument("mss", mss, 1448)?,
@@ -117,6 +121,7 @@ impl CcSetup {
             ecn: argument("ecn", ecn, true)?,
             now: argument("now", now, 0)?,
             seed: argument("seed", seed, 0)?,
+            rtt,
             generator: PyOnceLock::new(),
         })
     }
@@ -154,10 +159,23 @@ impl From<&cc::CcSetup> for CcSetup {
             ecn,
             now,
             seed,
+            rtt,
             rules: _,
         } = *setup;
         let (now, generator) = (now.as_ps(), PyOnceLock::new());
-        Self { mss, initial_window, floor, ssthresh_floor, abc_limit, ecn, now, seed, generator }
+        let rtt = rtt.map(Duration::as_ps);
+        Self {
+            mss,
+            initial_window,
+            floor,
+            ssthresh_floor,
+            abc_limit,
+            ecn,
+            now,
+            seed,
+            rtt,
+            generator,
+        }
     }
 }
 
@@ -205,9 +223,10 @@ facts! {
         prior_in_flight: u64 = 0,
         /// SND.WND: the peer's window, bytes.
         snd_wnd: u64 = 0,
-        /// Bytes delivered since the newest acknowledged segment was sent, and the time since the
-        /// last delivery before that, ps. None if the application was the limit then.
-        rate_sample: Option<(u64, u64)> = None,
+        /// Sample of the delivery rate, over the flight of the last sent of the segments that this
+        /// ACK delivers: bytes delivered on the connection when it was sent, bytes delivered since,
+        /// the interval in ps, and whether the application had left cwnd unused before.
+        rate_sample: Option<(u64, u64, u64, bool)> = None,
         /// The sender had no more data, so the window was not the limit.
         app_limited: bool = false,
         /// A round trip ended: data sent after the previous round's end is now acknowledged.
@@ -249,7 +268,9 @@ impl From<&cc::AckSample> for AckSample {
             in_flight: ack.in_flight,
             prior_in_flight: ack.prior_in_flight,
             snd_wnd: ack.snd_wnd,
-            rate_sample: ack.rate_sample.map(|(bytes, span)| (bytes, span.as_ps())),
+            rate_sample: ack
+                .rate_sample
+                .map(|r| (r.prior_delivered, r.delivered, r.interval.as_ps(), r.app_limited)),
             app_limited: ack.app_limited,
             round_ended: ack.round_ended,
             may_reduce: ack.may_reduce,

@@ -1,5 +1,6 @@
 //! Valid and invalid scenario files. One binary, so that it is linked once.
 
+mod bbr1;
 mod bundle_overrides;
 mod common;
 mod deployment;

@@ -199,6 +199,11 @@ impl Connection {
         lost
     }
 
+    /// The reduction of the window; a rate-based control computes its own.
+    fn reduction(&self) -> Reduction {
+        if self.is_rate_based() { Reduction::OneStep } else { self.config.reduction }
+    }
+
     /// The bytes that a loss reaction reduces: `flight_size`, cwnd, or the window by which this end
     /// sends (switch `loss-from`).
     pub(crate) fn loss_base(&self, flight_size: u64) -> u64 {
@@ -226,18 +231,19 @@ impl Connection {
         let mss = u64::from(self.snd.mss());
         let counted = if use_sack { 0 } else { u64::from(self.config.dup_thresh) * mss };
         self.snd.episode.inflation_left = flight_size.saturating_sub(counted);
-        if self.config.reduction == Reduction::OneStep {
+        if self.reduction() == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }
         // The duplicate that begins recovery is delivered within it. With SACK the scoreboard has
         // counted the duplicates.
         let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
+        let reduction = self.reduction();
         if let Some(ext) = &mut self.snd.recovery_ext {
             ext.last_reaction_at = now;
             ext.tlp.reset();
             let recover_fs = (flight_size + delivered).saturating_sub(known);
-            ext.prr = (self.config.reduction == Reduction::Prr).then(|| {
+            ext.prr = (reduction == Reduction::Prr).then(|| {
                 // A reduction for ECN that is in progress has sent bytes ahead.
                 let prr = match &ext.prr {
                     Some(prr) => prr.restart(recover_fs, None, mss),
@@ -292,8 +298,9 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn react_to_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
+        let spreads = self.reduction() == Reduction::Prr;
         let Some(ext) = &mut self.snd.recovery_ext else { return };
-        if self.config.reduction == Reduction::Prr || resent_at < ext.last_reaction_at {
+        if spreads || resent_at < ext.last_reaction_at {
             return;
         }
         ext.last_reaction_at = now;
@@ -337,7 +344,7 @@ impl Connection {
     /// After a timeout, and with nothing in flight, there is nothing to spread.
     #[inline(never)]
     pub(crate) fn begin_ecn_reduction(&mut self, delivered_bytes: u64) {
-        let spreads = self.config.reduction == Reduction::Prr
+        let spreads = self.reduction() == Reduction::Prr
             && !self.snd.episode.in_recovery()
             && !self.snd.board.is_empty();
         if !spreads {

@@ -10,6 +10,7 @@ mod api;
 mod tests;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod accecn;
+pub mod bbr1;
 pub mod cubic;
 pub mod dctcp;
 pub mod dctcp_accecn;
@@ -32,6 +33,7 @@ pub use api::Scheme;
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: Registry<Scheme> = Registry::new(&[
     &accecn::ENTRY,
+    &bbr1::ENTRY,
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dctcp_accecn::ENTRY,

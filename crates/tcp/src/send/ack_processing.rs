@@ -106,6 +106,9 @@ impl Connection {
         let mut acked = Acked::default();
         let delivery = self.update_scoreboard(now, seg, ack, &mut acked);
         if delivery.newly_sacked {
+            if let Some(rate) = &mut self.snd.rate {
+                let _ = rate.on_ack(now, una, acked.delivered_bytes, acked.newest, None);
+            }
             self.on_progress(now, ack, &acked);
             let loss = self.update_loss_recovery(now, seg, ack, delivery, &acked);
             self.rearm_after_ack(now, seg, &acked, &loss);

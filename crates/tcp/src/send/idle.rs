@@ -42,6 +42,22 @@ impl Connection {
         self.set_app_limited();
     }
 
+    /// The application writes. If it had left cwnd unused until now, what follows tells the rate of
+    /// the application (draft-cheng-iccrg-delivery-rate-estimation-02 §3.4; Linux
+    /// `tcp_rate_check_app_limited`).
+    #[cold]
+    pub(crate) fn note_app_limited(&mut self) {
+        let snd = &mut self.snd;
+        let in_flight = snd.board.pipe();
+        let unused = snd.write_seq.saturating_sub(snd.nxt) < u64::from(snd.mss)
+            && self.cc.as_ref().is_some_and(|cc| in_flight < cc.cwnd())
+            && snd.board.lost_is_resent()
+            && !snd.tsq_throttled;
+        if let Some(rate) = snd.rate.as_mut().filter(|_| unused) {
+            rate.set_app_limited(in_flight);
+        }
+    }
+
     pub(crate) fn set_app_limited(&mut self) {
         self.snd.limited_by = LimitedBy::Application;
         self.timers.stop_persist();

@@ -6,5 +6,6 @@ mod idle;
 mod output;
 mod pacing;
 mod quota;
+pub(crate) mod rate_sample;
 pub(crate) mod sender;
 mod tso_defer;

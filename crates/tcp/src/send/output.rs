@@ -512,14 +512,17 @@ impl Connection {
             }
         }
         if self.snd.board.is_empty() {
-            // A new flight: the delivery rate is measured from its first segment.
             self.snd.delivered_at = now;
             self.snd.prepare_recovery(&self.config);
+            if let Some(rate) = &self.snd.rate {
+                let app_limited = rate.is_app_limited();
+                self.notify_cc(&CongestionEvent::TransmitStart { now, app_limited });
+            }
         }
         if segments > 1 {
             self.note_burst(now, end, fin);
         } else {
-            self.note_sent(now, start, (len + u64::from(fin)) as u32, last);
+            self.note_sent(now, start, (len + u64::from(fin)) as u32);
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
@@ -538,9 +541,11 @@ impl Connection {
     }
 
     /// Adds one segment of new data to the scoreboard.
-    fn note_sent(&mut self, now: Instant, start: u64, len: u32, app_limited: bool) {
-        let (delivered, delivered_at) = (self.snd.delivered, self.snd.delivered_at);
-        self.snd.board.push(start, len, now, delivered, delivered_at, app_limited);
+    fn note_sent(&mut self, now: Instant, start: u64, len: u32) {
+        if let Some(rate) = &mut self.snd.rate {
+            rate.on_sent(now, start + u64::from(len), self.snd.board.is_empty());
+        }
+        self.snd.board.push(start, len, now);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
             cold_path();
             self.snd.board.mark_ambiguous();
@@ -551,12 +556,12 @@ impl Connection {
     /// Adds the segments from SND.NXT to `end`, which leave in one send.
     #[inline(never)]
     fn note_burst(&mut self, now: Instant, end: u64, fin: bool) {
-        let (mss, last) = (u64::from(self.snd.mss), end == self.snd.write_seq);
+        let mss = u64::from(self.snd.mss);
         let mut at = self.snd.nxt;
         while at < end {
             let piece = (end - at).min(mss);
             let with_fin = u64::from(fin && at + piece == end);
-            self.note_sent(now, at, (piece + with_fin) as u32, last);
+            self.note_sent(now, at, (piece + with_fin) as u32);
             at += piece;
         }
     }
@@ -576,6 +581,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(rate) = &mut self.snd.rate {
+            rate.on_retransmitted(now, sent.start, sent.end());
+        }
         let stamp = header.options.timestamps.map(|stamps| stamps.value);
         self.snd.eifel.on_retransmit(self.snd.una, sent.end(), stamp);
         self.snd.episode.on_retransmit();

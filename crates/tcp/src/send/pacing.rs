@@ -1,14 +1,18 @@
 //! Pacing: departure times of data that the window permits (switch `pacing`).
 //!
 //! Contract: each data segment, new or retransmitted, delays the next one by its own length at the
-//! pacing rate. No credit accumulates: after a pause one segment leaves at once and the next waits.
+//! pacing rate. The segments of a burst (switch `tso-defer`) leave together. No credit accumulates:
+//! after a pause one segment or burst leaves at once and the next waits. Only a rate-based control
+//! is credited for a late timer, up to half the length of the burst, or it would measure the
+//! lateness (Linux `tcp_update_skb_after_send`).
 //! Probes, ACKs, SYN and RST are never delayed. With `pacing = "off"`, or without a rate, nothing
 //! is, except by a congestion window below one segment: with any value of `pacing` one segment is
 //! in flight, and after each segment the next waits for SRTT by the segments of the window.
 //!
 //! A driver may also hold data back ([`Connection::hold_data_until`]); this needs no rate.
 //!
-//! The rate counts IP packets: payload and headers.
+//! The rate counts IP packets, payload and headers; that of a rate-based control, which measures
+//! payload, counts payload (Linux `tcp_update_skb_after_send`).
 
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
@@ -41,9 +45,14 @@ impl Connection {
         per_round_trip(window, percent, self.rtt.srtt()?.as_ps())
     }
 
-    /// Bytes that this rate sends in 2^-10 s (`sk_pacing_shift`). 10^12 ps/s by 2^10 and 100 % are
-    /// 5^10, so that 64 bits suffice for windows of gigabytes.
-    pub(super) fn window_bytes_of_a_burst(&self) -> Option<u64> {
+    /// Bytes that the pacing rate sends in 2^-10 s (`sk_pacing_shift`). For the rate of a window
+    /// 10^12 ps/s by 2^10 and 100 % are 5^10, so that 64 bits suffice for windows of gigabytes.
+    pub(super) fn paced_bytes_of_a_burst(&self) -> Option<u64> {
+        if self.config.pacing != PacingRule::Off
+            && let Some(rate) = self.cc.as_ref().and_then(|c| c.pacing_rate())
+        {
+            return Some(rate.as_bps() >> 13);
+        }
         let (window, percent) = self.paced_window()?;
         window.saturating_mul(percent * 5_u64.pow(10)).checked_div(self.rtt.srtt()?.as_ps())
     }
@@ -60,13 +69,21 @@ impl Connection {
     pub(crate) fn pacing_defers(&mut self, now: Instant) -> bool {
         let early = now < self.snd.pace_at;
         self.snd.tsq_throttled &= early;
-        let waits = early && (self.snd.tsq_throttled || self.pacing_rate().is_some());
+        let in_burst = self.snd.nxt < self.snd.paced_burst_end;
+        let waits = early && (self.snd.tsq_throttled || !in_burst && self.pacing_rate().is_some());
         if waits {
+            // The burst is decided when it may leave.
+            self.snd.burst_end = self.snd.burst_end.min(self.snd.nxt);
             self.snd.pacing_blocked = true;
             self.snd.limited_by =
                 if self.snd.tsq_throttled { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
         }
         waits
+    }
+
+    /// The control sends at its own rate.
+    pub(crate) fn is_rate_based(&self) -> bool {
+        self.cc_entry.is_some_and(|entry| entry.declared.rate_based)
     }
 
     /// The control set a window below one segment.
@@ -123,9 +140,18 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn advance_pacer(&mut self, now: Instant, payload: u32) {
         if let Some(rate) = self.pacing_rate() {
-            let segments = payload.div_ceil(self.snd.mss).max(1);
-            let wire = u64::from(payload) + u64::from(segments) * u64::from(self.ip.headers_len());
-            self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(Bytes::new(wire));
+            let span = |bytes| rate.serialization(Bytes::new(bytes));
+            let (mut bytes, mut credit) = (u64::from(payload), Duration::ZERO);
+            if self.is_rate_based() {
+                let burst = bytes + self.snd.burst_end.saturating_sub(self.snd.nxt);
+                credit = now.saturating_since(self.snd.pace_at).min(span(burst) / 2);
+            } else {
+                let segments = payload.div_ceil(self.snd.mss).max(1);
+                bytes += u64::from(segments) * u64::from(self.ip.headers_len());
+            }
+            let next = self.snd.pace_at.max(now) + span(bytes);
+            self.snd.pace_at = Instant::from_ps(next.as_ps().saturating_sub(credit.as_ps()));
+            self.snd.paced_burst_end = self.snd.burst_end;
         }
     }
 }

@@ -7,6 +7,7 @@ use lowtide_units::Instant;
 use lowtide_wire::{Segment, SeqNum};
 
 use super::quota::SendQuota;
+use super::rate_sample::RateSampler;
 use crate::loss::recovery::{Eifel, Episode, Prr, RecoveryExt, Scoreboard};
 use crate::settings::config::Config;
 
@@ -99,8 +100,9 @@ pub(crate) struct Sender {
     pub(crate) episode: Episode,
     /// New data sent by limited transmit in this run of duplicate ACKs; not part of FlightSize.
     pub(super) limited_transmit_bytes: u64,
-    /// Bytes delivered so far, and the time of the last delivery.
-    pub(super) delivered: u64,
+    /// Present if the congestion control needs samples of the delivery rate.
+    pub(crate) rate: Option<Box<RateSampler>>,
+    /// Time of the last delivery; before it, that of ESTABLISHED.
     pub(super) delivered_at: Instant,
     /// End of the current round trip.
     pub(super) round_end: u64,
@@ -115,6 +117,8 @@ pub(crate) struct Sender {
     /// Window probes since data was sent, for their backoff.
     pub(super) window_probes: u32,
     pub(super) pace_at: Instant,
+    /// End of the burst whose first segment the pacer has released.
+    pub(super) paced_burst_end: u64,
 }
 
 impl Sender {
@@ -152,10 +156,11 @@ impl Sender {
             window_probes: 0,
             window_probe_due: false,
             pace_at: Instant::ZERO,
+            paced_burst_end: 0,
+            rate: None,
             pacing_blocked: false,
             tsq_throttled: false,
             last_ece: false,
-            delivered: 0,
             delivered_at: Instant::ZERO,
         }
     }
@@ -200,7 +205,9 @@ impl Sender {
 
     /// Heap bytes held outside this struct.
     pub(crate) fn heap(&self) -> usize {
-        self.board.heap() + self.recovery_ext.as_deref().map_or(0, size_of_val)
+        self.board.heap()
+            + self.recovery_ext.as_deref().map_or(0, size_of_val)
+            + self.rate.as_ref().map_or(0, |rate| rate.heap())
     }
 
     /// Sequence number of a payload offset.
@@ -422,7 +429,7 @@ impl Sender {
         self.wl1.before(seg.seq) || (self.wl1 == seg.seq && !seg.ack.before(self.wl2))
     }
 
-    /// The connection is established: the delivery rate counts from now on.
+    /// The connection is established.
     pub(crate) const fn establish(&mut self, now: Instant) {
         self.delivered_at = now;
     }

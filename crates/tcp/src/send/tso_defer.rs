@@ -98,7 +98,7 @@ impl Connection {
     /// Bytes of the largest burst, in whole segments (`tcp_tso_autosize`).
     fn largest_burst(&self) -> u64 {
         let mss = u64::from(self.snd.mss).max(1);
-        let paced = self.window_bytes_of_a_burst().unwrap_or(MAX_BURST);
+        let paced = self.paced_bytes_of_a_burst().unwrap_or(MAX_BURST);
         let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_us() >> RTT_LOG);
         let bytes =
             paced.saturating_add(MAX_BURST.checked_shr(halvings.min(64) as u32).unwrap_or(0));

@@ -22,7 +22,7 @@ use core::fmt;
 
 use lowtide_schema::{Param, UnknownName, Value, ValueError, ValueKind};
 
-use crate::settings::config::{BufferTuning, BufferTuningRule, Config};
+use crate::settings::config::{BufferTuning, BufferTuningRule, Config, PacingRule};
 use crate::{ack, cc, feedback};
 
 /// The end of a connection that a switch belongs to.
@@ -210,7 +210,8 @@ pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), Switc
 /// Checks the switches of a complete configuration in combination.
 ///
 /// # Errors
-/// The buffer is to be tuned, and no rule is known for the profile.
+/// The buffer is to be tuned, and no rule is known for the profile; or the congestion control is
+/// rate-based, and the host does not pace.
 pub fn check(config: &Config) -> Result<(), SwitchError> {
     let (tuning, rule) = (config.buffer_tuning, config.buffer_tuning_rule);
     if tuning == BufferTuning::Auto && rule == BufferTuningRule::None {
@@ -221,6 +222,18 @@ pub fn check(config: &Config) -> Result<(), SwitchError> {
                 "`auto` needs a rule, and the profile has none; set `buffer-tuning-rule` to {rules}"
             )),
             accepts: rules.to_string(),
+        });
+    }
+    let rate_based = cc::REGISTRY.find(config.cc).is_some_and(|e| e.declared.rate_based);
+    if rate_based && config.pacing == PacingRule::Off {
+        return Err(SwitchError::Value {
+            name: "pacing".to_string(),
+            error: ValueError::new(format!(
+                "the congestion control `{}` sends at its own rate, so a host that does not pace \
+                 cannot run it; set `pacing` to `control`",
+                config.cc
+            )),
+            accepts: "`control` or `window`".to_string(),
         });
     }
     Ok(())

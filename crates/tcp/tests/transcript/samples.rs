@@ -8,7 +8,7 @@ use lowtide_tcp::cc::{
     Requirements,
 };
 use lowtide_tcp::{Config, Values, cc};
-use lowtide_units::{Probe, Rate};
+use lowtide_units::Probe;
 
 use crate::common::{Origin, Script, at_every_origin, plain};
 
@@ -21,14 +21,16 @@ static WITNESS: CcEntry = CcEntry {
     name: "witness",
     summary: "for this test",
     spec: "none",
+    equations: &[],
     params: cc::newreno::ENTRY.params,
     declared: DeclaredProperties {
         reacts_to: &[],
         floor_segments: 2,
         proportional: false,
+        rate_based: false,
         exemptions: &[],
     },
-    requires: Requirements { ecn: false, host_stamps: false },
+    requires: Requirements { ecn: false, host_stamps: false, rate_samples: true },
     build,
 };
 
@@ -91,16 +93,28 @@ fn seen() -> AckSample {
     SEEN.with_borrow(|seen| *seen.last().expect("an ACK was told of"))
 }
 
+/// The newest sample of the delivery rate, bit/s, and whether it is app-limited.
+fn rate() -> Option<(u64, bool)> {
+    let sample = seen().rate_sample?;
+    Some((sample.rate()?.as_bps(), sample.app_limited))
+}
+
 #[test]
 fn the_delivery_rate_is_delivered_bytes_over_the_time_since_the_segment_was_sent() {
     at_every_origin(|o| {
         let mut t = begun(o, 20_000);
-        // All data in flight within 4 ms: 11 kB since the last two were sent.
+        // The last two segments were sent 10 ms after the first, and 11 kB were delivered since.
         t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
-        assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(22_000_000));
-        // The last of these was sent with no more data to send: it says nothing about the path.
-        t.run("+4ms < . 1:1(0) ack 20001");
-        assert_eq!(seen().delivery_rate(), None);
+        assert_eq!(rate(), Some((8_800_000, false)));
+        // Data that follows a write to an unused cwnd tells the rate of the application.
+        t.run(
+            "send 1000
+             > P. 20001:21001(1000) ack 1
+             +4ms < . 1:1(0) ack 20001",
+        );
+        assert_eq!(rate(), Some((16_000_000, false)));
+        t.run("+4ms < . 1:1(0) ack 21001");
+        assert_eq!(rate(), Some((9_000_000, true)));
     });
 }
 
@@ -124,8 +138,11 @@ fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
              +3ms < . 1:1(0) ack 13001
              > . 13001:14001(1000) ack 1 * 7",
         );
-        // 12 kB in the 4 ms since the last delivery before the newest segment was sent.
-        assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(24_000_000));
+        // 12 kB, sent within 11 ms, and acknowledged within 4 ms of the last delivery before.
+        assert_eq!(rate(), Some((8_727_272, false)));
+        t.run("+5ms < . 1:1(0) ack 20001");
+        // 7 kB in 5 ms of the second ACK; they were sent 3 ms after the one before.
+        assert_eq!(rate(), Some((11_200_000, false)));
     });
 }
 

@@ -17,14 +17,16 @@ macro_rules! fixed {
             name: $name,
             summary: "for this test",
             spec: "none",
+            equations: &[],
             params: &[],
             declared: DeclaredProperties {
                 reacts_to: &[],
                 floor_segments: 0,
                 proportional: false,
+                rate_based: false,
                 exemptions: &[],
             },
-            requires: Requirements { ecn: false, host_stamps: false },
+            requires: Requirements { ecn: false, host_stamps: false, rate_samples: false },
             build: |_, setup| Box::new(Fixed(u64::from(setup.mss) / $share)),
         }
     };

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use lowtide_units::Duration as Span;
+use lowtide_units::{Duration as Span, Rate};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::socket_info::SocketInfo;
@@ -249,6 +249,8 @@ fn read_info(info: &[u8], socket_info: &mut SocketInfo) {
     // As `tcp_packets_in_flight`: packets out, less SACKed and lost ones, plus retransmitted ones.
     let in_flight = (packets(24) + packets(36)).saturating_sub(packets(28) + packets(32));
     socket_info.in_flight = Some(in_flight * u64::from(mss));
+    let pacing_rate = wide(104).filter(|bytes| *bytes < u64::MAX);
+    socket_info.pacing_rate = pacing_rate.and_then(|bytes| Rate::from_bps(bytes.saturating_mul(8)));
     socket_info.acked = wide(120);
     socket_info.received = wide(128);
     socket_info.segments_in = count(140);

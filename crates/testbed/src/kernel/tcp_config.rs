@@ -170,6 +170,7 @@ fn kernels_own(config: &Config) -> Option<&'static str> {
         (_, _, "dctcp" | "odctcp" | "tdctcp") => None,
         ("newreno", ..) => Some("reno"),
         ("cubic", ..) => Some("cubic"),
+        ("bbr1", ..) => Some("bbr"),
         _ => None,
     }
 }

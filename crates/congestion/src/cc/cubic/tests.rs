@@ -13,6 +13,7 @@ fn setup() -> CcSetup {
         ecn: true,
         now: Instant::ZERO,
         seed: 0,
+        rtt: None,
         rules: WindowRules::RFC,
     }
 }

@@ -22,6 +22,7 @@ fn setup() -> CcSetup {
         ecn: true,
         now: NOW,
         seed: 0,
+        rtt: None,
         rules: WindowRules::RFC,
     }
 }

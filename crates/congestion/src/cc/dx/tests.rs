@@ -25,6 +25,7 @@ impl Flow {
             ecn: false,
             now: NOW,
             seed: 0,
+            rtt: None,
             rules: WindowRules::RFC,
         };
         let values = Values::parse(ENTRY.params, given).unwrap();

@@ -13,6 +13,7 @@ const SETUP: CcSetup = CcSetup {
     ecn: true,
     now: START,
     seed: 0,
+    rtt: None,
     rules: WindowRules::RFC,
 };
 

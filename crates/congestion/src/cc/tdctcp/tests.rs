@@ -18,6 +18,7 @@ fn setup(ecn: bool) -> CcSetup {
         ecn,
         now: Instant::ZERO,
         seed: 0,
+        rtt: None,
         rules: WindowRules::RFC,
     }
 }

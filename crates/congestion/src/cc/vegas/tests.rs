@@ -23,6 +23,7 @@ impl Flow {
             ecn: true,
             now: NOW,
             seed: 0,
+            rtt: None,
             rules: WindowRules::RFC,
         };
         Self { cc: build(&Values::parse(ENTRY.params, &[]).unwrap(), &path), una: 0 }

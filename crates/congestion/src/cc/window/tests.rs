@@ -19,6 +19,7 @@ fn window(rules: WindowRules) -> CongestionWindow {
         ecn: true,
         now: NOW,
         seed: 0,
+        rtt: None,
         rules,
     };
     CongestionWindow::new(&setup, Factor::HALF)

@@ -139,6 +139,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
                 srtt_quantised_ns: None,
                 rto_ns: 200_000_000,
                 in_flight_bytes: 2896,
+                pacing_rate_bps: (i > 0).then_some(9_000_000),
                 dctcp_alpha_q20: Some(1 << 20),
                 queueing_delay_ns: (i > 1).then_some(1_230),
                 bytes_acked: 10,

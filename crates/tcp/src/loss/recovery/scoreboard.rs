@@ -34,8 +34,6 @@ const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 /// The segment was sent more than once (Karn).
 const AMBIGUOUS: u8 = 8;
-/// The sender had no more data when it sent the segment.
-const APP_LIMITED: u8 = 16;
 
 /// Minimum of segments in flight for trimming: with fewer, the flow is starting or ending.
 const TRIM_FROM: usize = 4;
@@ -50,10 +48,6 @@ pub(crate) struct TxSegment {
     flags: u8,
     /// Time of the last transmission.
     pub(crate) at: Instant,
-    /// Bytes delivered on the connection at that time.
-    pub(crate) delivered: u64,
-    /// Delivery time of the last of those bytes.
-    pub(crate) delivered_at: Instant,
 }
 
 impl TxSegment {
@@ -82,7 +76,9 @@ pub(crate) struct Acked {
     /// Delivered for the first time, segments.
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
-    pub(crate) newest: Option<NewestDelivered>,
+    pub(crate) newest: Option<SendOrder>,
+    /// The most recently sent of those that were sent more than once.
+    pub(crate) newest_resent: Option<SendOrder>,
     /// Send times and order for RACK; `None` for other loss detectors.
     pub(crate) rack_sample: Option<RackSample>,
     /// A retransmitted segment filled a hole. Data acknowledged with it may have waited behind the
@@ -106,32 +102,13 @@ impl Lost {
     pub(crate) const NONE: Self = Self { bytes: 0, segments: 0 };
 }
 
-/// The segment that gives the RTT and delivery-rate samples.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewestDelivered {
-    pub(crate) at: Instant,
-    pub(crate) delivered: u64,
-    pub(crate) delivered_at: Instant,
-    pub(crate) app_limited: bool,
-}
-
-impl NewestDelivered {
-    const fn of(sent: &TxSegment) -> Self {
-        Self {
-            at: sent.at,
-            delivered: sent.delivered,
-            delivered_at: sent.delivered_at,
-            app_limited: sent.has(APP_LIMITED),
-        }
-    }
-}
-
 impl Acked {
     fn deliver(&mut self, sent: &TxSegment) {
         self.delivered_bytes += u64::from(sent.len);
         self.delivered_segments += 1;
-        if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
-            self.newest = Some(NewestDelivered::of(sent));
+        let newest = if sent.has(AMBIGUOUS) { &mut self.newest_resent } else { &mut self.newest };
+        if newest.is_none_or(|n| n.at <= sent.at) {
+            *newest = Some(sent.send_order());
         }
         if let Some(sample) = &mut self.rack_sample {
             sample.on_delivered(SendOrder { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
@@ -163,17 +140,8 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     /// Adds a segment that was sent. `start` must be the end of the last one.
     #[inline]
-    pub(crate) fn push(
-        &mut self,
-        start: u64,
-        len: u32,
-        at: Instant,
-        delivered: u64,
-        delivered_at: Instant,
-        app_limited: bool,
-    ) {
-        let flags = if app_limited { APP_LIMITED } else { 0 };
-        self.sent.push_back(TxSegment { start, len, flags, at, delivered, delivered_at });
+    pub(crate) fn push(&mut self, start: u64, len: u32, at: Instant) {
+        self.sent.push_back(TxSegment { start, len, flags: 0, at });
         self.out_bytes += u64::from(len);
     }
 
@@ -235,6 +203,11 @@ impl Scoreboard {
     /// Returns whether a segment is marked lost and not yet acknowledged, retransmitted or not.
     pub(crate) const fn has_lost(&self) -> bool {
         self.lost_bytes > 0
+    }
+
+    /// As much is sent again as is lost.
+    pub(crate) const fn lost_is_resent(&self) -> bool {
+        self.lost_bytes <= self.retransmitted_bytes
     }
 
     /// Time of the last transmission of the segment at SND.UNA.

@@ -13,7 +13,7 @@ use crate::loss::recovery::Acked;
 
 impl Connection {
     /// Records progress: the attempts counted against the retry limits, space in the send buffer,
-    /// and the bytes delivered.
+    /// and the time of the last delivery.
     #[inline]
     pub(super) fn on_progress(&mut self, now: Instant, ack: DecodedAck, acked: &Acked) {
         if ack.advanced {
@@ -24,7 +24,6 @@ impl Connection {
                 self.pending.note(EventKind::Writable);
             }
         }
-        self.snd.delivered += acked.delivered_bytes;
         if acked.delivered_bytes > 0 {
             self.snd.delivered_at = now;
         }

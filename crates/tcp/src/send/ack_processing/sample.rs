@@ -40,6 +40,13 @@ impl Connection {
             self.snd.round_end = self.snd.nxt;
             self.snd.board.trim();
         }
+        let rate_sample = match &mut self.snd.rate {
+            None => None,
+            Some(rate) => {
+                let newest = acked.newest.max(acked.newest_resent);
+                rate.on_ack(now, ack.upto, acked.delivered_bytes, newest, self.rtt.min())
+            }
+        };
         let may_reduce = feedback.congested && !loss.recovering && self.ecn.may_reduce(ack.upto);
         AckSample {
             now,
@@ -62,7 +69,7 @@ impl Connection {
             in_flight: self.snd.board.pipe(),
             prior_in_flight: delivery.prior_in_flight,
             snd_wnd: self.snd.window(),
-            rate_sample: self.rate_sample(now, acked),
+            rate_sample,
             app_limited: self.snd.limited_by != LimitedBy::Cwnd,
             round_ended,
             may_reduce,
@@ -181,12 +188,5 @@ impl Connection {
             && rtt
                 .zip(self.rtt.min())
                 .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
-    }
-
-    /// Computes [`AckSample::rate_sample`].
-    fn rate_sample(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
-        let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
-        let bytes = self.snd.delivered.saturating_sub(newest.delivered);
-        Some((bytes, now.saturating_since(newest.delivered_at)))
     }
 }

@@ -83,8 +83,11 @@ impl Connection {
     pub(super) fn on_window_probe_acked(&mut self, now: Instant, ack: i64, end: u64) {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             self.snd.prepare_recovery(&self.config);
-            let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
-            self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
+            let start = self.snd.nxt;
+            if let Some(rate) = &mut self.snd.rate {
+                rate.on_sent(now, end, self.snd.board.is_empty());
+            }
+            self.snd.board.push(start, (end - start) as u32, now);
             self.snd.board.mark_ambiguous();
             self.snd.nxt = end;
             self.snd.window_probe_end = None;

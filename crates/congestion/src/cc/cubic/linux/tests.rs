@@ -17,6 +17,7 @@ fn after_a_mark(rtt: Duration) -> (Box<dyn CongestionControl>, Instant) {
         ecn: true,
         now: Instant::ZERO,
         seed: 0,
+        rtt: None,
         rules: WindowRules::RFC,
     };
     let mut cc = build(&values, &setup);

@@ -6,7 +6,7 @@
 
 use core::hint::cold_path;
 
-use super::{AMBIGUOUS, Acked, NewestDelivered, Scoreboard};
+use super::{AMBIGUOUS, Acked, Scoreboard};
 use crate::loss::recovery::SendOrder;
 
 /// Segments that one ACK acknowledged in order.
@@ -44,7 +44,7 @@ impl Scoreboard {
             out.acked_segments = segments;
             out.delivered_bytes = out.acked_bytes;
             out.delivered_segments = segments;
-            out.newest = Some(NewestDelivered::of(&last));
+            out.newest = Some(order);
             self.out_bytes -= out.acked_bytes;
         }
         match self.sent.front() {
@@ -93,7 +93,7 @@ mod tests {
     fn flight() -> Scoreboard {
         let mut board = Scoreboard::default();
         for i in 0..10 {
-            board.push(100 * i, 100, at(i / 2), 7 * i, at(i), i == 9);
+            board.push(100 * i, 100, at(i / 2));
         }
         board
     }

@@ -178,7 +178,7 @@ impl TestSender {
         match *step {
             Step::Send(len, times) => {
                 for _ in 0..times {
-                    self.b.push(self.nxt, len, at(self.now), 0, Instant::ZERO, false);
+                    self.b.push(self.nxt, len, at(self.now));
                     self.nxt += u64::from(len);
                 }
             }

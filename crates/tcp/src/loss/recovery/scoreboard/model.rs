@@ -238,7 +238,7 @@ proptest! {
             let share = |m: &Model, n: u64| m.una + (m.nxt - m.una) * n / 1000;
             match step {
                 Step::Send(len) => {
-                    b.push(m.nxt, len, now, 0, now, false);
+                    b.push(m.nxt, len, now);
                     let (start, end) = (m.nxt, m.nxt + u64::from(len));
                     let (sacked, lost, resent, again) = (false, false, false, false);
                     m.segs.push(Seg { start, end, sacked, lost, resent, again, at: now.as_ps() });

@@ -73,7 +73,7 @@ mod tests {
     fn longer_segments_are_cut_and_lost_and_the_others_stay() {
         let mut board = Scoreboard::default();
         for (start, len) in [(0, 1000), (1000, 1000), (2000, 400)] {
-            board.push(start, len, Instant::ZERO, 0, Instant::ZERO, false);
+            board.push(start, len, Instant::ZERO);
         }
         assert!(board.sack(1000, 2000, &mut Acked::default()));
         assert_eq!(board.pipe(), 1400);

@@ -8,7 +8,7 @@ const MSS: u32 = 1000;
 fn board(segments: u64) -> Scoreboard {
     let mut b = Scoreboard::default();
     for i in 0..segments {
-        b.push(i * 1000, MSS, Instant::ZERO, 0, Instant::ZERO, false);
+        b.push(i * 1000, MSS, Instant::ZERO);
     }
     b
 }
@@ -21,7 +21,7 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) -> bool {
 fn a_much_smaller_window_frees_memory_once() {
     let mut board = Scoreboard::default();
     let push = |board: &mut Scoreboard, i: u64| {
-        board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false);
+        board.push(100 * i, 100, Instant::ZERO);
     };
     for i in 0..1000 {
         push(&mut board, i);
@@ -85,7 +85,7 @@ fn an_episode_begins_with_the_first_hole_again() {
 fn three_separate_small_runs_make_a_loss() {
     let mut b = Scoreboard::default();
     for i in 0..8_u64 {
-        b.push(i * 10, 10, Instant::ZERO, 0, Instant::ZERO, false);
+        b.push(i * 10, 10, Instant::ZERO);
     }
     for i in [1, 3] {
         b.sack(i * 10, i * 10 + 10, &mut Acked::default());
@@ -214,7 +214,7 @@ proptest! {
         for s in steps {
             match s {
                 Step::Send => {
-                    b.push(m.nxt * 1000, MSS, Instant::ZERO, 0, Instant::ZERO, false);
+                    b.push(m.nxt * 1000, MSS, Instant::ZERO);
                     m.nxt += 1;
                 }
                 Step::Ack(n) => {

@@ -14,7 +14,7 @@ fn at(us: u64) -> Instant {
 fn board(times: &[u64]) -> Scoreboard {
     let mut b = Scoreboard::default();
     for (i, us) in times.iter().enumerate() {
-        b.push(i as u64 * 1000, MSS, at(*us), 0, Instant::ZERO, false);
+        b.push(i as u64 * 1000, MSS, at(*us));
     }
     b
 }
@@ -254,7 +254,7 @@ proptest! {
             };
             match event {
                 Event::Send => {
-                    b.push(nxt, MSS, at(now), 0, Instant::ZERO, false);
+                    b.push(nxt, MSS, at(now));
                     let end = nxt + 1000;
                     let fresh = NaiveSegment { xmit: Some(now), first: now, end, ..Default::default() };
                     m.segments.push(fresh);
