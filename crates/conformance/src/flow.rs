@@ -59,7 +59,7 @@ impl SyntheticSender {
         while flow.cwnd() < 2 * segments * MSS {
             let _ = flow.clean_ack();
             acks += 1;
-            if acks > 100 * segments {
+            if acks > 4 * segments * segments {
                 return None;
             }
         }
@@ -90,6 +90,8 @@ impl SyntheticSender {
             delivered_segments: segments,
             rtt: Some(RTT),
             queueing_delay: Some(Duration::ZERO),
+            fabric_delay: Some(Duration::ZERO),
+            endpoint_delay: Some(Duration::ZERO),
             in_flight: self.nxt - self.una,
             prior_in_flight,
             may_reduce: true,

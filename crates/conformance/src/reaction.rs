@@ -23,8 +23,9 @@ pub(super) fn signals(subject: Subject<'_>) -> RuleFailure {
             let sample = flow.sample(MSS);
             // First a path without a queue, as the reference of the delay.
             let queue = if on && i >= 20 { RTT } else { Duration::ZERO };
-            let (queueing_delay, rtt) = (Some(queue), Some(RTT + queue));
-            let _ = flow.feed(&AckSample { rtt, queueing_delay, ..sample });
+            let (delay, rtt) = (Some(queue), Some(RTT + queue));
+            let _ =
+                flow.feed(&AckSample { rtt, queueing_delay: delay, fabric_delay: delay, ..sample });
         }
     };
     let loss = |flow: &mut SyntheticSender, on: bool| {

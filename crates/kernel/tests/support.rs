@@ -20,6 +20,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("cc bbr1", Some("`bbr`, module `tcp_bbr`"), None),
     ("cc vegas", Some("module `tcp_vegas`"), Some("`cc_vegas(4)`")),
     ("cc dx", None, None),
+    ("cc swift", None, None),
     ("cc hull", None, None),
     ("cc tdctcp", None, None),
     ("ack rfc3168", Some("built in"), Some("built in")),

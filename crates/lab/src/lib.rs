@@ -9,6 +9,7 @@ pub mod bench;
 mod budget;
 mod collectives;
 pub mod compare;
+mod delay_target;
 mod demands;
 pub mod diff;
 mod error;

@@ -3,6 +3,7 @@
 use lowtide_scenario::{Estimate, RunPlan, ScenarioErrors};
 use serde::Serialize;
 
+use crate::delay_target;
 use crate::offered_load::{HIGH_LOAD, TierLoad, offered_load};
 use crate::transports::planned_label;
 
@@ -59,8 +60,9 @@ impl PlanCheck {
     /// Returns the facts about `plan`, whose estimate is `cost`.
     ///
     /// # Errors
-    /// A run cannot be set up.
+    /// A run cannot be set up, or a delay target is below a base round trip.
     pub fn new(plan: &RunPlan, cost: &Estimate) -> Result<Self, ScenarioErrors> {
+        delay_target::check(plan)?;
         let label = |scheme: &String| planned_label(scheme, &plan.replaced);
         Ok(Self {
             scenario: plan.name.clone(),

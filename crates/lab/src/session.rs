@@ -17,6 +17,7 @@ use lowtide_scenario::{RunPlan, RunSpec};
 
 use crate::backend::{self, Backend, CompletedRun};
 use crate::budget::{ResourceLimits, admit, concurrent_jobs};
+use crate::delay_target;
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
@@ -192,6 +193,7 @@ impl<'a> Session<'a> {
         options: &'a ExecuteOptions<'a>,
     ) -> Result<Self, LabError> {
         backend::check(plan, options.backend)?;
+        delay_target::check(plan)?;
         Ok(Self { plan, options, keys: keys(plan), planned: manifest(plan, options)? })
     }
 

@@ -36,6 +36,11 @@ impl RunSpec {
         Ok(self.run_config.setup(self.seed))
     }
 
+    /// Returns whether a host group has this congestion control.
+    pub fn has_control(&self, name: &str) -> bool {
+        self.run_config.configs.groups.iter().any(|config| config.cc == name)
+    }
+
     /// Returns the scenario key, or else the table, that determines the cost `cause`.
     pub fn key_for_cost(&self, cause: CostCause) -> String {
         let key = match cause {

@@ -66,9 +66,9 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
                    and a class here is that of a traffic group; nearest is `[switch.class.NAME]`",
     },
     NotSimulated {
-        names: &["swift", "timely"],
-        sentence: "Swift and TIMELY are not simulated: they control the delay that a NIC \
-                   timestamps, and their rules are not written; nearest is scheme `dx`",
+        names: &["timely"],
+        sentence: "TIMELY is not simulated: it follows the gradient of the delay, and its rules \
+                   are not written; nearest is scheme `swift`",
     },
     NotSimulated {
         names: &["bbr", "tcp-bbr"],
@@ -132,7 +132,7 @@ mod tests {
             ("RoCEv2", "roce"),
             ("bbr2", "bbr"),
             ("BBRv3", "bbr"),
-            ("swift.target", "swift"),
+            ("timely.target", "timely"),
             ("tcp_prague", "prague"),
             ("dualpi2", "prague"),
             ("5g", "wireless"),

@@ -15,6 +15,9 @@ pub struct RxMeta {
     pub coalesced: u16,
     /// Number of those with CE; only meaningful if `coalesced > 1`.
     pub ce_coalesced: u16,
+    /// Time from `stamp` to TCP by the host's clock, whole us up to 65,535; zero if the driver does
+    /// not measure it.
+    pub host_wait_us: u16,
     /// True if a delayed-ACK timer at its sender released this segment. Not on the wire: only a
     /// simulator knows it and sets it.
     pub delack_timeout: Option<bool>,

@@ -134,6 +134,14 @@ pub struct AckSample {
     pub queueing_delay: Option<Duration>,
     /// Minimum round trip by the delay option, without host delays; present with `queueing_delay`.
     pub base_rtt: Option<Duration>,
+    /// This round trip by the delay option, without host delays: lines and queues of both
+    /// directions; present with `queueing_delay`.
+    pub fabric_delay: Option<Duration>,
+    /// Time in both hosts by the delay option: at the peer from the arrival of the newest
+    /// acknowledged segment (with `delay-echo = "newest"`) to the departure of this ACK, and here
+    /// from its arrival to TCP in whole us, zero if the driver does not measure it. Present with
+    /// `queueing_delay`.
+    pub endpoint_delay: Option<Duration>,
     /// Bytes in flight after this ACK (RFC 6675 pipe).
     pub in_flight: u64,
     /// Bytes in flight before it.

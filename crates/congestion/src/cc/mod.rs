@@ -15,6 +15,7 @@ pub mod dctcp;
 pub mod dx;
 pub mod hull;
 pub mod newreno;
+pub mod swift;
 pub mod tdctcp;
 pub mod vegas;
 // lowtide:registry end
@@ -46,6 +47,7 @@ pub static REGISTRY: Registry<CcEntry> = Registry::new(&[
     &dx::ENTRY,
     &hull::ENTRY,
     &newreno::ENTRY,
+    &swift::ENTRY,
     &tdctcp::ENTRY,
     &vegas::ENTRY,
 ]);

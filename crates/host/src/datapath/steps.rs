@@ -7,7 +7,7 @@ use std::mem;
 use lowtide_net::{ArrivedPacket, Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{Arrival, ConnId};
-use lowtide_units::Instant;
+use lowtide_units::{HostStamp, Instant};
 
 use super::bucket::DelayedPacket;
 use super::drive::{envelope, rearm};
@@ -320,6 +320,15 @@ impl World<'_> {
     fn pass_to_tcp(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let node = self.nodes.row_mut(host);
         self.counts.segments += 1;
+        let mut stamped;
+        let packet = if let Some(HostStamp(at)) = packet.segment.rx.stamp {
+            let waited = node.clock.read(now).0.saturating_sub(at) / 1_000;
+            stamped = *packet;
+            stamped.segment.rx.host_wait_us = u16::try_from(waited).unwrap_or(u16::MAX);
+            &stamped
+        } else {
+            packet
+        };
         let steered = self.handles.row(ConnSide::from_index(packet.dst_conn)).conn.id();
         let arrival = on_segment(now, node, packet, steered);
         self.handle_arrival(now, host, packet, arrival, sched);

@@ -16,6 +16,7 @@ mod related_schemes;
 mod reused_ports;
 mod sources;
 mod stack;
+mod swift;
 mod threads;
 mod ticks;
 mod traces;

@@ -447,6 +447,8 @@ class AckSample:
         rtt: int | None = None,
         queueing_delay: int | None = None,
         base_rtt: int | None = None,
+        fabric_delay: int | None = None,
+        endpoint_delay: int | None = None,
         in_flight: int = 0,
         prior_in_flight: int = 0,
         snd_wnd: int = 0,
@@ -510,6 +512,13 @@ class AckSample:
     @property
     def base_rtt(self) -> int | None:
         """Minimum round trip by the delay option, ps; present with `queueing_delay`."""
+    @property
+    def fabric_delay(self) -> int | None:
+        """This round trip by the delay option without host delays, ps; present with
+        `queueing_delay`."""
+    @property
+    def endpoint_delay(self) -> int | None:
+        """Time in both hosts by the delay option, ps; present with `queueing_delay`."""
     @property
     def in_flight(self) -> int:
         """Bytes in flight after this ACK (RFC 6675 pipe)."""

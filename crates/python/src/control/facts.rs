@@ -217,6 +217,11 @@ facts! {
         queueing_delay: Option<u64> = None,
         /// Minimum round trip by the delay option, ps; present with `queueing_delay`.
         base_rtt: Option<u64> = None,
+        /// This round trip by the delay option without host delays, ps; present with
+        /// `queueing_delay`.
+        fabric_delay: Option<u64> = None,
+        /// Time in both hosts by the delay option, ps; present with `queueing_delay`.
+        endpoint_delay: Option<u64> = None,
         /// Bytes in flight after this ACK (RFC 6675 pipe).
         in_flight: u64 = 0,
         /// Bytes in flight before it.
@@ -265,6 +270,8 @@ impl From<&cc::AckSample> for AckSample {
             rtt: ack.rtt.map(Duration::as_ps),
             queueing_delay: ack.queueing_delay.map(Duration::as_ps),
             base_rtt: ack.base_rtt.map(Duration::as_ps),
+            fabric_delay: ack.fabric_delay.map(Duration::as_ps),
+            endpoint_delay: ack.endpoint_delay.map(Duration::as_ps),
             in_flight: ack.in_flight,
             prior_in_flight: ack.prior_in_flight,
             snd_wnd: ack.snd_wnd,

@@ -57,7 +57,7 @@ fn keys_and_tables_of_a_file_get_it_too() {
     for (more, name) in [
         ("\n[pfc]\nheadroom = \"3 kB\"\n", "pfc"),
         ("\n[switch.pfc]\nheadroom = \"3 kB\"\n", "pfc"),
-        ("\n[transport.sender.swift]\nbase-target = \"25 us\"\n", "swift"),
+        ("\n[transport.sender.timely]\nbeta = 1\n", "timely"),
         ("\n[compare.bundles.mine]\nbase = \"hpcc\"\n", "hpcc"),
     ] {
         let errors = Scenario::parse(&format!("{text}{more}"), "mine.toml")

@@ -52,6 +52,7 @@ impl Baseline {
             queueing: non_negative(above),
             rtt: non_negative(rtt.max(0)),
             base_rtt: non_negative(least.rtt.max(0)),
+            in_hosts: Duration::ZERO,
         }
     }
 }

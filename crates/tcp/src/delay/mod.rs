@@ -7,7 +7,8 @@
 //! removes it.
 //!
 //! - *The data receiver* (`PendingEcho`) stores `t1` and `t2` of unacknowledged segments and
-//!   echoes them with `t3`. The time from `t2` to `t3` is its own delay and does not count.
+//!   echoes them with `t3`. The time from `t2` to `t3` is its own delay. DX does not count it;
+//!   Swift has a window for it.
 //! - *The data sender* (`Baseline`) has `t4` from its driver: `(t2 - t1) + (t4 - t3)` is a round
 //!   trip without host delays, unaffected by drift. `t2 - t1` less its baseline is the queueing
 //!   delay.
@@ -56,6 +57,8 @@ pub(crate) struct DelaySample {
     pub(crate) rtt: Duration,
     /// The minimum round trip so far, without host delays.
     pub(crate) base_rtt: Duration,
+    /// Time in both hosts ([`crate::cc::AckSample::endpoint_delay`]).
+    pub(crate) in_hosts: Duration,
 }
 
 /// Both halves of one connection; absent if the option is not in use.
@@ -97,7 +100,12 @@ impl DelayState {
         let (sent, arrived) = stamps.echo()?;
         let there = arrived.wrapping_sub(sent);
         let back = at.wrapping_sub(stamps.left);
-        let measured = self.baseline.on_sample(now, there, back);
+        let at_peer = stamps.left.wrapping_sub(arrived).cast_signed().max(0).unsigned_abs();
+        let in_hosts = u64::from(at_peer) + 1_000 * u64::from(seg.rx.host_wait_us);
+        let measured = DelaySample {
+            in_hosts: Duration::from_ns(in_hosts),
+            ..self.baseline.on_sample(now, there, back)
+        };
         self.last = Some(measured);
         Some(measured)
     }

@@ -21,6 +21,7 @@ pub mod odctcp;
 pub mod odctcp_receiver;
 pub mod odctcp_sender;
 pub mod sack;
+pub mod swift;
 pub mod tdctcp;
 pub mod vegas;
 // lowtide:registry end
@@ -44,6 +45,7 @@ pub static REGISTRY: Registry<Scheme> = Registry::new(&[
     &odctcp_receiver::ENTRY,
     &odctcp_sender::ENTRY,
     &sack::ENTRY,
+    &swift::ENTRY,
     &tdctcp::ENTRY,
     &vegas::ENTRY,
 ]);

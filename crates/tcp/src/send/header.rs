@@ -34,7 +34,13 @@ const EMPTY_HEADER: Segment = Segment {
         sack_permitted: false,
         extra: None,
     },
-    rx: RxMeta { stamp: None, coalesced: 0, ce_coalesced: 0, delack_timeout: None },
+    rx: RxMeta {
+        stamp: None,
+        coalesced: 0,
+        ce_coalesced: 0,
+        host_wait_us: 0,
+        delack_timeout: None,
+    },
 };
 
 impl Connection {

@@ -70,6 +70,9 @@ fn samples(kind: ValueKind) -> Vec<Value> {
             out
         }
         ValueKind::Choice(names) => names.iter().copied().map(Value::Name).collect(),
+        ValueKind::Ratio => {
+            ["1/4", "3"].map(|r| Value::Ratio(lowtide_units::Ratio::parse(r).unwrap())).to_vec()
+        }
         other => panic!("no switch is a {other:?}"),
     }
 }

@@ -66,6 +66,8 @@ impl Connection {
             rtt,
             queueing_delay: measured.map(|m| m.queueing),
             base_rtt: measured.map(|m| m.base_rtt),
+            fabric_delay: measured.map(|m| m.rtt),
+            endpoint_delay: measured.map(|m| m.in_hosts),
             in_flight: self.snd.board.pipe(),
             prior_in_flight: delivery.prior_in_flight,
             snd_wnd: self.snd.window(),
