@@ -23,7 +23,7 @@ fn at_one_half_the_exemption_is_unneeded() {
 fn the_tutorial_shows_the_rule_that_the_exemption_permits() {
     let declared = DeclaredProperties { exemptions: &[], ..capped::ENTRY.declared };
     let CcEntry { name, summary, spec, params, requires, build, .. } = capped::ENTRY;
-    let entry = CcEntry { name, summary, spec, params, declared, requires, build };
+    let entry = CcEntry { name, summary, spec, equations: &[], params, declared, requires, build };
     let broken = check(Box::leak(Box::new(entry)));
     let [violation] = broken.as_slice() else { panic!("{broken:?}") };
     let page = include_str!("../../../docs/tutorial/3-own-scheme.md");

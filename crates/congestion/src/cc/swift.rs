@@ -88,6 +88,11 @@ pub static ENTRY: CcEntry = CcEntry {
     name: "swift",
     summary: "keeps the delay of the fabric and that of the hosts at a target, with a window each",
     spec: "Swift, SIGCOMM 2020: algorithm 1, §3.3 to §3.5",
+    equations: &[
+        "cwnd = min(fabric window, endpoint window); each W follows its delay and its target",
+        "delay < target, per ACK of n segments: W += ai n / W, or ai n if W < 1",
+        "else, once per RTT: W *= max(1 - beta (delay - target) / delay, 1 - max-mdf)",
+    ],
     params: &[
         time(
             "base-target",
@@ -165,6 +170,7 @@ pub static ENTRY: CcEntry = CcEntry {
         reacts_to: &[Signal::Loss, Signal::Delay],
         floor_segments: 0,
         proportional: false,
+        rate_based: false,
         exemptions: &[
             Exemption {
                 rule: "loss-halves",
@@ -177,7 +183,7 @@ pub static ENTRY: CcEntry = CcEntry {
             Exemption { rule: "rto", source: "Swift algorithm 1: 1 - max_mdf of cwnd" },
         ],
     },
-    requires: Requirements { ecn: false, host_stamps: true },
+    requires: Requirements { ecn: false, host_stamps: true, rate_samples: false },
     build,
 };
 
@@ -398,7 +404,7 @@ impl CongestionControl for Swift {
                     self.ssthresh = ssthresh;
                 }
             }
-            CongestionEvent::Recovered { .. } => {}
+            CongestionEvent::Recovered { .. } | CongestionEvent::TransmitStart { .. } => {}
         }
     }
 
