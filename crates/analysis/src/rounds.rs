@@ -248,7 +248,7 @@ impl Rounds {
         let bytes_per_second = (sustained.bytes as f64 * 1e9 / sustained.ns.max(1) as f64) as u64;
         let (bytes, ns) = self.spaced;
         let spaced = bytes as f64 * 1e9 / ns.max(1) as f64;
-        // Where most ACKs report gaps, few are spaced by the line: it is no slower than the mean.
+        // If most ACKs report gaps, few are spaced by the line: it is no slower than the mean.
         let mean = all as f64 * 1e9 / self.levels.iter().map(|l| l.ns).sum::<u64>().max(1) as f64;
         let spaced = spaced.max(mean);
         let (line, line_bytes_per_second) = match ns {

@@ -7,9 +7,9 @@
 //!
 //! `single` has one path. With `ecmp` it is the minimum over all equal-cost paths, separately for
 //! each direction, as the hash may choose any. With `spray` and `flowlet` packets of one flow
-//! overtake each other and use all lines of a hop at once. One packet then takes the fastest line, all together the sum
-//! of the rates. A pair of hosts with more than [`MAX_PATHS`] distinct paths has the best rate,
-//! delay and framing of each hop. Links that fail during the run count as up.
+//! overtake each other and use all lines of a hop at once. One packet then takes the fastest line,
+//! all together the sum of the rates. A pair of hosts with more than [`MAX_PATHS`] distinct paths
+//! has the best rate, delay and framing of each hop. Links that fail during the run count as up.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

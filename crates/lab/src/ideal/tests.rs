@@ -1,4 +1,4 @@
-use lowtide_net::{Framing, LineSpec, PortSpec, SwitchSpec};
+use lowtide_net::{Framing, LineSpec, PortSpec, Routing, SwitchSpec};
 use lowtide_units::Fraction;
 
 use super::*;

@@ -33,8 +33,8 @@ pub struct LeafSpine {
     pub load: Fraction,
     /// Distribution of the sizes of flows.
     pub sizes: String,
-    /// Servers that each query asks, none for no incast; `None`: 32, or all other hosts if these are
-    /// fewer.
+    /// Servers that each query asks, none for no incast; `None`: 32, or all other hosts if these
+    /// are fewer.
     pub incast: Option<u32>,
     /// Flows per run.
     pub flows: u32,
