@@ -54,19 +54,20 @@ impl Bins {
 #[derive(Clone, Debug)]
 pub(super) struct StateBins<const N: usize> {
     width: u64,
-    first: u64,
+    first: Option<u64>,
     times: Vec<[u64; N]>,
 }
 
 impl<const N: usize> StateBins<N> {
-    /// Creates intervals from `first` on.
-    pub(super) fn new(first: u64) -> Self {
-        Self { width: 1_000, first, times: Vec::new() }
+    /// Creates intervals that begin with the first time that is added.
+    pub(super) fn new() -> Self {
+        Self { width: 1_000, first: None, times: Vec::new() }
     }
 
     /// Adds the time from `from` to `to` in a state.
     pub(super) fn add(&mut self, mut from: u64, to: u64, state: usize) {
-        let last = to.saturating_sub(self.first);
+        let first = *self.first.get_or_insert(from);
+        let last = to.saturating_sub(first);
         while last / self.width >= MAX_BINS {
             let sum = |pair: &[[u64; N]]| {
                 std::array::from_fn(|i| pair.iter().map(|times| times[i]).sum())
@@ -75,8 +76,8 @@ impl<const N: usize> StateBins<N> {
             self.width = self.width.saturating_mul(2);
         }
         while from < to {
-            let at = from.saturating_sub(self.first) / self.width;
-            let end = to.min(self.first + (at + 1) * self.width);
+            let at = from.saturating_sub(first) / self.width;
+            let end = to.min(first + (at + 1) * self.width);
             let at = at as usize;
             if self.times.len() <= at {
                 self.times.resize(at + 1, [0; N]);
@@ -88,9 +89,10 @@ impl<const N: usize> StateBins<N> {
 
     /// Returns the start of each interval that has a state, nanoseconds, and its longest state.
     pub(super) fn longest(&self) -> impl Iterator<Item = (u64, usize)> {
-        self.times.iter().enumerate().filter_map(|(i, times)| {
+        let first = self.first.unwrap_or(0);
+        self.times.iter().enumerate().filter_map(move |(i, times)| {
             let (state, most) = times.iter().enumerate().rev().max_by_key(|(_, ns)| **ns)?;
-            (*most > 0).then_some((self.first + i as u64 * self.width, state))
+            (*most > 0).then_some((first + i as u64 * self.width, state))
         })
     }
 }
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_state_with_the_most_of_its_time() {
-        let mut bins = StateBins::<2>::new(7_000);
+        let mut bins = StateBins::<2>::new();
         for n in 0..1_000_u64 {
             let from = 7_000 + n * 100_000;
             let long = usize::from(n >= 500);

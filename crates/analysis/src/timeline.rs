@@ -107,7 +107,6 @@ pub(super) struct SenderTimeline {
     budget: TimeBudget,
     /// The states over time, if they are drawn.
     pub(super) states: Option<StateBins<{ State::ALL.len() }>>,
-    traced: bool,
     pub(super) rounds: Rounds,
     /// Small segments that waited for the ACK of another one.
     pub(super) nagle: u64,
@@ -117,13 +116,12 @@ pub(super) struct SenderTimeline {
 
 impl SenderTimeline {
     pub(super) fn new(traced: bool) -> Self {
-        Self { traced, ..Self::default() }
+        Self { states: traced.then(StateBins::new), ..Self::default() }
     }
 
     /// Draws the state from the cursor to `until`.
     fn draw(&mut self, until: u64, state: State) {
-        if self.traced {
-            let states = self.states.get_or_insert_with(|| StateBins::new(self.cursor));
+        if let Some(states) = &mut self.states {
             states.add(self.cursor, until, state as usize);
         }
     }

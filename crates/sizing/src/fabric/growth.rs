@@ -74,23 +74,23 @@ pub(super) fn growth(
     if steps.is_empty() {
         return Ok(Vec::new());
     }
-    let (mut named, mut shares) = (Vec::new(), Vec::new());
+    let each = hops / steps.len() as u64;
+    let mut named = Vec::new();
     for (what, value, scenario) in &steps {
-        let share = shortened::share(scenario, hops / steps.len() as u64)?;
-        named.push((format!("{what} {value}"), shortened::with_share(scenario, share)?));
-        shares.push(share);
+        let share = shortened::share(scenario, each)?;
+        named.push((format!("{what} {value}"), shortened::with_share(scenario, share)?, share));
     }
-    let results = simulate(&plan(&named)?, jobs)?;
+    let runs: Vec<(String, Scenario)> =
+        named.iter().map(|(l, s, _)| (l.clone(), s.clone())).collect();
+    let results = simulate(&plan(&runs)?, jobs)?;
     let of = |label: &String| -> Vec<&RunFacts> {
         results.runs.iter().filter(|run| run.key.scheme == *label).collect()
     };
-    let step = |(((what, value, _), (label, _)), share): (
-        (&(String, String, Scenario), &(String, Scenario)),
-        &f64,
-    )| {
+    let rows = steps.into_iter().zip(&named);
+    let rows = rows.map(|((what, value, _), (label, _, traffic_share))| {
         let Cost { p99, timeouts, drops, queries_with_timeout } = Cost::of(&of(label));
-        let (what, value, traffic_share) = (what.clone(), value.clone(), *share);
+        let traffic_share = *traffic_share;
         GrowthStep { what, value, traffic_share, p99, timeouts, drops, queries_with_timeout }
-    };
-    Ok(steps.iter().zip(&named).zip(&shares).map(step).collect())
+    });
+    Ok(rows.collect())
 }

@@ -135,8 +135,8 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    fn order(at: u64, end: u64) -> Option<SendOrder> {
-        Some(SendOrder { at: ms(at), end })
+    fn order(at: u64, end: u64) -> SendOrder {
+        SendOrder { at: ms(at), end }
     }
 
     /// Draft §3.1.2: a compressed ACK cannot make the rate exceed the send rate.
@@ -147,14 +147,14 @@ mod tests {
             rate.on_sent(ms(10 * i), 1000 * (i + 1), i == 0);
         }
         let min = Some(Duration::from_ms(5));
-        let first = rate.on_ack(ms(100), 1000, 1000, order(0, 1000), min).unwrap();
+        let first = rate.on_ack(ms(100), 1000, 1000, Some(order(0, 1000)), min).unwrap();
         assert_eq!((first.delivered, first.prior_delivered), (1000, 0));
         assert_eq!(first.interval, Duration::from_ms(100));
         // The fourth was sent 30 ms after the first, whose ACK came 1 ms before.
         rate.on_sent(ms(101), 5000, false);
-        let rest = rate.on_ack(ms(101), 4000, 3000, order(30, 4000), min).unwrap();
+        let rest = rate.on_ack(ms(101), 4000, 3000, Some(order(30, 4000)), min).unwrap();
         assert_eq!((rest.delivered, rest.interval), (4000, Duration::from_ms(101)));
-        let last = rate.on_ack(ms(103), 5000, 1000, order(101, 5000), min).unwrap();
+        let last = rate.on_ack(ms(103), 5000, 1000, Some(order(101, 5000)), min).unwrap();
         // Sent 101 ms after the segment that the ACK before it delivered first.
         assert_eq!((last.delivered, last.prior_delivered), (4000, 1000));
         assert_eq!(last.interval, Duration::from_ms(101));
@@ -167,15 +167,15 @@ mod tests {
         for i in 0..3 {
             rate.on_sent(ms(0), 1000 * (i + 1), i == 0);
         }
-        let sacked = rate.on_ack(ms(50), 0, 2000, order(0, 3000), None).unwrap();
+        let sacked = rate.on_ack(ms(50), 0, 2000, Some(order(0, 3000)), None).unwrap();
         assert_eq!((sacked.delivered, sacked.interval), (2000, Duration::from_ms(50)));
         rate.on_retransmitted(ms(50), 0, 1000);
-        let again = rate.on_ack(ms(100), 3000, 1000, order(50, 1000), None).unwrap();
+        let again = rate.on_ack(ms(100), 3000, 1000, Some(order(50, 1000)), None).unwrap();
         assert_eq!((again.delivered, again.prior_delivered), (1000, 2000));
         assert_eq!(again.interval, Duration::from_ms(50));
         rate.on_sent(ms(200), 4000, true);
         let min = Some(Duration::from_ms(50));
-        assert_eq!(rate.on_ack(ms(249), 4000, 1000, order(200, 4000), min), None);
+        assert_eq!(rate.on_ack(ms(249), 4000, 1000, Some(order(200, 4000)), min), None);
     }
 
     #[test]
@@ -184,9 +184,9 @@ mod tests {
         rate.on_sent(ms(0), 1000, true);
         rate.set_app_limited(1000);
         rate.on_sent(ms(1), 2000, false);
-        let sample = rate.on_ack(ms(10), 1000, 1000, order(0, 1000), None).unwrap();
+        let sample = rate.on_ack(ms(10), 1000, 1000, Some(order(0, 1000)), None).unwrap();
         assert!(!sample.app_limited && rate.is_app_limited());
-        let sample = rate.on_ack(ms(11), 2000, 1000, order(1, 2000), None).unwrap();
+        let sample = rate.on_ack(ms(11), 2000, 1000, Some(order(1, 2000)), None).unwrap();
         assert!(sample.app_limited && !rate.is_app_limited());
     }
 }

@@ -22,6 +22,7 @@ impl Flow {
             ecn: false,
             now: Instant::ZERO,
             seed: 0,
+            rtt: None,
             rules: WindowRules::RFC,
         };
         let own = [("hops", "5"), ("fs-range", "0 s")];
