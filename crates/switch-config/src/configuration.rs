@@ -78,6 +78,15 @@ impl Placement {
             );
             return Err(ConfigError::placement(vendor, problem));
         }
+        let prefixes = vendor.port_prefixes();
+        let is_known = |port: &&String| prefixes.iter().any(|prefix| port.starts_with(prefix));
+        if let Some(port) = self.ports.iter().find(|port| !is_known(port)) {
+            let problem = format!(
+                "`{port}` is no port of it: their names begin with {}",
+                prefixes.join(", ")
+            );
+            return Err(ConfigError::placement(vendor, problem));
+        }
         if in_bytes && self.queue_memory.is_some() {
             let problem = "its thresholds are no percentages: leave out --queue-memory";
             return Err(ConfigError::placement(vendor, problem));

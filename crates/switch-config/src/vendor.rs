@@ -38,6 +38,16 @@ impl Vendor {
         }
     }
 
+    /// How the names of its ports that have queues begin.
+    pub(crate) const fn port_prefixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Sonic => &["Ethernet"],
+            Self::Cumulus => &["swp"],
+            Self::Nxos => &["Ethernet", "ethernet", "Eth", "eth"],
+            Self::Junos => &["et-", "xe-", "ge-", "mge-"],
+        }
+    }
+
     /// Name of a file with its configuration.
     pub const fn file_name(self) -> &'static str {
         match self {

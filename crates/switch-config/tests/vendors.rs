@@ -358,3 +358,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ports_of_another_system_are_refused() {
+    let switch = "buffer = \"dynamic\"\nmemory = \"4 MB\"\nalpha = 1\n\
+                  mark = { kind = \"step\", k = \"100 kB\", not-ect = \"drop\" }"
+        .parse()
+        .unwrap();
+    for (vendor, port) in
+        [(Vendor::Sonic, "swp1"), (Vendor::Cumulus, "Ethernet0"), (Vendor::Nxos, "et-0/0/0")]
+    {
+        let settings = from_switch(vendor, &switch, Bytes::new(1500)).unwrap();
+        let place = Placement { ports: vec![port.to_owned()], queue: 3, ..Placement::default() };
+        let error = export(vendor, &settings, &place).unwrap_err().to_string();
+        assert!(error.contains("is no port of it: their names begin with"), "{error}");
+    }
+}
