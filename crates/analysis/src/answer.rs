@@ -16,7 +16,7 @@ use super::transfer_answer::{Cause, TransferAnswer};
 const MIN_CAUSE: f64 = 20.0;
 /// Least share of a further cause that is named beside a greater one.
 const MIN_FURTHER: f64 = 5.0;
-/// A direction is answered too if it has at least one of this many bytes of the other.
+/// The smaller direction counts if it has at least one of this many bytes of the larger one.
 const FAIR_PART: u64 = 4;
 /// Greatest share of unknown time with which a verdict holds.
 const MAX_UNKNOWN: f64 = 25.0;
@@ -30,6 +30,7 @@ const GROWTH_TRIPS: u64 = 50;
 impl TransferAnswer {
     /// Returns the answer of a connection: of its directions with a fair part of the data that of
     /// the one that ends last, and of the other one if that has a limit other than its application.
+    /// The causes are of both: a percentage is of the time of the direction that it names.
     pub(super) fn of(c: &ConnectionReport) -> Self {
         let Some(most) = c.directions.first() else { return without_data(c) };
         let fair = |other: &&DirectionReport| other.bytes.saturating_mul(FAIR_PART) >= most.bytes;

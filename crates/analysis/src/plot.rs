@@ -197,9 +197,9 @@ pub(super) fn stack(
     let caption = format!(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
          CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
-         the legend. Sender: the \
-         state of its time budget with most of each interval (rwnd: the receive window; sender: its \
-         window or pacing; delack: a delayed ACK). Round trips: from the capture to the receiver and back.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
+         the legend. Sender: the state with most of each interval, as first assigned: the time budget may \
+         count some of `sender` as `no data` (rwnd: the receive window; sender: its window or \
+         pacing; delack: a delayed ACK). Round trips: from the capture to the receiver and back.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
         lowtide_charts::number(gain),
         lowtide_charts::number(width / 1e6),
     );

@@ -77,7 +77,7 @@ impl<const N: usize> StateBins<N> {
         }
         while from < to {
             let at = from.saturating_sub(first) / self.width;
-            let end = to.min(first + (at + 1) * self.width);
+            let end = to.min(first.saturating_add((at + 1).saturating_mul(self.width)));
             let at = at as usize;
             if self.times.len() <= at {
                 self.times.resize(at + 1, [0; N]);
@@ -87,7 +87,8 @@ impl<const N: usize> StateBins<N> {
         }
     }
 
-    /// Returns the start of each interval that has a state, nanoseconds, and its longest state.
+    /// Returns the start of each interval with any time in it, nanoseconds, and the state with most
+    /// of that time, of equal ones the first.
     pub(super) fn longest(&self) -> impl Iterator<Item = (u64, usize)> {
         let first = self.first.unwrap_or(0);
         self.times.iter().enumerate().filter_map(move |(i, times)| {

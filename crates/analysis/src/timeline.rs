@@ -58,7 +58,8 @@ pub(super) struct ReceivedAck {
     pub(super) edge: Option<u64>,
     pub(super) window: u16,
     pub(super) tsval: Option<u32>,
-    /// No payload, or a full segment: no message ends with it, to which an application answers.
+    /// No payload, or a full segment, which is assumed not to end a message: the application does
+    /// not answer it.
     pub(super) no_message: bool,
     /// A duplicate, or with SACK blocks: a sign of loss or reordering.
     pub(super) gap: bool,

@@ -2,7 +2,8 @@
 
 use lowtide_units::{Duration, Instant};
 
-/// Entries of one weighted set at most, as the multipath tables of switches are limited too.
+/// Sum to which the weights of one set are reduced. Rounding, and at least one entry for each link,
+/// may exceed it a little. The WCMP paper bounds the oversubscription instead.
 pub(crate) const MAX_WEIGHTS: u64 = 256;
 
 /// The choice among several shortest paths. Every link counts one.
@@ -24,10 +25,11 @@ pub enum Routing {
         /// switch all take link `i` of the second.
         polarised: bool,
     },
-    /// As [`Routing::Ecmp`] with a salt per switch, but each link gets flows in proportion to the
-    /// capacity that it leads to: the sum over the next links, each at most the rate of its line
-    /// (weighted-cost multipathing, `WCMP`, EuroSys 2014). Weights are whole numbers without a
-    /// common divisor; if their sum exceeds 256, they are rounded to that sum.
+    /// As [`Routing::Ecmp`] with a salt per switch, but each link gets flows in proportion to its
+    /// weight: its rate, or the capacity of the switch at its far end towards the destination if
+    /// that is less. The capacity of a switch is the sum of the weights of its next links
+    /// (`WCMP`, EuroSys 2014). Weights without their common divisor that sum to more than 256 are
+    /// scaled to about 256, with at least one each.
     Wcmp,
     /// Per flowlet: a packet that arrives at the switch more than this gap after the one before of
     /// its flow and direction draws a link, each equally likely; the others follow it (`LetFlow`,

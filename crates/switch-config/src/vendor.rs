@@ -38,7 +38,7 @@ impl Vendor {
         }
     }
 
-    /// How the names of its ports that have queues begin.
+    /// Beginnings of the names of its ports.
     pub(crate) const fn port_prefixes(self) -> &'static [&'static str] {
         match self {
             Self::Sonic => &["Ethernet"],

@@ -29,7 +29,11 @@
 //! - The departure time of queued segments (`bbr_packets_in_net_at_edt`) is taken as now: the pacer
 //!   of a connection holds segments back instead of queueing them with a time.
 //! - The pacer counts payload, as Linux's own does; `sch_fq` counts frames.
-//! - cwnd is restored one ACK after the repair of a timeout.
+//! - cwnd is restored one ACK after the repair of a timeout, and is one segment until then; Linux
+//!   has what is in flight and one.
+//! - The first timeout counts the flight as lost; Linux counts the segments that RACK marks.
+//! - Not paced before the first delivery; Linux does not pace the first ten segments.
+//! - The bytes in flight at the end of a phase are not rounded to segments.
 //!
 //! ## Kernel twin
 //! `tcp_bbr.c` in Linux 6.18; measured beside it in `docs/evidence/findings.md`.
@@ -48,7 +52,7 @@ use super::{
 /// Registration.
 pub static ENTRY: CcEntry = CcEntry {
     name: "bbr1",
-    summary: "BBR version 1: paces at the measured bandwidth, no reaction to loss, ECN or delay",
+    summary: "BBR version 1: paces at the measured bandwidth; loss limits a round of recovery only",
     spec: "Linux tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
     equations: &[
         "bw = max(delivered / interval) of 10 rounds; min_rtt of 10 s; BDP = bw min_rtt",
@@ -208,7 +212,7 @@ struct Bbr1 {
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
     has_seen_rtt: bool,
-    probe_rtt_done_at: Option<Instant>,
+    probe_rtt_since: Option<Instant>,
     probe_rtt_round_done: bool,
     /// Segments sent with this many bytes delivered are app-limited: cwnd was that of `PROBE_RTT`.
     probe_rtt_limited: Option<(u64, u64)>,
@@ -221,6 +225,8 @@ struct Bbr1 {
     idle_restart: bool,
     lt: LongTerm,
     aggregation: Aggregation,
+    /// Time of the last delivery.
+    delivered_at: Instant,
     /// Bytes delivered and lost on the connection.
     delivered: u64,
     lost: u64,
@@ -246,7 +252,7 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         min_rtt: setup.rtt,
         min_rtt_at: setup.now,
         has_seen_rtt: false,
-        probe_rtt_done_at: None,
+        probe_rtt_since: None,
         probe_rtt_round_done: false,
         probe_rtt_limited: None,
         cycle: 0,
@@ -258,6 +264,7 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         idle_restart: false,
         lt: LongTerm { since: setup.now, ..LongTerm::default() },
         aggregation: Aggregation { since: setup.now, ..Aggregation::default() },
+        delivered_at: setup.now,
         delivered: 0,
         lost: 0,
     };
@@ -350,7 +357,7 @@ impl Bbr1 {
             self.packet_conservation = false;
             self.bw.start_round(self.round);
         }
-        self.sample_long_term(ack.now, ack.lost_bytes > 0, sample.app_limited);
+        self.sample_long_term(ack.lost_bytes > 0, sample.app_limited);
         let bw = sample.rate().map_or(0, Rate::as_bps);
         if !sample.app_limited || bw >= self.bw.max {
             self.bw.add(self.round, bw);
@@ -358,7 +365,9 @@ impl Bbr1 {
     }
 
     /// `bbr_lt_bw_sampling`.
-    fn sample_long_term(&mut self, now: Instant, loses: bool, app_limited: bool) {
+    fn sample_long_term(&mut self, lost_now: bool, app_limited: bool) {
+        // Linux ends intervals at `delivered_mstamp`: a timeout adds no silence.
+        let now = self.delivered_at;
         if self.lt.in_use {
             if self.mode == Mode::ProbeBw && self.round_start {
                 self.lt.rounds += 1;
@@ -371,7 +380,7 @@ impl Bbr1 {
         }
         if !self.lt.sampling {
             // The policer has no tokens left when it drops the first packet.
-            if !loses {
+            if !lost_now {
                 return;
             }
             self.start_interval(now);
@@ -388,7 +397,7 @@ impl Bbr1 {
             return self.reset_long_term(now);
         }
         // An interval ends with a loss too, when the tokens are used up again.
-        if !loses {
+        if !lost_now {
             return;
         }
         let lost = self.lost.saturating_sub(self.lt.lost);
@@ -528,7 +537,8 @@ impl Bbr1 {
         let delayed = ack.acked_segments == 1
             && ack.acked_bytes < self.mss
             && sample.is_some_and(|s| s.delivered == ack.acked_bytes);
-        let lower = |rtt: &Duration| self.min_rtt.is_none_or(|min| *rtt <= min);
+        // Since Linux 5.10 an equal one does not postpone PROBE_RTT.
+        let lower = |rtt: &Duration| self.min_rtt.is_none_or(|min| *rtt < min);
         if let Some(rtt) = ack.rtt.filter(|rtt| lower(rtt) || expired && !delayed) {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
@@ -536,7 +546,7 @@ impl Bbr1 {
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
-            self.probe_rtt_done_at = None;
+            self.probe_rtt_since = None;
             self.probe_rtt_limited = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -550,21 +560,21 @@ impl Bbr1 {
     fn run_probe_rtt(&mut self, ack: &AckSample) {
         let from = self.probe_rtt_limited.map_or(self.delivered, |(from, _)| from);
         self.probe_rtt_limited = Some((from, self.delivered.saturating_add(ack.in_flight)));
-        if self.probe_rtt_done_at.is_some() {
+        if self.probe_rtt_since.is_some() {
             self.probe_rtt_round_done |= self.round_start;
             if self.probe_rtt_round_done {
                 self.check_probe_rtt_done(ack.now);
             }
         } else if ack.in_flight <= CWND_MIN_TARGET * self.mss {
-            self.probe_rtt_done_at = Some(ack.now);
+            self.probe_rtt_since = Some(ack.now);
             self.probe_rtt_round_done = false;
             self.next_round_delivered = self.delivered;
         }
     }
 
-    /// `bbr_check_probe_rtt_done`; `probe_rtt_done_at` is the begin of the 200 ms.
+    /// `bbr_check_probe_rtt_done`; `probe_rtt_since` is the begin of the 200 ms.
     fn check_probe_rtt_done(&mut self, now: Instant) {
-        let since = self.probe_rtt_done_at.map(|at| now.saturating_since(at));
+        let since = self.probe_rtt_since.map(|at| now.saturating_since(at));
         if since.is_none_or(|since| since <= PROBE_RTT_TIME) {
             return;
         }
@@ -643,6 +653,9 @@ impl CongestionControl for Bbr1 {
         let grown = self.delivered.saturating_add(ack.delivered_bytes);
         self.delivered = sample.map_or(grown, |s| s.prior_delivered.saturating_add(s.delivered));
         self.lost = self.lost.saturating_add(ack.lost_bytes);
+        if ack.delivered_bytes > 0 {
+            self.delivered_at = ack.now;
+        }
         if self.ca_state == CaState::Loss && !ack.after_rto {
             self.ca_state = CaState::Open;
         }
@@ -675,16 +688,16 @@ impl CongestionControl for Bbr1 {
                 self.ca_state = CaState::Recovery;
             }
             CongestionEvent::Recovered { .. } => self.ca_state = CaState::Open,
-            CongestionEvent::Rto { now, first, in_flight, .. } => {
+            CongestionEvent::Rto { first, in_flight, .. } => {
                 if first {
                     self.save_cwnd();
+                    self.lost = self.lost.saturating_add(in_flight);
                 }
-                self.lost = self.lost.saturating_add(in_flight);
                 self.ca_state = CaState::Loss;
                 self.prior_ca_state = CaState::Loss;
                 self.full_bw = 0;
                 self.round_start = true;
-                self.sample_long_term(now, true, false);
+                self.sample_long_term(true, false);
                 self.cwnd = self.mss;
             }
             CongestionEvent::TransmitStart { now, app_limited } => {
@@ -718,7 +731,8 @@ impl CongestionControl for Bbr1 {
         self.ssthresh
     }
 
-    /// `tcp_update_skb_after_send`: the first ten segments are not paced.
+    /// Not paced before the first delivery (`tcp_update_skb_after_send` in Linux: before the
+    /// eleventh segment).
     fn pacing_rate(&self) -> Option<Rate> {
         if self.delivered == 0 { None } else { Rate::from_bps(self.pacing_rate) }
     }

@@ -19,7 +19,7 @@ pub(super) struct Charge {
 }
 
 /// Most bytes of a connection without payload.
-const CONN_OVERHEAD: usize = 4352;
+const CONN_OVERHEAD: usize = 4368;
 
 /// Smallest share of a connection, bytes: a few segments, so that it makes progress.
 pub(super) const MIN_SHARE: usize = 16 << 10;

@@ -16,7 +16,7 @@ pub(super) struct Flowlets {
     /// By switch and flow hash.
     open: BTreeMap<(u32, u32), Flowlet>,
     /// Number of flowlets at which ended ones are removed.
-    most: usize,
+    prune_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +27,16 @@ struct Flowlet {
 }
 
 /// Flowlets in memory before ended ones are removed.
-const LEAST: usize = 1 << 12;
+const MIN_PRUNE_AT: usize = 1 << 12;
 
 impl Flowlets {
-    /// Takes the sets out of `table`.
+    /// Moves the sets out of `table`, so that its look-up fails and [`Routes::flowlet_port`]
+    /// decides.
     pub(super) fn new(gap: Duration, table: &mut [u32]) -> Self {
         let all = table.to_vec();
         let sets = table.iter_mut().filter(|entry| (SET..super::LOCAL).contains(entry));
         sets.for_each(|entry| *entry = UNREACHABLE);
-        Self { gap, table: all, open: BTreeMap::new(), most: LEAST }
+        Self { gap, table: all, open: BTreeMap::new(), prune_at: MIN_PRUNE_AT }
     }
 
     /// Returns the set of an entry of the table.
@@ -59,9 +60,9 @@ impl Routes {
         let members = &self.members[set.first as usize..(set.first + set.len) as usize];
         let (now, gap) = (packet.arrival, flowlets.gap);
         let ended = |flowlet: &Flowlet| now.saturating_since(flowlet.last) > gap;
-        if flowlets.open.len() >= flowlets.most {
+        if flowlets.open.len() >= flowlets.prune_at {
             flowlets.open.retain(|_, flowlet| !ended(flowlet));
-            flowlets.most = LEAST.max(2 * flowlets.open.len());
+            flowlets.prune_at = MIN_PRUNE_AT.max(2 * flowlets.open.len());
         }
         let key = (switch, packet.flow);
         let open = flowlets.open.get(&key).filter(|f| !ended(f) && members.contains(&f.port));

@@ -11,12 +11,12 @@ pub(super) struct Capacities<'a> {
     /// By port.
     rates: &'a [u64],
     /// By port: its rate, or the capacity of the switch at its far end if that is less.
-    through: Vec<u64>,
+    weight_bps: Vec<u64>,
 }
 
 impl<'a> Capacities<'a> {
     pub(super) fn new(rates: &'a [u64]) -> Self {
-        Self { rates, through: vec![0; rates.len()] }
+        Self { rates, weight_bps: vec![0; rates.len()] }
     }
 
     /// Computes them for the rack at `rack`, given the hops to it from each node.
@@ -39,15 +39,15 @@ impl<'a> Capacities<'a> {
                     continue;
                 }
                 let through = if usable(port) { self.rates[port as usize] } else { 0 };
-                self.through[port as usize] = through.min(capacity[to]);
-                capacity[node] = capacity[node].saturating_add(self.through[port as usize]);
+                self.weight_bps[port as usize] = through.min(capacity[to]);
+                capacity[node] = capacity[node].saturating_add(self.weight_bps[port as usize]);
             }
         }
     }
 
     /// Repeats each of `ports` by its weight.
     pub(super) fn repeat(&self, ports: &mut Vec<u32>) {
-        let capacities: Vec<u64> = ports.iter().map(|p| self.through[*p as usize]).collect();
+        let capacities: Vec<u64> = ports.iter().map(|p| self.weight_bps[*p as usize]).collect();
         let weights = weights(&capacities);
         let each = ports.iter().zip(weights);
         *ports = each.flat_map(|(port, n)| std::iter::repeat_n(*port, n as usize)).collect();

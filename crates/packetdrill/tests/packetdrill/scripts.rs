@@ -78,8 +78,9 @@ fn every_script_cites_its_source() {
         let text = fs::read_to_string(&path).unwrap();
         let header: String =
             text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join("\n");
-        let cites =
-            ["RFC ", "DCTCP", "DX", "HULL", "Vegas"].iter().any(|text| header.contains(text));
+        let cites = ["RFC ", "DCTCP", "DX", "HULL", "Swift", "Vegas"]
+            .iter()
+            .any(|text| header.contains(text));
         assert!(cites && header.contains('§'), "{} cites no section", path.display());
     }
 }

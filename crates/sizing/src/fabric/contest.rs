@@ -116,7 +116,7 @@ impl<'a> Contest<'a> {
     }
 
     /// Runs the open candidates up to this number of seeds; false if the budget does not allow it.
-    /// The first round is always made: its traffic was shortened to fit.
+    /// The first round is always made, even if the least share of traffic exceeds the budget.
     pub(super) fn round(&mut self, seeds: u64) -> Result<bool, LabError> {
         let open = self.open();
         let scenarios: Vec<(String, Scenario)> = open

@@ -33,7 +33,7 @@ pub struct GrowthStep {
     pub queries_with_timeout: Option<f64>,
 }
 
-/// Runs the steps that the traffic has, with one seed each, and within `hops` by their estimate. A
+/// Runs the steps that the traffic has, with one seed each, shortened towards `hops` in total. A
 /// step that the fabric refuses, as more servers than hosts, is left out.
 pub(super) fn growth(
     advised: &Scenario,

@@ -139,7 +139,7 @@ fn a_rack_whose_load_goes_on_gets_advice_too() {
     let open = RACK.replace("end = \"done\"", "warmup = \"1 ms\"");
     let scenario = Scenario::parse(&open, "rack.toml").unwrap();
     assert!(scenario.expand().unwrap().runs[0].resolved_toml().contains("end-limit"));
-    let advice = advise(&FabricRequest { scenario, ..request(1) }, &|_| {}).unwrap();
+    let advice = advise(&FabricRequest { scenario, ..request(50_000_000) }, &|_| {}).unwrap();
     assert!(advice.chosen().value.value.is_some(), "{advice:?}");
 }
 

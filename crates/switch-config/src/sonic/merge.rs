@@ -102,7 +102,8 @@ fn ports(tables: &Tables, wanted: &[String]) -> Result<Vec<String>, ConfigError>
         found.sort_unstable();
         out.extend(found.into_iter().map(|(_, name)| name.to_owned()));
     }
-    out.dedup();
+    let mut seen = std::collections::BTreeSet::new();
+    out.retain(|port| seen.insert(port.clone()));
     Ok(out)
 }
 

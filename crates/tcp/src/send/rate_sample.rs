@@ -92,8 +92,8 @@ impl RateSampler {
     }
 
     /// Processes an ACK up to `una` that delivers `delivered` bytes; `newest` was sent last.
-    /// None without a delivery, and if the interval is shorter than `min_rtt`: then ACKs were
-    /// compressed (§3.3).
+    /// None without a delivery, and if the interval is shorter than `min_rtt`: then the ACK was
+    /// probably for an earlier transmission of a segment sent again (§3.3).
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,

@@ -41,7 +41,7 @@ const MAX_MESSAGES: u64 = 4_000_000;
 pub static ENTRY: WorkloadEntry = WorkloadEntry {
     name: "collective",
     summary: "all-reduce, all-gather or all-to-all of ranks, each send after the data it needs",
-    spec: "Patarasu and Yuan 2009",
+    spec: "ring: Patarasu and Yuan 2009; barrier: Hensgen et al. 1988; tree and all-to-all: lowtide",
     host_selection: HostSelection::From,
     arrivals: Arrivals::Stated,
     params: &[
@@ -55,7 +55,7 @@ pub static ENTRY: WorkloadEntry = WorkloadEntry {
             ]),
             default: Is("ring-all-reduce"),
             doc: "The collective and its algorithm; the ranks are the hosts of `from`, in their order.",
-            source: "Patarasu and Yuan 2009",
+            source: "ring: Patarasu and Yuan 2009; barrier: Hensgen et al. 1988; tree and all-to-all: lowtide",
         },
         Param {
             name: "data",

@@ -114,7 +114,7 @@ fn shortened(candidates: &[Candidate], what: &str) -> Option<String> {
     (share < 1.0).then(|| {
         format!(
             "The {what} ran with {:.1} % of the scenario's flows, queries and time, as the budget \
-             allows; the whole needs --budget times {:.0}.",
+             allows; all of it needs about {:.0} times this --budget.",
             share * 100.0,
             (1.0 / share).ceil()
         )

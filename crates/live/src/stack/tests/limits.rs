@@ -8,7 +8,7 @@ use super::*;
 /// Most bytes of memory per byte on the wire.
 const PER_WIRE_BYTE: usize = 5;
 /// Most bytes of memory per connection without payload.
-const PER_CONNECTION: usize = 4352;
+const PER_CONNECTION: usize = 4368;
 /// Most allocations and frees per hostile packet on average.
 const MAX_CALLS: u64 = 6;
 
