@@ -1,10 +1,11 @@
 //! Random configurations: a profile or scheme, then any switch or parameter with any valid value.
 
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use lowtide_tcp::switches::{self, Setting};
 use lowtide_tcp::{Config, Value, ValueKind, profile, scheme};
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, Ratio};
 
 use crate::fuzz_input::FuzzInput;
 
@@ -34,6 +35,10 @@ fn value(draw: &mut FuzzInput<'_>, kind: ValueKind) -> Value {
         ValueKind::Bytes { min, max } => Value::Bytes(Bytes::new(between(draw, min, max))),
         ValueKind::Duration { min, max } => {
             Value::Duration(Duration::from_ps(between(draw, min.as_ps(), max.as_ps())))
+        }
+        ValueKind::Ratio => {
+            let [num, den] = [(); 2].map(|()| between(draw, 1, u32::MAX.into()) as u32);
+            Value::Ratio(Ratio { num, den: NonZeroU32::new(den).unwrap_or(NonZeroU32::MIN) })
         }
         ValueKind::Choice(names) => Value::Name(draw.pick(names)),
         ValueKind::Name { allowed, .. } => Value::Name(draw.pick(&allowed())),
