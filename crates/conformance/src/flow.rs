@@ -59,7 +59,7 @@ impl SyntheticSender {
         while flow.cwnd() < 2 * segments * MSS {
             let _ = flow.clean_ack();
             acks += 1;
-            if acks > 4 * segments * segments {
+            if acks > 100 * segments {
                 return None;
             }
         }

@@ -83,8 +83,7 @@ pub(super) fn additive_increase(subject: Subject<'_>) -> RuleFailure {
                 windows += 1;
             }
             let grown = flow.cwnd() - start.min(flow.cwnd());
-            // Growth by `MSS / cwnd` at each ACK (RFC 5681 eq. 3) adds 5 % more at ten segments.
-            if grown > (windows + 1) * MSS * 11 / 10 {
+            if grown > (windows + 1) * MSS {
                 return Some(format!("{grown} B in {windows} windows of data"));
             }
         }

@@ -173,6 +173,10 @@ pub static ENTRY: CcEntry = CcEntry {
         rate_based: false,
         exemptions: &[
             Exemption {
+                rule: "additive-increase",
+                source: "Swift algorithm 1: ai n / W at each ACK, without slow start",
+            },
+            Exemption {
                 rule: "loss-halves",
                 source: "Swift algorithm 1: a loss multiplies cwnd, not the bytes in flight",
             },
