@@ -1,4 +1,4 @@
-//! Refuses a delay target that no path of the scenario can meet.
+//! Refuses a delay target that no path of the scenario can meet, and values that contradict.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use lowtide_units::Duration;
 
 use crate::paths::PathFinder;
 
-/// Checks that the target of each Swift sender is above the base round trips of its flows and
-/// answers, for the first seed of each point.
+/// Checks that the values of each Swift sender fit together, and that its target is above the base
+/// round trips of its flows and answers, for the first seed of each point.
 ///
 /// # Errors
 /// One is not, or a run cannot be set up.
@@ -32,6 +32,10 @@ pub(crate) fn check(plan: &RunPlan) -> Result<(), ScenarioErrors> {
             let Some((sender, receiver)) = config(src).zip(config(dst)) else { continue };
             let values = sender.params.complete(name, swift::ENTRY.params);
             let Some(values) = values.ok().filter(|_| sender.cc == name) else { continue };
+            if let Some([wrong, right]) = swift::contradiction(&values) {
+                let message = format!("Swift at host {src} {wrong}");
+                return Err(ScenarioError::plain(message, Some(right.to_owned())).into());
+            }
             let mtu = u64::from(sender.mtu.min(receiver.mtu));
             let Some(path) = paths.between(src, dst) else { continue };
             let (target, base) = (swift::least_target(&values), path.round_trip(mtu));
@@ -63,17 +67,26 @@ mod tests {
     #[test]
     fn a_target_below_the_base_round_trip_is_refused() {
         let text = include_str!("../../../scenarios/first-light.toml");
-        let check = |target: &str| {
-            let sender = format!("[transport.sender]\nswift.base-target = \"{target}\"\n");
+        let with = |keys: &str| {
+            let sender = format!("[transport.sender]\n{keys}\n");
             let text = text
                 .replace("[transport.sender]\n", &sender)
                 .replace("\"sack\", \"dctcp\"", "\"swift\", \"dctcp\"");
             check(&Scenario::parse(&text, "mine.toml").unwrap().expand().unwrap())
         };
+        let check = |target: &str| with(&format!("swift.base-target = \"{target}\""));
         // 4 x 10 us, twice 1538 B and twice 90 B at 1 Gbit/s are 66.0 us; one hop adds 1 us.
         let error = check("65 us").unwrap_err().to_string();
         assert!(error.contains("target of 66.0 us"), "{error}");
         assert!(error.contains("base round trip of 66.0 us from host 0 to host 2"), "{error}");
         check("66 us").unwrap();
+        for (keys, message) in [
+            ("swift.max-mdf = \"3/2\"", "takes more than the window"),
+            ("swift.fs-max-cwnd = \"1/10\"", "scales its target over no windows"),
+            ("swift.endpoint-target = \"0 s\"", "allows no delay in the hosts"),
+        ] {
+            let error = with(&format!("swift.base-target = \"80 us\"\n{keys}")).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
     }
 }

@@ -228,16 +228,17 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
     };
-    let of_queries = |name: &String| {
+    // The sentence begins with the number of those cut off, and has the number of all.
+    let cut_off = |name: &String, counts: &dyn Fn(&RunFacts) -> Option<[usize; 2]>, said: &str| {
         let mut found = finding(UNFINISHED, &first.key, seeds.len());
-        let mut queries = 0;
-        for asked in seeds.iter().filter_map(|run| run.queries(name)) {
-            queries += asked.queries;
-            found.count += asked.unfinished as u64;
-            found.seeds += usize::from(asked.unfinished > 0);
+        let mut all = 0;
+        for [whole, unfinished] in seeds.iter().filter_map(counts) {
+            all += whole;
+            found.count += unfinished as u64;
+            found.seeds += usize::from(unfinished > 0);
         }
         found.says = format!(
-            "{} of {queries} queries of group {name} were not answered before the {}{}",
+            "{} of {all} {said} before the {}{}",
             found.count,
             end_of_run(seeds),
             remedy(seeds)
@@ -245,20 +246,13 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<RunFinding> {
         found.group = Some(name.clone());
         (found.count > 0).then_some(found)
     };
+    let of_queries = |name: &String| {
+        let counts = |run: &RunFacts| run.queries(name).map(|q| [q.queries, q.unfinished]);
+        cut_off(name, &counts, &format!("queries of group {name} were not answered"))
+    };
     let of_collective = |name: &String| {
-        let mut found = finding(UNFINISHED, &first.key, seeds.len());
-        for facts in seeds.iter().filter_map(|run| run.collective(name)) {
-            found.count += facts.unfinished as u64;
-            found.seeds += usize::from(facts.unfinished > 0);
-        }
-        found.says = format!(
-            "{} iterations of collective {name} did not complete before the {}{}",
-            found.count,
-            end_of_run(seeds),
-            remedy(seeds)
-        );
-        found.group = Some(name.clone());
-        (found.count > 0).then_some(found)
+        let counts = |run: &RunFacts| run.collective(name).map(|c| [c.iterations, c.unfinished]);
+        cut_off(name, &counts, &format!("iterations of collective {name} did not complete"))
     };
     let collectives = first.collectives.iter().filter_map(|c| of_collective(&c.name));
     let groups = first.groups.iter().filter_map(|group| of_group(&group.name));

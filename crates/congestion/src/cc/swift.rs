@@ -203,6 +203,24 @@ const fn inverse_root(num: u128, den: u128) -> u64 {
     ((den << 40) / num).isqrt() as u64
 }
 
+/// Returns what is wrong with these values together, and what would be right.
+pub fn contradiction(values: &Values) -> Option<[&'static str; 2]> {
+    let above = |a: Ratio, b: Ratio| {
+        u64::from(a.num) * u64::from(b.den.get()) > u64::from(b.num) * u64::from(a.den.get())
+    };
+    let [least, most] = ["fs-min-cwnd", "fs-max-cwnd"].map(|name| values.ratio(name));
+    let share = values.ratio("max-mdf");
+    if share.num > share.den.get() {
+        Some(["takes more than the window", "`max-mdf` is at most 1"])
+    } else if !above(most, least) {
+        Some(["scales its target over no windows", "`fs-max-cwnd` is above `fs-min-cwnd`"])
+    } else if values.duration("endpoint-target") == Duration::ZERO {
+        Some(["allows no delay in the hosts", "`endpoint-target` is above zero"])
+    } else {
+        None
+    }
+}
+
 /// The fabric's target without flow scaling, which must be above the base round trip of a path.
 pub fn least_target(values: &Values) -> Duration {
     values.duration("base-target") + values.duration("hop-delay") * values.count("hops")

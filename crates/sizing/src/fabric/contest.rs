@@ -24,8 +24,8 @@ pub struct Candidate {
     pub alpha: Option<String>,
     /// Seeds that were run.
     pub seeds: usize,
-    /// Share of the flows, queries and time of the scenario that each run has: 1, or what the
-    /// budget allows for five seeds.
+    /// Share of the flows, queries, iterations and time after the warm-up of the scenario that each
+    /// run has: 1, or what the budget allows for five seeds, at least 0.05.
     pub traffic_share: f64,
     /// Flows or queries of the measure that decides, of all seeds.
     pub flows: usize,

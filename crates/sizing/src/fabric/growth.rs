@@ -20,8 +20,8 @@ pub struct GrowthStep {
     pub what: String,
     /// Its value.
     pub value: String,
-    /// Share of the flows, queries and time of the scenario that the run has: 1, or what the budget
-    /// allows.
+    /// Share of the flows, queries, iterations and time after the warm-up of the scenario that the
+    /// run has: 1, or what the budget allows, at least 0.05.
     pub traffic_share: f64,
     /// 99th percentile of the slowdown of flows up to 100 kB; null without them.
     pub p99: Option<f64>,

@@ -113,10 +113,11 @@ fn shortened(candidates: &[Candidate], what: &str) -> Option<String> {
     let share = candidates.first().filter(|c| c.seeds > 0)?.traffic_share;
     (share < 1.0).then(|| {
         format!(
-            "The {what} ran with {:.1} % of the scenario's flows, queries and time, as the budget \
-             allows; all of it needs about {:.0} times this --budget.",
+            "The {what} ran with {:.1} % of the scenario's flows, queries, iterations and time after \
+             the warm-up (5 % at least, also above the budget); all of it needs about {:.1} times \
+             this --budget.",
             share * 100.0,
-            (1.0 / share).ceil()
+            1.0 / share
         )
     })
 }
@@ -203,8 +204,8 @@ fn growth(steps: &[GrowthStep]) -> Vec<String> {
         };
         let share = own.iter().map(|step| step.traffic_share).fold(1.0, f64::min) * 100.0;
         out.push(format!(
-            "{range}, one run each with at least {share:.0} % of the scenario's flows, queries and time: \
-             {}, {}.",
+            "{range}, one run each with at least {share:.0} % of the scenario's flows, queries, \
+             iterations and time after the warm-up: {}, {}.",
             at(dropped, "drops"),
             at(late, "timeouts")
         ));
