@@ -8,6 +8,7 @@ Flows and ports of the utilisation tests were placed by hand; nothing is taken f
 
 import json
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -141,6 +142,12 @@ STEP = '[switch.mark]\nkind = "step"\nk = "{} kB"\nnot-ect = "drop"\n'
 CLASSES = 'size-classes = ["100 kB", "1 MB", "10 MB"]\n'  # of the last table, [probes]
 
 
+def kilobytes(text):
+    """A size as results have it, as `24 kB` or `9500 B`."""
+    number, unit = text.split()
+    return float(number) * {"B": 1e-3, "kB": 1, "MB": 1e3}[unit]
+
+
 def pipe(name, on, direction, k):
     """A pipe with a threshold."""
     mark = STEP.format(k).replace("switch", f"pipe.{name}")
@@ -156,6 +163,7 @@ def run(program, folder, name, text, seeds):
     """Returns the results of a scenario."""
     file = folder / f"{name}.toml"
     file.write_text(text)
+    shutil.rmtree(folder / name, ignore_errors=True)
     command = [program, "run", file, "-o", folder / name, "--seeds", str(seeds), "--json", "-q"]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
@@ -175,7 +183,7 @@ def tail(fabric, results):
     of = [r for r in results["tails"]
           if (r["metric"], r["group"], r.get("class")) == fabric["measure"]]
     statistic = next(s for s in ("p99", "p95", "p50") if all(r[s]["value"] for r in of))
-    return {" ".join(row["point"].values()): row[statistic]["value"] for row in of}
+    return {",".join(row["point"].values()): row[statistic]["value"] for row in of}
 
 
 def tails(program, folder, name, load):
@@ -237,7 +245,7 @@ def judge(program, folder, name):
     for test, rates in known["lines"].items():
         key = test.split()[0]
         best = max(rates.values())
-        low = max([float(k.split()[0]) for k, v in rates.items() if v < 0.99 * best], default=0)
+        low = max([kilobytes(k) for k, v in rates.items() if v < 0.99 * best], default=0)
         least[key] = max(least.get(key, 0), low)
     for load in fabric["load"][1]:
         text = scenario(name, load)
@@ -262,7 +270,7 @@ def judge(program, folder, name):
                 for to_hosts in (True, False)]
         fills = []
         for point, value in known["tails"][load].items():
-            of = [float(k) for k in point.replace(" kB", "").split()]
+            of = [kilobytes(k) for k in point.split(",")]
             if all(k > least[key] for k, keys in zip(of, ends) for key in keys):
                 fills.append(value)
         advised = (to / "advised.toml").read_text()

@@ -69,11 +69,13 @@ pub(super) struct Lines<'a> {
     jobs: usize,
     known: BTreeMap<Key, Vec<f64>>,
     pub(super) runs: usize,
+    /// Packet-hops of them, by their estimate.
+    pub(super) hops: u64,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(subject: &'a Subject, top: Vec<u64>, margin: f64, jobs: usize) -> Self {
-        Self { subject, top, margin, jobs, known: BTreeMap::new(), runs: 0 }
+        Self { subject, top, margin, jobs, known: BTreeMap::new(), runs: 0, hops: 0 }
     }
 
     /// Runs all patterns of classes at a K of theirs, up to this number of seeds.
@@ -90,8 +92,9 @@ impl<'a> Lines<'a> {
             }
         }
         let known = |i: usize| self.known.get(&keys[i]).map_or(0, Vec::len) as u64;
-        let runs = run_new(&scenarios, &|i, seed| seed > known(i), self.jobs)?;
+        let (runs, hops) = run_new(&scenarios, &|i, seed| seed > known(i), self.jobs)?;
         self.runs += runs.len();
+        self.hops += hops;
         for (i, run) in runs {
             let (class, pattern, k) = keys[i];
             let port = self.subject.classes[class].patterns[pattern].port;
@@ -241,8 +244,9 @@ impl<'a> Lines<'a> {
         let named: Vec<(String, Scenario)> = named
             .map(|(i, s)| Ok((i.to_string(), s.seeds(SEEDS)?)))
             .collect::<Result<_, LabError>>()?;
-        let runs = run_new(&named, &|_, _| true, self.jobs)?;
+        let (runs, hops) = run_new(&named, &|_, _| true, self.jobs)?;
         self.runs += runs.len();
+        self.hops += hops;
         let of = |i: usize| runs.iter().filter(move |(j, _)| *j == i).map(|(_, run)| run);
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let mut places = BTreeMap::<usize, usize>::new();
@@ -275,17 +279,20 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Runs scenarios whose seeds are wanted; each result has the index of its scenario.
+/// Runs scenarios whose seeds are wanted; each result has the index of its scenario. Returns their
+/// packet-hops by estimate too.
 fn run_new(
     scenarios: &[(String, Scenario)],
     wanted: &dyn Fn(usize, u64) -> bool,
     jobs: usize,
-) -> Result<Vec<(usize, RunFacts)>, LabError> {
+) -> Result<(Vec<(usize, RunFacts)>, u64), LabError> {
     let place = |label: &str| scenarios.iter().position(|(own, _)| own == label);
     let mut plan = plan(scenarios)?;
     plan.runs.retain(|run| place(&run.scheme).is_some_and(|i| wanted(i, run.seed)));
+    let hops = plan.estimate().hops;
     let runs = simulate(&plan, jobs)?.runs;
-    Ok(runs.into_iter().filter_map(|run| Some((place(&run.key.scheme)?, run))).collect())
+    let placed = runs.into_iter().filter_map(|run| Some((place(&run.key.scheme)?, run)));
+    Ok((placed.collect(), hops))
 }
 
 /// Share of the time in which the port sends.

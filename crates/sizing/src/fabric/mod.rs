@@ -47,6 +47,8 @@ const FIRST_SEEDS: u64 = 5;
 /// One part in this number of the budget is for alpha, and for the growth of the load.
 const ALPHA_PART: u64 = 5;
 const GROWTH_PART: u64 = 10;
+/// What the tests by long flows leave of the rest is for the tables of K, and at least this part.
+const LEAST_CONTEST_PART: u64 = 4;
 /// Utilisation that K may lose in the tests, and for throughput alone: less than the point that is
 /// promised, so that numbers of flows between those tested stay within it (benches/fabrics).
 const MARGIN: f64 = 0.007;
@@ -61,7 +63,7 @@ pub struct FabricRequest {
     pub scenario: Scenario,
     /// The measure that decides; `None`: the scenario's question, its queries, or its short flows.
     pub goal: Option<Goal>,
-    /// Packet-hops that the runs of candidates together may simulate.
+    /// Packet-hops that all runs together may simulate, by their estimate.
     pub hops: u64,
     /// Concurrent runs.
     pub jobs: usize,
@@ -228,7 +230,8 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         (tests, between) = lines.together(&floors)?;
     }
 
-    let share = request.hops - request.hops / ALPHA_PART - request.hops / GROWTH_PART;
+    let rest = request.hops - request.hops / ALPHA_PART - request.hops / GROWTH_PART;
+    let share = rest.saturating_sub(lines.hops).max(request.hops / LEAST_CONTEST_PART);
     let entries = entries(&subject, &floors, &top)?;
     let mut contest = Contest::new(&subject, entries.clone(), share, request.jobs)?;
     let mut choice = rule::Choice { chosen: 0, confidence: Confidence::Decided };

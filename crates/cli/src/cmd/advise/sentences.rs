@@ -114,7 +114,7 @@ fn shortened(candidates: &[Candidate], what: &str) -> Option<String> {
     (share < 1.0).then(|| {
         format!(
             "The {what} ran with {:.1} % of the scenario's flows, queries, iterations and time after \
-             the warm-up (5 % at least, also above the budget); all of it needs about {:.1} times \
+             the warm-up (5 % at least, also above the budget); all of it needs at most {:.1} times \
              this --budget.",
             share * 100.0,
             1.0 / share
