@@ -86,8 +86,8 @@ FABRICS = {
     },
     "hundred": {
         "measure": WEB, "load": ("web.load", ["20 %", "30 %", "45 %"]),
-        "rest": 800, "span": ("10 ms", "3 ms"),
-        "tail": [(*HOST, [20, 35, 55, 90, 150, 300]), (*FABRIC, [30, 55, 90, 140, 250, 500])],
+        "seeds": 5, "rest": 800, "span": ("10 ms", "3 ms"),
+        "tail": [(*HOST, [35, 55, 90, 200]), (*FABRIC, [55, 90, 140, 300])],
         "tests": {
             "leaf-host": (*HOST, HOSTS_100G, hosts(2, 4, 8, first=6)),
             "leaf-spine": (*UP, UP_200G, up(3, 5, 6, to=6)),
@@ -194,7 +194,7 @@ def tails(program, folder, name, load):
     text += "".join(pipe(key, on, way, "300") for key, on, way, _ in pipes)
     text += "[sweep]\n" + "".join(swept(key, ks) for key, _, _, ks in pipes)
     label = f"{name}-tail-{load.replace(' ', '')}"
-    return tail(fabric, run(program, folder, label, text, SEEDS))
+    return tail(fabric, run(program, folder, label, text, fabric.get("seeds", SEEDS)))
 
 
 def line(program, folder, name, key, n, ks):
@@ -276,7 +276,8 @@ def judge(program, folder, name):
         advised = (to / "advised.toml").read_text()
         if "size-classes" not in advised:
             advised = advised.replace("[probes]\n", "[probes]\n" + CLASSES, 1)
-        (own,) = tail(fabric, run(program, folder, f"{name}-own", advised, SEEDS)).values()
+        (own,) = tail(fabric, run(program, folder, f"{name}-own", advised,
+                               fabric.get("seeds", SEEDS))).values()
         ratio = own / min(fills)
         verdict = "right" if ratio <= 1.10 and max(lost.values()) <= 1.0 else "MISS"
         print(name, load, verdict, ks, f"tail {ratio:.3f} of {len(fills)} tables, lost {lost},"
