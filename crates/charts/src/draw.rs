@@ -281,6 +281,8 @@ fn draw_panel(
         };
         draw_series(root, canvas, panel, series, &place, i)?;
     }
+    // A label that would cover the one to its left stands below it.
+    let mut free = [i32::MIN; 2];
     for rule in &panel.guide_lines {
         let along = |share: f64| if rule.vertical { (rule.at, share) } else { (share, rule.at) };
         let (low, high) =
@@ -293,7 +295,13 @@ fn draw_panel(
         } else {
             ((end.0 + canvas.px(6.0), end.1), Pos::new(HPos::Left, VPos::Center))
         };
-        let at = if rule.vertical && fitted { within(canvas, &rule.label, at) } else { at };
+        let mut at = if rule.vertical && fitted { within(canvas, &rule.label, at) } else { at };
+        if rule.vertical {
+            let half = canvas.px(canvas.text_width(&rule.label, 12.0, false) / 2.0 + 3.0);
+            let row = usize::from(at.0 - half < free[0]);
+            free[row] = at.0 + half;
+            at.1 += canvas.px(LINE * row as f64);
+        }
         write(root, &rule.label, at, &canvas.font(12.0, INK, false).pos(pos))?;
     }
     for (i, line) in title_lines(panel, canvas).iter().enumerate() {

@@ -37,13 +37,16 @@ fn utilisation(advice: &FabricAdvice) -> Panel {
     let mut ks: Vec<u64> = advice.classes.iter().map(|class| class.k_bytes).collect();
     ks.sort_unstable();
     ks.dedup();
-    let values: Vec<(f64, String)> = ks.iter().map(|k| (kb(*k), kb(*k).to_string())).collect();
-    let ends: Vec<f64> = lines.iter().flat_map(|s| &s.points).map(|dot| dot.y).collect();
+    let lost = lines.iter().flat_map(|s| &s.points).map(|dot| dot.y);
+    // The least and the greatest K of the search, and the advised ones.
+    let tried = classes().flat_map(|(class, _)| class.searched.iter().map(|(k, _)| *k));
+    let tried = tried.chain(ks.iter().copied());
+    let (low, high) = tried.fold((u64::MAX, 1), |(low, high), k| (low.min(k), high.max(k)));
     let guide = |k: &u64| GuideLine { label: format!("{} kB", kb(*k)), at: kb(*k), vertical: true };
     Panel {
         title: "Few long flows".to_owned(),
-        x: Axis::named("Marking threshold K (kB)", "k_kb", values),
-        y: Axis::fitting("Utilisation lost (points)", "utilisation_lost_points", &ends),
+        x: Axis::log("Marking threshold K (kB)", "k_kb", kb(low) / 1.3, kb(high) * 1.3),
+        y: Axis::from_zero("Utilisation lost (points)", "utilisation_lost_points", lost),
         series: lines,
         guide_lines: ks.iter().map(guide).collect(),
         shade: None,

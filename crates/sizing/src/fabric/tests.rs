@@ -69,6 +69,9 @@ fn advice_fills_the_line_and_equal_requests_give_it_again() {
     assert_eq!(class.tests.iter().map(|t| t.flows).collect::<Vec<_>>(), [2, 3]);
     assert!(advice.candidates.iter().all(|c| c.seeds == 5), "the least budget is one round");
     assert_eq!(advice, advise(&request(1), &|_| {}).unwrap());
+    let panel = &knee(&advice).panels[0];
+    let mut dots = panel.series.iter().flat_map(|series| &series.points);
+    assert!(dots.all(|dot| panel.x.low < dot.x && dot.x < panel.x.high), "{panel:?}");
     let applied = advice.apply(&request(1).scenario).unwrap().expand().unwrap();
     let toml = applied.runs[0].resolved_toml();
     assert!(toml.contains(&format!("k = \"{}\"", Bytes::new(class.k_bytes))), "{toml}");
