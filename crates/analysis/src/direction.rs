@@ -11,10 +11,11 @@ use super::budget::{StateShare, TimeBudget};
 use super::direction_state::DirectionState;
 use super::ecn_echo::{EceRun, EchoEvidence};
 use super::evidence::EventFrames;
-use super::feedback::{self, FeedbackVerdict};
+use super::feedback::{self, FeedbackKind, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
 use super::rounds::WindowTimes;
+use super::sender::{Echo, SenderVerdict};
 use super::stalls::Timeout;
 use super::timeline::SenderTimeline;
 use super::value_summary::ValueSummary;
@@ -61,6 +62,8 @@ pub(super) struct DirectionReport {
     pub(super) marks: EcnCounts,
     pub(super) feedback: FeedbackVerdict,
     pub(super) evidence: EchoEvidence,
+    /// The congestion control that sent the data; null with fewer than 8 round trips.
+    pub(super) sender: Option<SenderVerdict>,
     pub(super) alpha: AlphaReport,
     /// Bytes in flight when ACKs arrived; null near the receiver, where they are not visible.
     pub(super) flight_bytes: Option<ValueSummary>,
@@ -211,6 +214,14 @@ impl DirectionReport {
             budget = budget.unknown();
         }
         let rounds = &timeline.rounds;
+        let feedback = if data_seen {
+            feedback::decide(mode, &state.ecn, !collapses.is_empty())
+        } else {
+            feedback::without_data(mode)
+        };
+        let size = (flow.mss(from, 0).into(), flow.min_rtt().unwrap_or(0));
+        let echo = echo(feedback.kind);
+        let sender = SenderVerdict::of(&rounds.record, at_sender && data_seen, size, echo);
         Some(Self {
             from: flow.endpoints[from].to_string(),
             to: flow.endpoints[1 - from].to_string(),
@@ -242,12 +253,9 @@ impl DirectionReport {
             rtt_ns: ValueSummary::of(&state.rtt.by_ack),
             rtt_by_timestamps_ns: ValueSummary::of(&state.rtt.by_timestamp),
             marks: marks(state),
-            feedback: if data_seen {
-                feedback::decide(mode, &state.ecn, !collapses.is_empty())
-            } else {
-                feedback::without_data(mode)
-            },
+            feedback,
             evidence: state.ecn.evidence,
+            sender,
             alpha: alpha(state, mode, flow.mss(from, 0), data_seen),
             flight_bytes: ValueSummary::of(&state.window.flight)
                 .filter(|_| !at_receiver && data_seen),
@@ -284,6 +292,17 @@ impl DirectionReport {
             over_time: series
                 .then(|| over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen)),
         })
+    }
+}
+
+const fn echo(kind: FeedbackKind) -> Echo {
+    match kind {
+        FeedbackKind::Rfc3168 => Echo::Latched,
+        FeedbackKind::Dctcp
+        | FeedbackKind::Odctcp
+        | FeedbackKind::DctcpOrOdctcp
+        | FeedbackKind::Accecn => Echo::Exact,
+        FeedbackKind::None | FeedbackKind::Undecided => Echo::Unknown,
     }
 }
 

@@ -256,6 +256,7 @@ impl DirectionState {
                 short: segment.payload_len < context.mss
                     || context.agreed_mss.is_some_and(|mss| segment.payload_len < mss / 2),
                 reason,
+                cwr: segment.flags.contains(Flags::CWR),
                 at_sender: context.at_sender,
                 blind: !context.at_sender && context.missing.is_none(),
                 delay,

@@ -8,7 +8,8 @@
 //! connection of a packet, `views` the interface, and `copies` repeated captures of a packet.
 //! `flow` and `direction_state` process it; `stream`, `rtt`, `ecn_echo`, `alpha`, `window` and
 //! `stalls` each measure one aspect of a direction. `direction` and `connection` are the reports,
-//! `visibility` states what the capture cannot show, `feedback` and `findings` interpret. `text`,
+//! `visibility` states what the capture cannot show, `feedback`, `sender` and `findings`
+//! interpret. `text`,
 //! `plot` and `page` render.
 
 mod alpha;
@@ -37,6 +38,7 @@ mod plot;
 mod read;
 mod rounds;
 mod rtt;
+mod sender;
 mod series;
 mod stalls;
 mod stream;

@@ -11,6 +11,7 @@ use lowtide_units::{LogHistogram, Quantile};
 use serde::Serialize;
 
 use super::budget::State;
+use super::sender::SenderRecord;
 
 /// A queue is longer than this part of the base round trip.
 const QUEUE_PART: u64 = 8;
@@ -88,6 +89,7 @@ pub(super) struct Rounds {
     window_ns: f64,
     queue_ns: f64,
     trip_ns: f64,
+    pub(super) record: SenderRecord,
 }
 
 /// Window-limited time by cause, nanoseconds.
@@ -113,9 +115,12 @@ impl Rounds {
     pub(super) fn on_time(&mut self, state: State, ns: u64) {
         match state {
             State::SenderWindow => self.sender += ns,
-            State::ReceiveWindow | State::ZeroWindow => self.receiver += ns,
+            State::ReceiveWindow | State::ZeroWindow => {
+                self.receiver += ns;
+                self.record.on_idle(ns);
+            }
             State::Recovery | State::Timeout => self.recovery += ns,
-            _ => {}
+            _ => self.record.on_idle(ns),
         }
     }
 
@@ -170,6 +175,7 @@ impl Rounds {
             return;
         }
         let (ns, bytes) = (time.saturating_sub(began), ack.saturating_sub(from));
+        self.record.end(time, ns, now);
         let queue = now - base;
         let standing = self.least_trip.take().map_or(0, |least| least.saturating_sub(base));
         let queued = standing > base / QUEUE_PART;

@@ -356,6 +356,11 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
             ),
         ));
     }
+    if let Some(sender) = d.sender.as_ref().filter(|_| d.data_seen) {
+        let (name, first) = (sender.control.name(), sender.why.first());
+        out.push(("control", format!("{name}: {}", first.map_or("", String::as_str))));
+        out.extend(sender.why.iter().skip(1).map(|why| ("", why.clone())));
+    }
     let likely = if d.feedback.certain || d.feedback.kind.description() == "undecided" {
         ""
     } else {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use super::budget::{State, TimeBudget};
 use super::rounds::Rounds;
+use super::sender::ReductionCause;
 use super::series::StateBins;
 
 /// ACKs in flight to the sender that are remembered.
@@ -29,6 +30,7 @@ pub(super) enum SendReason {
 }
 
 /// A segment with payload of the sender.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a segment")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     pub(super) time: u64,
@@ -43,6 +45,8 @@ pub(super) struct SentSegment {
     pub(super) blind: bool,
     /// Smaller than a full segment.
     pub(super) short: bool,
+    /// CWR.
+    pub(super) cwr: bool,
     /// TSecr.
     pub(super) echo: Option<u32>,
     /// Smoothed round trip of the path and its minimum.
@@ -196,6 +200,7 @@ impl SenderTimeline {
     /// Applies an ACK whose effect may pass the capture at `time`.
     fn apply(&mut self, a: &ReceivedAck, time: u64) {
         let advanced = a.ack > self.ack;
+        let newly = a.ack.saturating_sub(self.ack);
         if self.recovery_point.is_some_and(|point| a.ack >= point) {
             self.assign(time, State::Recovery, &[]);
             self.recovery_point = None;
@@ -232,6 +237,7 @@ impl SenderTimeline {
             self.rounds.on_trip(rtt + time.saturating_sub(a.time));
         }
         self.timer_fired = self.timer_fired.filter(|_| !advanced);
+        self.rounds.record.on_ack((self.ack, newly), self.highest, a.ece, a.gap);
         if advanced {
             self.emptied = (self.ack >= self.highest).then_some((time, *a));
             let recovering = self.recovery_point.is_some();
@@ -258,23 +264,32 @@ impl SenderTimeline {
                 self.recovery_point = Some(self.highest.max(d.end));
                 self.timer_fired = Some(d.time);
                 self.rounds.on_loss();
+                self.rounds.record.on_reduction(ReductionCause::Timer, self.highest);
             }
             SendReason::Repair => {
                 let since = self.gap_since.unwrap_or(d.time).min(d.time);
                 if self.recovery_point.is_none() {
                     self.waited(since, flight_before, d);
                     self.recovery_point = Some(self.highest);
+                    self.rounds.record.on_reduction(ReductionCause::Loss, self.highest);
                 }
                 self.assign(d.time, State::Recovery, &[]);
                 self.rounds.on_loss();
             }
             SendReason::WindowProbe => self.assign(d.time, State::ZeroWindow, &[]),
-            SendReason::New => self.waited(d.time, flight_before, d),
+            SendReason::New => {
+                self.waited(d.time, flight_before, d);
+                if d.cwr {
+                    self.rounds.record.on_reduction(ReductionCause::Mark, self.highest);
+                }
+            }
         }
         self.highest = self.highest.max(d.end);
         let flight = self.highest - self.ack.min(self.highest);
         self.greatest_flight = self.greatest_flight.max(flight);
         self.rounds.on_flight(flight);
+        let lag = (d.reason == SendReason::New).then(|| d.time.saturating_sub(self.last_ack));
+        self.rounds.record.on_sent(flight, self.recovery_point.is_some(), lag);
         self.short_segment = d.short;
         self.edge_at_cursor = self.edge;
         self.window_at_cursor = self.edge.map(|edge| edge.saturating_sub(self.ack));
