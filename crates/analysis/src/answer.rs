@@ -10,6 +10,7 @@ use super::direction::DirectionReport;
 use super::format::{bytes, count, grouped, percent, rate, time};
 use super::handshake::NegotiatedEcn;
 use super::rounds::FULL_PERCENT;
+use super::socket_statistics::SocketWitness;
 use super::transfer_answer::{Cause, TransferAnswer};
 
 /// Least share of a cause, percent of the direction's time.
@@ -173,9 +174,10 @@ fn causes(c: &ConnectionReport, d: &DirectionReport) -> Vec<Cause> {
     queue(d, &mut out);
     let base = d.base_rtt_ns.unwrap_or(0).max(1);
     let trips = total(d) / base;
-    if trips >= GROWTH_TRIPS && limits.growth_ns * 2 > total(d) {
-        let text = format!("the congestion window still grew in {trips} round trips");
-        out.add("window growth", limits.growth_ns, text);
+    // A plateau begins with rounds that may have been growth.
+    let growth_ns = limits.growth_ns.saturating_sub(d.plateau_ns.saturating_sub(limits.other_ns));
+    if trips >= GROWTH_TRIPS && growth_ns * 2 > total(d) {
+        out.add("window growth", growth_ns, growth(d));
     }
     let flight = d.flight_bytes.map(|f| format!(", {} in flight at most", bytes(f.max)));
     let text = format!("it neither grew nor was reduced{}", flight.unwrap_or_default());
@@ -234,7 +236,9 @@ fn application(c: &ConnectionReport, d: &DirectionReport, out: &mut Causes<'_>) 
         Some(f) => format!(": at most {} in flight, without loss, mark or queue", bytes(f.max)),
         None => String::new(),
     };
-    out.add("no data offered", idle, format!("the application or the send buffer{flat}"));
+    let by = d.socket.as_ref().and_then(SocketWitness::idle_by);
+    let by = by.unwrap_or_else(|| "the application or the send buffer".to_owned());
+    out.add("no data offered", idle, format!("{by}{flat}"));
     let late = match d.delayed_acks_ns {
         Some(waits) => format!("{}, {} at most", count(waits.count, "late ACK"), time(waits.max)),
         None => "none later than 5 ms".to_owned(),
@@ -263,6 +267,28 @@ fn queue(d: &DirectionReport, out: &mut Causes<'_>) {
         time(most)
     );
     out.add("queue", (limited as f64 * d.queue_percent / 100.0) as u64, text);
+}
+
+/// Describes the growth of the window, and names its algorithm if nine in ten rounds agree.
+fn growth(d: &DirectionReport) -> String {
+    let g = &d.growth;
+    let steps = g.rounds.saturating_sub(1).max(1);
+    let name = match (g.slow_start * 10 >= steps * 9, g.avoidance * 10 >= steps * 9) {
+        (true, _) => "slow start: ",
+        (_, true) => "congestion avoidance: ",
+        _ => "",
+    };
+    let added = g.last_bytes.saturating_sub(g.first_bytes) as f64;
+    format!(
+        "{name}{} to {} in flight in {}, {:.1} segments more in each on average; {} grew by 40 % \
+         or more, {} by 10 % or less",
+        bytes(g.first_bytes),
+        bytes(g.last_bytes),
+        count(g.rounds, "round"),
+        added / (steps * d.full_segment()) as f64,
+        grouped(g.slow_start),
+        grouped(g.avoidance)
+    )
 }
 
 fn handshake(c: &ConnectionReport) -> String {

@@ -11,7 +11,8 @@ use serde::Serialize;
 /// State of a sender, in descending priority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum State {
+pub enum State {
+    /// It has no connection yet.
     Handshake,
     /// Waits for its retransmission timer, or for the tail loss probe's.
     Timeout,
@@ -23,15 +24,20 @@ pub(super) enum State {
     ReceiveWindow,
     /// The sender has data and waits for ACKs, or for its pacing.
     SenderWindow,
-    /// The application offers nothing, or the send buffer holds no more.
+    /// The application offers nothing; in a capture also: the send buffer holds no more.
     NoData,
+    /// The send buffer holds no more, which a capture cannot tell from the application.
+    SendBuffer,
+    /// The host's own queue holds the segments, before any capture.
+    HostQueue,
     /// Waits for an ACK that the receiver delays.
     DelayedAck,
+    /// Unknown.
     Unknown,
 }
 
 impl State {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Handshake,
         Self::Timeout,
         Self::ZeroWindow,
@@ -39,11 +45,14 @@ impl State {
         Self::ReceiveWindow,
         Self::SenderWindow,
         Self::NoData,
+        Self::SendBuffer,
+        Self::HostQueue,
         Self::DelayedAck,
         Self::Unknown,
     ];
 
-    pub(super) const fn name(self) -> &'static str {
+    /// Returns its name in texts.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
             Self::Timeout => "timeouts",
@@ -52,6 +61,8 @@ impl State {
             Self::ReceiveWindow => "receive window",
             Self::SenderWindow => "sender's window",
             Self::NoData => "no data offered",
+            Self::SendBuffer => "send buffer",
+            Self::HostQueue => "host queue",
             Self::DelayedAck => "delayed ACKs",
             Self::Unknown => "unknown",
         }
@@ -66,12 +77,13 @@ struct StateTime {
     possible: u64,
 }
 
+/// Time of a sender by state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TimeBudget([StateTime; State::ALL.len()]);
+pub struct TimeBudget([StateTime; State::ALL.len()]);
 
 impl TimeBudget {
     /// Adds `ns` to `state`; the states `or` are possible too.
-    pub(super) fn add(&mut self, state: State, or: &[State], ns: u64) {
+    pub fn add(&mut self, state: State, or: &[State], ns: u64) {
         let own = &mut self.0[state as usize];
         own.assigned += ns;
         own.possible += ns;
@@ -111,7 +123,7 @@ impl TimeBudget {
     }
 
     /// Returns the states with a share, assigned or possible.
-    pub(super) fn shares(&self) -> Vec<StateShare> {
+    pub fn shares(&self) -> Vec<StateShare> {
         let total = self.total().max(1) as f64;
         let percent = |ns: u64| ns as f64 / total * 100.0;
         let rows = State::ALL.into_iter().zip(&self.0).filter(|(_, s)| s.possible > 0);
@@ -128,13 +140,32 @@ impl TimeBudget {
 
 /// Share of a state. The percentages of all states sum to 100.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct StateShare {
-    pub(super) state: State,
-    pub(super) ns: u64,
-    pub(super) percent: f64,
-    /// The share in which no other state is possible, and the greatest possible share.
-    pub(super) certain_percent: f64,
-    pub(super) possible_percent: f64,
+pub struct StateShare {
+    /// The state.
+    pub state: State,
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Percentage of all.
+    pub percent: f64,
+    /// The share in which no other state is possible.
+    pub certain_percent: f64,
+    /// The greatest possible share.
+    pub possible_percent: f64,
+}
+
+/// Formats shares: each with what is certain and possible if they differ.
+pub fn shares_text(shares: &[StateShare]) -> String {
+    let rows = shares.iter().filter(|s| s.possible_percent >= 0.5);
+    let rows = rows.map(|s| {
+        let range = (s.certain_percent, s.possible_percent);
+        let range = if range.1 - range.0 < 0.5 {
+            String::new()
+        } else {
+            format!(" ({:.0} to {:.0})", range.0, range.1)
+        };
+        format!("{} {:.0} %{range}", s.state.name(), s.percent)
+    });
+    rows.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

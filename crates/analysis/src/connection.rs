@@ -6,6 +6,7 @@ use super::direction::DirectionReport;
 use super::finding::FlowFinding;
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
+use super::socket_statistics::SocketStatistics;
 use super::transfer_answer::TransferAnswer;
 use super::views::ConnectionViews;
 use super::visibility::{CaptureFacts, Visibility};
@@ -35,6 +36,8 @@ pub(super) struct ConnectionReport {
     pub(super) syn_acks: u64,
     /// SYNs that asked for ECN.
     pub(super) ecn_syns: u64,
+    /// Of both ends, also of one that sent no data.
+    pub(super) fin_retransmissions: u64,
     pub(super) handshake_ns: Option<u64>,
     /// Location of the capture: `client`, `server`, `between` or `unknown`.
     pub(super) capture_location: &'static str,
@@ -104,6 +107,7 @@ impl ConnectionReport {
             syns: opening.syns,
             syn_acks: opening.syn_acks,
             ecn_syns: opening.ecn_syns,
+            fin_retransmissions: (0..2).map(|i| flow.directions[i].fin_retransmissions).sum(),
             handshake_ns: opening.first_syn.zip(opening.acked).map(|(a, b)| b.saturating_sub(a)),
             capture_location: match flow.capture_location() {
                 CaptureLocation::At(end) if end == client => "client",
@@ -134,6 +138,14 @@ impl ConnectionReport {
     pub(super) fn with_findings(self, findings: Vec<FlowFinding>) -> Self {
         let answer = TransferAnswer::of(&self);
         Self { answer, findings, ..self }
+    }
+
+    /// Adds the sockets of the senders.
+    pub(super) fn add_sockets(&mut self, sockets: &SocketStatistics) {
+        for d in &mut self.directions {
+            let again = if d.from == self.client { self.syns } else { self.syn_acks };
+            d.socket = sockets.witness(d, again.saturating_sub(1));
+        }
     }
 
     /// Returns whether SYNs with ECE and CWR were unanswered and a plain one was (RFC 3168

@@ -14,8 +14,9 @@ use super::evidence::EventFrames;
 use super::feedback::{self, FeedbackKind, FeedbackVerdict};
 use super::flow::{CaptureLocation, FlowState};
 use super::handshake::NegotiatedEcn;
-use super::rounds::WindowTimes;
+use super::rounds::{GrowthRounds, WindowTimes};
 use super::sender::{Echo, SenderVerdict};
+use super::socket_statistics::SocketWitness;
 use super::stalls::Timeout;
 use super::timeline::SenderTimeline;
 use super::value_summary::ValueSummary;
@@ -85,6 +86,7 @@ pub(super) struct DirectionReport {
     /// Time after its last data until the ACK of all.
     pub(super) last_ack_wait_ns: u64,
     pub(super) window_limits: WindowTimes,
+    pub(super) growth: GrowthRounds,
     /// The receive window where it limited.
     pub(super) limiting_window_bytes: Option<u64>,
     /// Rate of the bottleneck by the spacing of ACKs.
@@ -96,6 +98,9 @@ pub(super) struct DirectionReport {
     pub(super) mean_rtt_ns: Option<u64>,
     pub(super) queue_percent: f64,
     pub(super) plateau_ns: u64,
+    /// The sender's socket by `ss`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) socket: Option<SocketWitness>,
     /// Only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) over_time: Option<OverTime>,
@@ -122,6 +127,9 @@ pub(super) struct EcnCounts {
     /// Accurate ECN: packets with CE counted by the ACE field, and ACKs that added some.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
+    /// ACKs with the AccECN option, and the payload with CE that its counter added.
+    pub(super) accecn_option_acks: u64,
+    pub(super) ce_bytes_by_option: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -282,13 +290,16 @@ impl DirectionReport {
             budget: budget.shares(),
             last_ack_wait_ns,
             window_limits: rounds.window_times(),
+            growth: rounds.growth,
             limiting_window_bytes: timeline.limiting_window,
             spacing_bytes_per_second: rounds.spacing_rate(),
             base_rtt_ns: flow.min_rtt(),
             path_rtt_ns: ValueSummary::of(&rounds.round_trips),
-            mean_rtt_ns: rounds.mean_trip().map(|t| t.0),
+            // Rounds before both parts of the path were measured have one part only.
+            mean_rtt_ns: rounds.mean_trip().map(|t| t.0.max(round_trip)),
             queue_percent: rounds.mean_trip().map_or(0.0, |t| t.1),
             plateau_ns: rounds.plateau_ns,
+            socket: None,
             over_time: series
                 .then(|| over_time(state, !at_receiver && data_seen && state.acks > 0, data_seen)),
         })
@@ -333,6 +344,8 @@ fn marks(state: &DirectionState) -> EcnCounts {
         longest_ece_run: echo.longest.map(EceRunReport::from),
         ce_by_ace: echo.ce_by_ace,
         ace_changes: echo.ace_changes,
+        accecn_option_acks: echo.option_acks,
+        ce_bytes_by_option: echo.option_ce_bytes,
     }
 }
 

@@ -91,7 +91,8 @@ pub(super) struct DirectionState {
     pub(super) fin_retransmissions: u64,
     pub(super) timeline: SenderTimeline,
     pub(super) frames: EventFrames,
-    pub(super) fin: Option<u64>,
+    /// Time and number of its first FIN.
+    pub(super) fin: Option<(u64, SeqNum)>,
     /// Time and frame of its reset.
     pub(super) reset: Option<(u64, u64)>,
     pub(super) trace: Option<Box<TimeSequenceTrace>>,
@@ -235,8 +236,11 @@ impl DirectionState {
             self.rtt.on_tsval(time, stamps.value);
         }
         if segment.flags.contains(Flags::FIN) {
-            self.fin_retransmissions += u64::from(self.fin.is_some() && segment.payload_len == 0);
-            self.fin.get_or_insert(time);
+            // Some senders send another FIN one number later.
+            let number = segment.seq.add(u64::from(segment.payload_len));
+            let again = *self.fin.get_or_insert((time, number)) != (time, number);
+            let same = self.fin.is_some_and(|(_, first)| first == number);
+            self.fin_retransmissions += u64::from(again && same && segment.payload_len == 0);
         }
         let head_sent = self.stream.head_sent();
         let closed = self.last_window == Some(0);

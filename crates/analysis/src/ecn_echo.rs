@@ -88,6 +88,10 @@ pub(super) struct EcnTracker {
     /// Packets with CE counted by the ACE field.
     pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
+    /// ACKs with the AccECN option, its last CE counter, and the bytes with CE that it counted.
+    pub(super) option_acks: u64,
+    option_ce: u32,
+    pub(super) option_ce_bytes: u64,
 }
 
 impl EcnTracker {
@@ -255,6 +259,16 @@ impl EcnTracker {
         }
         if covered.stale {
             return 0;
+        }
+        if let Some(option) = ack.options.accecn() {
+            self.option_acks += 1;
+            // 24 bits, 0 at first (RFC 9768 §3.2.3); an older value is that of a reordered ACK.
+            let counter = option.counters().find(|(field, _)| *field == Ecn::Ce);
+            let newer = |value: u32| value.wrapping_sub(self.option_ce) & 0xff_ffff;
+            if let Some((_, value)) = counter.filter(|(_, value)| newer(*value) < 1 << 23) {
+                self.option_ce_bytes += u64::from(newer(value));
+                self.option_ce = value;
+            }
         }
         let ace = ack.flags.ace();
         let ahead = u64::from(ace.wrapping_sub(self.ace.unwrap_or(FIRST_ACE)) & 7);

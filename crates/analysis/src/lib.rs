@@ -40,6 +40,8 @@ mod rounds;
 mod rtt;
 mod sender;
 mod series;
+mod socket_comparison;
+mod socket_statistics;
 mod stalls;
 mod stream;
 mod table;
@@ -57,10 +59,12 @@ use std::io::Read;
 
 use serde::Serialize;
 
+pub use budget::{State, StateShare, TimeBudget, shares_text};
 pub use condition::Condition;
 pub use error::AnalysisError;
 pub use page::Page;
 pub use read::{Contents, InterfaceSummary, Skipped, SkippedName};
+pub use socket_statistics::SocketStatistics;
 pub use tunnels::{TunnelEcn, TunnelSummary};
 
 use connection::ConnectionReport;
@@ -85,6 +89,8 @@ pub struct AnalysisOptions {
     /// Minimum retransmission timeout of the senders' stacks, nanoseconds. Silences below nine
     /// tenths of it are not timeouts.
     pub rto_min_ns: u64,
+    /// Output of `ss` beside the capture.
+    pub sockets: Option<SocketStatistics>,
 }
 
 impl Default for AnalysisOptions {
@@ -96,6 +102,7 @@ impl Default for AnalysisOptions {
             series: false,
             gain: alpha::GAIN,
             rto_min_ns: stalls::RTO_MIN_NS,
+            sockets: None,
         }
     }
 }
@@ -115,6 +122,9 @@ pub struct Analysis {
     selected: usize,
     /// Time lost over all selected connections, the greatest first.
     causes: Vec<CauseTotal>,
+    /// Sockets of `ss` that are not in the capture.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    absent_sockets: Vec<String>,
     flows: Vec<ConnectionReport>,
 }
 
@@ -151,9 +161,14 @@ impl Analysis {
             two_way: table.flows.iter().any(|v| v.merged.sent.iter().all(|n| *n > 0)),
             only_syns: contents.non_syn_segments == 0,
         };
+        let mut ends = Vec::new();
         // Each is freed once its report is made.
         let all = table.flows.into_iter().enumerate().map(|(i, views)| {
-            let connection = ConnectionReport::of(i, &views, &facts, options.series);
+            let mut connection = ConnectionReport::of(i, &views, &facts, options.series);
+            if let Some(sockets) = &options.sockets {
+                ends.push(views.merged.endpoints.into());
+                connection.add_sockets(sockets);
+            }
             let findings = findings::of(&connection, &facts);
             connection.with_findings(findings)
         });
@@ -197,8 +212,20 @@ impl Analysis {
             Some(first) => first.answer.text.clone(),
             None => format!("undetermined: no TCP in {} packets", contents.packets),
         };
+        let absent_sockets = options.sockets.as_ref().map(|s| s.absent(&ends)).unwrap_or_default();
         let (file, gain, rto_min_ns) = (name.to_owned(), options.gain, options.rto_min_ns);
-        Ok(Self { answer, file, contents, gain, rto_min_ns, connections, selected, causes, flows })
+        Ok(Self {
+            answer,
+            file,
+            contents,
+            gain,
+            rto_min_ns,
+            connections,
+            selected,
+            causes,
+            absent_sockets,
+            flows,
+        })
     }
 
     /// Returns the reason why the file could not be read to its end, if any.

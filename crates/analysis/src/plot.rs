@@ -58,6 +58,8 @@ const fn short(state: State) -> &'static str {
         State::ReceiveWindow => "rwnd",
         State::SenderWindow => "sender",
         State::NoData => "no data",
+        State::SendBuffer => "sndbuf",
+        State::HostQueue => "host",
         State::DelayedAck => "delack",
         State::Unknown => "unknown",
     }

@@ -21,6 +21,10 @@ const MAX_SKIPPED_NAMES: usize = 64;
 /// Protocols shown in the text.
 const MAX_SKIPPED_SHOWN: usize = 10;
 
+/// Time after the first packet to which later stamps are set, nine years, so that sums and small
+/// multiples of times do not overflow.
+pub(super) const MAX_SPAN_NS: u64 = 1 << 58;
+
 /// Packets on one interface of the capture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct InterfaceSummary {
@@ -177,7 +181,7 @@ pub(super) fn read_into(
         }
         contents.packets += 1;
         contents.truncated += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
-        let time = frame.time_ns.saturating_sub(contents.first_ns);
+        let time = frame.time_ns.saturating_sub(contents.first_ns).min(MAX_SPAN_NS);
         contents.span_ns = contents.span_ns.max(time);
         links.insert(frame.link_type);
         match decoder.segment(&frame) {

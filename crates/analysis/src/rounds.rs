@@ -29,6 +29,12 @@ const SUSTAINED_PERCENT: u64 = 5;
 const PLATEAU_ROUNDS: u32 = 16;
 /// Segments by which a flight varies that does not grow.
 const PLATEAU_SEGMENTS: u64 = 3;
+/// A round in which the flight grew by this percentage is one of slow start: it doubles the window,
+/// and with delayed ACKs counted as one adds half (RFC 5681 §3.1).
+const SLOW_START_PERCENT: u64 = 40;
+/// A round in which the flight grew by at most this percentage, or by one segment and a half, is
+/// one of congestion avoidance (RFC 5681 §3.1, RFC 9438 §4.2).
+const AVOIDANCE_PERCENT: u64 = 10;
 /// Rounds after an ECE in which the window is that of the reduction.
 const ECE_ROUNDS: u32 = 16;
 
@@ -59,6 +65,32 @@ struct RateLevel {
     time: [RoundTime; 2],
 }
 
+/// Rounds in which the window grew from its initial value, by the growth of the flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub(super) struct GrowthRounds {
+    pub(super) rounds: u64,
+    pub(super) slow_start: u64,
+    pub(super) avoidance: u64,
+    /// The greatest flight of the first and the last of them.
+    pub(super) first_bytes: u64,
+    pub(super) last_bytes: u64,
+}
+
+impl GrowthRounds {
+    fn add(&mut self, flight: u64, mss: u64) {
+        if self.rounds == 0 {
+            self.first_bytes = flight;
+        } else {
+            let (before, added) = (self.last_bytes, flight.saturating_sub(self.last_bytes));
+            let few = added * 2 <= mss * 3;
+            self.avoidance += u64::from(few || added * 100 <= before * AVOIDANCE_PERCENT);
+            self.slow_start += u64::from(!few && added * 100 >= before * SLOW_START_PERCENT);
+        }
+        self.rounds += 1;
+        self.last_bytes = flight;
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     began: Option<(u64, u64)>,
@@ -73,6 +105,7 @@ pub(super) struct Rounds {
     /// Least round trip of the path in this round.
     least_trip: Option<u64>,
     plateau: (u32, u64),
+    pub(super) growth: GrowthRounds,
     since_ece: Option<u32>,
     after_loss: bool,
     levels: Vec<RateLevel>,
@@ -150,7 +183,7 @@ impl Rounds {
             let (bytes, ns) = &mut self.spaced;
             (*bytes, *ns) = (*bytes + newly, *ns + gap);
             if gap < now / 8 {
-                self.spacing.add(gap * 1_000 / newly);
+                self.spacing.add(gap.saturating_mul(1_000) / newly);
             }
         }
     }
@@ -185,6 +218,9 @@ impl Rounds {
             _ if self.plateau.0 < PLATEAU_ROUNDS => WindowPhase::Growth,
             _ => WindowPhase::Other,
         };
+        if phase == WindowPhase::Growth && self.flight > 0 {
+            self.growth.add(self.flight, mss);
+        }
         if trip.is_some() {
             self.round_trips.add(now);
             let limited = (self.sender + self.receiver) as f64;
@@ -269,7 +305,7 @@ impl Rounds {
         let mut phases = [0; 4];
         for l in &self.levels {
             for (time, has_queue) in l.time.iter().zip([false, true]) {
-                let often = has_queue || queued * 10 >= calm;
+                let often = has_queue || queued.saturating_mul(10) >= calm;
                 if often && l.level >= line - FULL_LEVELS {
                     out.full_sender_ns += time.sender.iter().sum::<u64>();
                     out.full_receiver_ns += time.receiver;
@@ -286,4 +322,24 @@ impl Rounds {
 
 fn level_of(bytes_per_second: f64) -> i32 {
     (bytes_per_second.max(1.0).log2() * LEVELS) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_of_slow_start_and_of_congestion_avoidance_differ() {
+        let growth = |flights: &[u64]| {
+            let mut growth = GrowthRounds::default();
+            for flight in flights {
+                growth.add(*flight, 1000);
+            }
+            (growth.slow_start, growth.avoidance)
+        };
+        // Doubled, half more by delayed ACKs, neither, one segment, a tenth, a smaller flight.
+        let flights = [2000, 4000, 6000, 7800, 8800, 88_000, 96_000, 90_000];
+        assert_eq!(growth(&flights), (3, 3));
+        assert_eq!(growth(&[10_000]), (0, 0));
+    }
 }

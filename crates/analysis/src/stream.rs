@@ -181,6 +181,11 @@ impl SequenceTracker {
             return (PayloadKind::NoData, start);
         }
         if len == 0 {
+            // Data before a FIN that was not seen is missing.
+            if self.fin && start > highest && segment.flags.contains(Flags::FIN) {
+                self.add_hole(time, start, self.packets);
+                self.highest = start;
+            }
             return (PayloadKind::NoData, start);
         }
         let segments = Self::count(len, mss);
@@ -210,13 +215,16 @@ impl SequenceTracker {
         (sent, start)
     }
 
+    fn add_hole(&mut self, time: u64, end: u64, packets: u64) {
+        if self.holes.len() >= MAX_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(Hole { start: self.highest, end, time, packets });
+    }
+
     fn extend(&mut self, time: u64, start: u64, end: u64) {
         if start > self.highest {
-            if self.holes.len() >= MAX_HOLES {
-                self.holes.remove(0);
-            }
-            let packets = self.packets - 1;
-            self.holes.push(Hole { start: self.highest, end: start, time, packets });
+            self.add_hole(time, start, self.packets - 1);
         }
         self.highest = end;
         if self.outstanding.len() >= MAX_OUTSTANDING {
@@ -480,6 +488,18 @@ mod tests {
         let covered = stream.on_ack(9, segment.seq.add(1001), false).expect("in range");
         assert_eq!((covered.newly_acked(), covered.rtt, covered.flight), (5000, Some(5), 5000));
         assert_eq!((stream.flight(), stream.unseen_bytes), (0, 0));
+        // Data that comes after its FIN was lost before the capture.
+        let mut s = Sender::new();
+        s.data(0, 0, 1000, None);
+        let fin = Segment {
+            seq: SeqNum::new(3100),
+            flags: Flags::ACK | Flags::FIN,
+            ..Segment::default()
+        };
+        s.0.on_data(5, &fin, MSS, Some(100), false);
+        let late = PayloadKind::Retransmission { head: false, tail: false };
+        assert_eq!((s.data(500, 1000, 1000, None), s.0.lost_before_capture), (late, 1));
+        assert_eq!((s.ack(600, 3001).ack, s.0.unseen_bytes), (3000, 1000));
     }
 
     #[test]

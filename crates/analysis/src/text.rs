@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::Analysis;
+use super::budget::shares_text;
 use super::connection::ConnectionReport;
 use super::direction::DirectionReport;
 use super::finding::Severity;
@@ -112,6 +113,10 @@ impl Analysis {
             let named = named.collect::<Vec<_>>().join("; ");
             out.push((false, format!("Segments by interface: {named}{more}.")));
         }
+        if let Some(first) = self.absent_sockets.first() {
+            let sockets = count(self.absent_sockets.len() as u64, "socket");
+            out.push((false, format!("{sockets} of `ss` not in the capture, as {first}.")));
+        }
         if c.truncated > 0 {
             let headers = match c.options_incomplete {
                 _ if c.segments == 0 => String::new(),
@@ -126,13 +131,42 @@ impl Analysis {
     }
 }
 
-pub(super) const fn negotiated_ecn(ecn: NegotiatedEcn) -> &'static str {
-    match ecn {
+pub(super) fn negotiated_ecn(c: &ConnectionReport) -> String {
+    let text = match c.ecn {
         NegotiatedEcn::Unknown => "unknown, the SYN-ACK is not in the capture",
         NegotiatedEcn::Off => "not agreed",
         NegotiatedEcn::Rfc3168 => "agreed, RFC 3168",
         NegotiatedEcn::Accecn => "agreed, AccECN",
+    };
+    // The SYN-ACK reports the ECN field of the SYN (RFC 9768 §3.1.2, table 2).
+    let field = match c.syn_ack_ace.filter(|_| c.ecn == NegotiatedEcn::Accecn) {
+        Some(0b010) => "Not-ECT",
+        Some(0b011) => "ECT(1)",
+        Some(0b100) => "ECT(0)",
+        Some(0b110) => "CE",
+        _ => return text.to_owned(),
+    };
+    format!("{text}; the SYN arrived with {field}")
+}
+
+/// Formats the CE counts of ACE and of the AccECN option.
+fn accurate_counts(d: &DirectionReport) -> String {
+    let m = &d.marks;
+    let by_ace = format!("{} with CE counted by ACE", count(m.ce_by_ace, "packet"));
+    if m.accecn_option_acks == 0 {
+        return format!("{by_ace}, no AccECN option");
     }
+    let full = m.ce_bytes_by_option.div_ceil(d.full_segment());
+    let verdict = match full {
+        n if n == m.ce_by_ace => "as many full segments",
+        n if n > m.ce_by_ace => "more full segments than ACE: it wrapped",
+        _ => "fewer full segments than ACE: some packets were shorter or without payload",
+    };
+    let (option, acks) = (grouped(m.accecn_option_acks), count(m.acks, "ACK"));
+    format!(
+        "{by_ace}, {} by the AccECN option, on {option} of {acks}: {verdict}",
+        bytes(m.ce_bytes_by_option)
+    )
 }
 
 fn opened(c: &ConnectionReport) -> String {
@@ -171,7 +205,7 @@ pub(super) fn facts(c: &ConnectionReport) -> Vec<(&'static str, String)> {
                 count(c.packets, "packet")
             ),
         ),
-        ("ECN", negotiated_ecn(c.ecn).to_owned()),
+        ("ECN", negotiated_ecn(c)),
     ];
     let yes = |name: &str, on: Option<bool>| match on {
         Some(true) => format!("{name} on"),
@@ -219,21 +253,6 @@ fn spread(s: Option<ValueSummary>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
-/// Formats the time by state: the share, and what is certain and possible if they differ.
-fn budget(d: &DirectionReport) -> String {
-    let rows = d.budget.iter().filter(|s| s.possible_percent >= 0.5);
-    let rows = rows.map(|s| {
-        let range = (s.certain_percent, s.possible_percent);
-        let range = if range.1 - range.0 < 0.5 {
-            String::new()
-        } else {
-            format!(" ({:.0} to {:.0})", range.0, range.1)
-        };
-        format!("{} {:.0} %{range}", s.state.name(), s.percent)
-    });
-    rows.collect::<Vec<_>>().join(", ")
-}
-
 /// Formats retransmissions, reordering and duplicate ACKs.
 fn retransmissions(d: &DirectionReport) -> String {
     format!(
@@ -273,7 +292,7 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
             goodput(d)
         ),
     };
-    let mut out = vec![("sent", sent), ("time", budget(d))];
+    let mut out = vec![("sent", sent), ("time", shares_text(&d.budget))];
     if let (Some(base), Some(mean)) = (d.base_rtt_ns, d.mean_rtt_ns) {
         let queue = format!(
             "{} base, {} on average while a window limits: {:.0} % of it queue",
@@ -315,7 +334,7 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
     };
     let marks = match c.ecn {
         NegotiatedEcn::Accecn => {
-            format!("{ce}{} with CE counted by ACE", count(m.ce_by_ace, "packet"))
+            format!("{ce}{}", accurate_counts(d))
         }
         _ => format!(
             "{ce}{} with ECE of {}, {} with CWR",
@@ -366,6 +385,8 @@ pub(super) fn numbers(c: &ConnectionReport, d: &DirectionReport) -> Vec<(&'stati
     } else {
         ", likely"
     };
+    let socket = d.socket.iter().flat_map(|s| &s.lines).enumerate();
+    out.extend(socket.map(|(i, line)| (if i == 0 { "ss" } else { "" }, line.clone())));
     out.push(("feedback", format!("{}{likely}", d.feedback.kind.description())));
     out.extend(d.feedback.why.iter().map(|why| ("", why.clone())));
     out

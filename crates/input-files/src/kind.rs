@@ -47,6 +47,10 @@ pub const SCRIPT: FileKind = FileKind {
 pub const CAPTURE: FileKind =
     FileKind { name: "a capture", max_bytes: TB, remedy: "divide it, or filter it by flow" };
 
+/// Output of `ss`.
+pub const SOCKETS: FileKind =
+    FileKind { name: "an output of `ss`", max_bytes: 64 * MB, remedy: "filter it by port" };
+
 /// A JSON file that is not in a run directory.
 pub const JSON: FileKind = FileKind {
     name: "a JSON file (switch configuration, advice, evaluation)",
@@ -87,12 +91,13 @@ pub const TYPEFACE: FileKind =
     FileKind { name: "a font file", max_bytes: 64 * MB, remedy: "name one family's file" };
 
 /// All kinds, in the order of the reference page.
-pub const ALL: [FileKind; 11] = [
+pub const ALL: [FileKind; 12] = [
     SCENARIO,
     NAMED_BY_SCENARIO,
     SETTINGS,
     SCRIPT,
     CAPTURE,
+    SOCKETS,
     JSON,
     MANIFEST,
     RESULT_TEXT,

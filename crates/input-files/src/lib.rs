@@ -13,7 +13,7 @@ mod refusal;
 pub use beneath::{check_links, check_name, check_path, open_beneath, place_beneath};
 pub use kind::{
     ALL, ARCHIVE, CAPTURE, FileKind, JSON, MANIFEST, NAMED_BY_SCENARIO, RESULT_TEXT, SCENARIO,
-    SCRIPT, SETTINGS, TABLE, TYPEFACE,
+    SCRIPT, SETTINGS, SOCKETS, TABLE, TYPEFACE,
 };
 pub use open::{open, open_directory, read, read_open, read_text};
 pub use refusal::is_refusal;

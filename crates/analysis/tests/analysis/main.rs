@@ -4,6 +4,7 @@ mod answers;
 mod captures;
 mod damage;
 mod large;
+mod mutations;
 mod pair;
 mod transfer;
 mod vantage;

@@ -1,6 +1,5 @@
 //! Tests of the capture reader: formats, link types, damage, and arbitrary bytes.
 
-mod arbitrary_bytes;
 mod compressed;
 mod files;
 mod fixtures;

@@ -31,7 +31,7 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) file: PathBuf,
     /// A second capture of the same connections, at another point of the path: clocks, one-way
     /// delays, losses and changes between the points are reported instead
-    #[arg(value_name = "SECOND", conflicts_with_all = ["flow", "conditions", "top", "series", "out", "gain", "rto_min"])]
+    #[arg(value_name = "SECOND", conflicts_with_all = ["flow", "conditions", "top", "series", "out", "gain", "rto_min", "ss"])]
     pub(crate) second: Option<PathBuf>,
     /// Connections: a number, or an address, a port (`:80`) or both (`10.0.0.1:80`) of either end;
     /// default: all
@@ -56,6 +56,10 @@ pub(crate) struct AnalyzeArgs {
     /// Minimum RTO of the senders; shorter gaps are not counted as timeouts
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10 ms")]
     pub(crate) rto_min: Duration,
+    /// Output of `ss -tinO` or `ss -tin` of a sender's host: its busy time, limits and
+    /// retransmissions are compared with the capture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ss: Option<PathBuf>,
     /// Print all connections; default: the first 20
     #[arg(long)]
     pub(crate) all: bool,

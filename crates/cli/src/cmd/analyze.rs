@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Read as _, Take};
 use std::path::{Path, PathBuf};
 
-use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page, pair};
-use lowtide_input_files::{CAPTURE, is_refusal};
+use lowtide_analysis::{Analysis, AnalysisError, AnalysisOptions, Page, SocketStatistics, pair};
+use lowtide_input_files::{CAPTURE, SOCKETS, is_refusal};
 use lowtide_record::write_atomic;
 use serde::Serialize;
 
@@ -45,6 +45,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), CommandErro
         series: args.series,
         gain: args.gain,
         rto_min_ns,
+        sockets: args.ss.as_deref().map(sockets).transpose()?,
     };
     let analysis = if from_stdin {
         Analysis::of("stdin", std::io::stdin().lock(), &options)
@@ -83,6 +84,13 @@ fn compare(first: &Path, second: &Path, all: bool, out: Output) -> Result<(), Co
         return out.answer(PAIR_SCHEMA, &report);
     }
     out.text(&report.text(if all { usize::MAX } else { SHOWN }))
+}
+
+fn sockets(path: &Path) -> Result<SocketStatistics, CommandError> {
+    let refused =
+        |why: String| CommandError::Usage(format!("--ss {}: {why}", path.display()), None);
+    let read = lowtide_input_files::read(path, &SOCKETS).map_err(|e| refused(e.to_string()))?;
+    SocketStatistics::parse(&String::from_utf8_lossy(&read)).map_err(refused)
 }
 
 fn open(path: &Path) -> Result<Take<File>, CommandError> {

@@ -50,7 +50,7 @@ pub(crate) fn explain(
     let from = (Path::new(dir), selected.memory);
     let flows = each_flow(from, &selector, out, |flow, progress| flow.explain(progress))?;
     if out.json {
-        return out.answer("lowtide.flow/2", &BTreeMap::from([("flows", flows)]));
+        return out.answer("lowtide.flow/3", &BTreeMap::from([("flows", flows)]));
     }
     let most = if all { usize::MAX } else { MAX_EVENTS };
     let texts: Vec<String> = flows.iter().map(|f| f.text(most)).collect();

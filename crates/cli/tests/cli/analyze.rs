@@ -125,6 +125,7 @@ fn invalid_input_is_rejected_with_help() {
         (&["analyze", "-", "-o", folder], 2, "plots read the capture twice"),
         (&["analyze", file, "--top", "0"], 2, "expected a number of connections, at least 1"),
         (&["analyze", file, "--where", "size=3"], 2, "is none of host, port, cause"),
+        (&["analyze", file, "--ss", file], 2, "it has no socket; give the output of `ss -tinO`"),
         (&["analyze", file, "--gain", "1.5"], 2, "expected a number above 0 and at most 1"),
     ] {
         let refused = lowtide(args);

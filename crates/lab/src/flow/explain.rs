@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use lowtide_analysis::{StateShare, shares_text};
 use lowtide_record::{RunKey, TraceTables};
 use lowtide_rows::{FlowStatus, Role, TraceSegmentRow};
 use serde::Serialize;
 
 use super::critical_path::{CriticalPath, DelayCause, PHASES};
 use super::events::{EventLog, FlowEvent, FlowEventKind, SegmentName};
-use super::limits::{LimitShare, LimitTimes};
+use super::limits::SenderBudget;
 use super::rows_in_order::{TraceRow, rows_in_order};
 use super::{FlowHead, FlowSelector, FlowTrace, TraceConsumer, select_flows};
 use crate::error::LabError;
@@ -50,8 +51,8 @@ pub struct Explanation {
     pub total_ps: u64,
     /// Parts of the total; they add up to it.
     pub shares: Vec<DelayShare>,
-    /// Time by the limit of the sender, as in `trace_senders`; adds up to the total too.
-    pub limits: Vec<LimitShare>,
+    /// Time by the state of the sender; adds up to the total too.
+    pub budget: Vec<StateShare>,
     /// Segments with ECE that the sender received.
     pub ece_acks: usize,
     /// ACKs that the receiver's delayed-ACK timer released.
@@ -115,7 +116,7 @@ impl DelayCause {
 pub(super) struct Explainer {
     head: FlowHead,
     path: CriticalPath,
-    limits: LimitTimes,
+    budget: SenderBudget,
     log: EventLog,
     ece_acks: usize,
     delayed_acks: usize,
@@ -126,7 +127,7 @@ impl Explainer {
         let flow = &head.flow;
         Self {
             path: CriticalPath::new(flow.start_ps, flow.delivered_ps.unwrap_or(u64::MAX)),
-            limits: LimitTimes::new(flow.start_ps),
+            budget: SenderBudget::new(flow.start_ps),
             log: EventLog::new(flow.flow),
             ece_acks: 0,
             delayed_acks: 0,
@@ -144,7 +145,7 @@ impl Explainer {
         self.path.segment(row);
         self.log.segment(row);
         if let Some(end) = self.path.end() {
-            self.limits.sum_until(end);
+            self.budget.sum_until(end);
         }
     }
 
@@ -153,7 +154,7 @@ impl Explainer {
             TraceRow::Segment(row) => self.segment(row),
             TraceRow::Sender(row) => {
                 self.path.sender(row);
-                self.limits.sender(row);
+                self.budget.sender(row);
                 self.log.sender(row);
             }
             TraceRow::Hop(hop) => {
@@ -193,7 +194,7 @@ impl Explainer {
             start_ps: flow.start_ps,
             total_ps: end.map_or(0, |end| end - flow.start_ps),
             shares: shares.collect(),
-            limits: self.limits.finish(),
+            budget: self.budget.budget.shares(),
             ece_acks: self.ece_acks,
             delayed_acks: self.delayed_acks,
             events: self.log.finish(),
@@ -275,9 +276,7 @@ impl Explanation {
             return writeln!(out, "no data came in");
         }
         self.table(out)?;
-        let limits: Vec<String> =
-            self.limits.iter().map(|l| format!("{} {} ms", l.by, ms(l.time_ps))).collect();
-        writeln!(out, "\nwhat kept it from sending more: {}", limits.join(", "))?;
+        writeln!(out, "\nwhat kept it from sending more: {}", shares_text(&self.budget))?;
         writeln!(
             out,
             "\n{} ACKs came with ECE, {} were released by the delayed-ACK timer, {} events:",

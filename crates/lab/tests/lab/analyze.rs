@@ -157,6 +157,10 @@ fn mode_feedback_and_counts_are_those_of_the_run() {
                     traced.flow.ecn_counters.unwrap().ce_segs_in_after_warmup,
                     "{place}"
                 );
+                if vantage == Vantage::Receiver {
+                    let marks = &d["marks"];
+                    assert_eq!(marks["ce_bytes_by_option"], marks["ce_bytes"], "{place}");
+                }
             }
             let delayed = d["delayed_acks_ns"]["count"].as_u64().unwrap_or(0);
             assert_eq!(delayed, traced.flow.tcp.delack_timeouts.unwrap(), "{place}");
