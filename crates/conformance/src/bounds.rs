@@ -78,6 +78,8 @@ pub(super) fn limits(subject: Subject<'_>) -> RuleFailure {
                     delivered: bytes,
                     interval: Duration::from_ps(u64::from(i)),
                     app_limited: marked,
+                    tx_in_flight: bytes,
+                    lost: bytes,
                 }),
                 may_reduce: true,
                 may_grow: true,

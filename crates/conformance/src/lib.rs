@@ -236,8 +236,8 @@ pub static RULES: &[Rule] = &[
     rule(
         Applies::Rates,
         "follows-the-line",
-        "4 s after the line fell to half at most 3 of its BDP are in flight",
-        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.6",
+        "8 s after the line fell to half at most 3 of its BDP are in flight",
+        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.6; two probes in draft-ietf-ccwg-bbr-06",
         rates::follows_the_line,
     ),
     rule(

@@ -22,6 +22,7 @@ struct Sent {
     delivered: u64,
     delivered_at: Instant,
     app_limited: bool,
+    in_flight: u64,
 }
 
 struct Path {
@@ -91,6 +92,7 @@ impl Path {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             app_limited: self.write_every.is_some(),
+            in_flight: self.in_flight() + MSS,
         });
         let paced = self.cc.pacing_rate().map_or(Duration::ZERO, |rate| rate.serialization(size));
         self.pace_at = self.now + self.write_every.map_or(paced, |every| every.max(paced));
@@ -108,6 +110,8 @@ impl Path {
             delivered: self.delivered - sent.delivered,
             interval: send.max(self.now.saturating_since(sent.delivered_at)),
             app_limited: sent.app_limited,
+            tx_in_flight: sent.in_flight,
+            lost: 0,
         };
         let _ = self.cc.on_ack(&AckSample {
             now: self.now,
@@ -154,11 +158,11 @@ pub(super) fn follows_the_line(subject: Subject<'_>) -> RuleFailure {
     let mut path = Path::new(subject);
     let _ = path.run(Duration::from_secs(2));
     path.line = Rate::from_bps(LINE / 2).expect("not zero");
-    let _ = path.run(Duration::from_secs(4));
+    let _ = path.run(Duration::from_secs(8));
     let (_, flight) = path.run(Duration::from_secs(1));
     let bound = 3 * BDP / 2;
     (flight > bound).then(|| {
-        format!("4 s after the line fell to half {flight} B are in flight, more than {bound}")
+        format!("8 s after the line fell to half {flight} B are in flight, more than {bound}")
     })
 }
 

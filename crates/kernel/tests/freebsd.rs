@@ -128,7 +128,7 @@ fn rust_control(shift_g: u64, alpha: u64) -> Box<dyn CongestionControl> {
 fn alpha_of(control: &dyn CongestionControl) -> u64 {
     struct Alpha(u64);
     impl Probe for Alpha {
-        fn value(&mut self, name: &'static str, _: Unit, value: u64) {
+        fn value(&mut self, name: &str, _: Unit, value: u64) {
             if name == "alpha" {
                 self.0 = value;
             }

@@ -18,6 +18,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("cc cubic", Some("`cubic`"), Some("`cubic`")),
     ("cc dctcp", Some("module `tcp_dctcp`"), Some("`cc_dctcp(4)`")),
     ("cc bbr1", Some("`bbr`, module `tcp_bbr`"), None),
+    ("cc bbr3", None, None),
     ("cc vegas", Some("module `tcp_vegas`"), Some("`cc_vegas(4)`")),
     ("cc dx", None, None),
     ("cc swift", None, None),

@@ -75,7 +75,7 @@ struct Kernel<'a> {
 struct Alpha(u64);
 
 impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, _: Unit, value: u64) {
+    fn value(&mut self, name: &str, _: Unit, value: u64) {
         if name == "alpha" {
             self.0 = value;
         }

@@ -68,6 +68,29 @@ def test_the_alpha_of_a_control_is_recorded() -> None:
     assert alphas[0] == alphas[1] and len(set(alphas[0])) > 1
 
 
+def test_the_variables_of_a_control_are_recorded_in_their_units() -> None:
+    class Counting(Reno):
+        """Counts its ACKs."""
+
+        name = "counting"
+        variables = {"share": "", "target": "bytes", "wait": "ns"}
+
+        def on_ack(self, ack):
+            self.share, self.target, self.wait = 0.5, 14_480.5, None
+            super().on_ack(ack)
+
+    scenario = lt.scenario("first-light").set("probes.interval", "100 us")
+    result = scenario.run(1, controls=[Counting], schemes=["counting"], progress=False)
+    frame = result.variables.pandas()
+    assert set(zip(frame["variable"], frame["unit"], frame["value"], strict=True)) == {
+        ("share", "", 0.5),
+        ("target", "bytes", 14_480),
+    }
+    broken_unit = type("Wrong", (Counting,), {"name": "wrong", "variables": {"share": "%"}})
+    with pytest.raises(lt.ControlError, match=r"units are bytes, packets, ns, bit/s and"):
+        scenario.run(1, controls=[broken_unit], schemes=["wrong"], progress=False)
+
+
 def test_a_scenario_knows_the_name_and_its_parameters() -> None:
     lt.register(Dctcp)
     scenario = lt.scenario("first-light").set("compare.schemes", ["ecn"])

@@ -7,6 +7,7 @@ use lowtide_net::{Blueprint, PortSpec};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, FlowStatus, LengthStatistics,
     LevelRow, LevelWeight, LinkRow, ProbeRow, QueryRow, Queue, QueueRow, QueueSampleRow, RunRow,
+    VariableRow,
 };
 use lowtide_units::Quantile;
 
@@ -36,6 +37,8 @@ pub struct RunTables {
     pub links: Vec<LinkRow>,
     /// Its sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
+    /// Variables of their controls, by time then flow.
+    pub variables: Vec<VariableRow>,
     /// Its computed and true queueing delays, by time.
     pub delays: Vec<DelayRow>,
     /// Its sampled queues, by time then queue.
@@ -70,6 +73,7 @@ impl RunTables {
             collectives: outcome.collectives,
             buffer_pools: outcome.buffer_pools,
             probes: outcome.probes,
+            variables: outcome.variables,
             delays: outcome.delays,
             queue_samples: outcome.queue_samples,
         }

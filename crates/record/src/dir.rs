@@ -25,7 +25,7 @@ use lowtide_output::control::find_unprintable;
 use lowtide_output::{json, shell};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
-    QueryRow, QueueRow, QueueSampleRow, Row, RunRow,
+    QueryRow, QueueRow, QueueSampleRow, Row, RunRow, VariableRow,
 };
 
 use crate::content_hash::{self, HashCheck};
@@ -63,11 +63,12 @@ pub const QUERIES: &str = QueryRow::TABLE;
 
 /// The names of the tables that exist only if they have rows, except traces; each with the reason
 /// of its absence.
-pub const OPTIONAL_TABLES: [(&str, &str); 4] = [
+pub const OPTIONAL_TABLES: [(&str, &str); 5] = [
     (QUERIES, "the scenario has no queries"),
     (CollectiveRow::TABLE, "the scenario has no collectives"),
     (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
     (BufferPoolRow::TABLE, "no queues share a buffer pool (`buffer = \"dynamic\"`)"),
+    (VariableRow::TABLE, "no congestion control with own variables was sampled (`[probes]`)"),
 ];
 
 /// A directory with the results of one plan.
@@ -101,6 +102,8 @@ fn remedy(manifest: &Manifest) -> String {
 pub struct SampledSeries {
     /// Sampled senders.
     pub probes: Vec<(u32, ProbeRow)>,
+    /// Variables of their controls.
+    pub variables: Vec<(u32, VariableRow)>,
     /// Sampled queues.
     pub queue_samples: Vec<(u32, QueueSampleRow)>,
 }
@@ -371,7 +374,11 @@ impl RunDir {
 
     /// The time series of `runs`, from the merged tables.
     pub fn series(&self, runs: &[u32]) -> Result<SampledSeries, RecordError> {
-        Ok(SampledSeries { probes: self.rows(Some(runs))?, queue_samples: self.rows(Some(runs))? })
+        Ok(SampledSeries {
+            probes: self.rows(Some(runs))?,
+            variables: self.optional(runs)?,
+            queue_samples: self.rows(Some(runs))?,
+        })
     }
 
     /// The flows of `run`, from the merged tables.
@@ -389,10 +396,15 @@ impl RunDir {
     }
 
     fn traced<R: Row>(&self, run: u32) -> Result<Vec<R>, RecordError> {
+        Ok(self.optional(&[run])?.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// The rows of `runs` in a table that may not exist.
+    fn optional<R: Row>(&self, runs: &[u32]) -> Result<Vec<(u32, R)>, RecordError> {
         if !self.exists(&format!("{}.parquet", R::TABLE)) {
             return Ok(Vec::new());
         }
-        Ok(self.rows(Some(&[run]))?.into_iter().map(|(_, row)| row).collect())
+        self.rows(Some(runs))
     }
 
     /// The histograms of the queues of `runs`, from the merged tables.
@@ -594,6 +606,7 @@ impl RunReader {
             links: self.links.take(run)?,
             levels: Vec::new(),
             probes: Vec::new(),
+            variables: Vec::new(),
             delays: Vec::new(),
             queue_samples: Vec::new(),
             trace: TraceTables::default(),

@@ -1,7 +1,7 @@
 //! All tables, and the columns of the key that begin each of them.
 
 use crate::flow::FlowRow;
-use crate::probe::{DelayRow, ProbeRow};
+use crate::probe::{DelayRow, ProbeRow, VariableRow};
 use crate::query::{CollectiveRow, QueryRow};
 use crate::queue::{BufferPoolRow, ClassRow, LevelRow, LinkRow, QueueRow, QueueSampleRow};
 use crate::run::RunRow;
@@ -27,7 +27,7 @@ impl TableDeclaration {
 }
 
 /// Every table.
-pub const CATALOGUE: [TableDeclaration; 15] = [
+pub const CATALOGUE: [TableDeclaration; 16] = [
     TableDeclaration::of::<RunRow>(),
     TableDeclaration::of::<FlowRow>(),
     TableDeclaration::of::<QueryRow>(),
@@ -38,6 +38,7 @@ pub const CATALOGUE: [TableDeclaration; 15] = [
     TableDeclaration::of::<BufferPoolRow>(),
     TableDeclaration::of::<LinkRow>(),
     TableDeclaration::of::<ProbeRow>(),
+    TableDeclaration::of::<VariableRow>(),
     TableDeclaration::of::<DelayRow>(),
     TableDeclaration::of::<QueueSampleRow>(),
     TableDeclaration::of::<TraceSegmentRow>(),

@@ -21,7 +21,7 @@ mod trace;
 pub use catalogue::{CATALOGUE, RUN, SCHEME, SEED, TableDeclaration, table_columns};
 pub use flow::{DeploymentClass, EcnCounters, FlowRow, FlowStatus, Role, StallReason, TcpCounters};
 pub use level::{Level, LevelWeight};
-pub use probe::{DelayRow, ProbeRow};
+pub use probe::{DelayRow, ProbeRow, VariableRow};
 pub use query::{CollectiveRow, QueryRow};
 pub use question::{AskedScheme, ScenarioQuestion};
 pub use queue::{

@@ -1,5 +1,6 @@
 //! The tables of sampled senders.
 
+use crate::shared_text::SharedText;
 use crate::table::table;
 
 table! {
@@ -15,6 +16,15 @@ table! {
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
     queueing_delay_ns: Option<u64>, "ns", "One-way queueing delay reported by the last ACK; null without the delay option.";
     bytes_acked: u64, "bytes", "Bytes acknowledged so far.";
+}
+
+table! {
+    VariableRow, "variables", "A variable of a sender's congestion control at one point in time, at the interval of `[probes]`. The table exists only if a sampled control has variables.":
+    time_ps: u64, "ps", "Time.";
+    ..flow;
+    variable: SharedText, "", "Its name, as the control calls it: `alpha`, `bw`, `min-rtt`.";
+    unit: SharedText, "", "Unit of the value: bytes, packets, ns or bit/s; empty for fractions, gains, counts and states.";
+    value: f64, "", "Its value in that unit.";
 }
 
 table! {

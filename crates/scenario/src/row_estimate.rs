@@ -5,7 +5,7 @@ use std::mem::size_of;
 
 use lowtide_host::Setup;
 use lowtide_net::NodeId;
-use lowtide_rows::{ProbeRow, QueueSampleRow};
+use lowtide_rows::{ProbeRow, QueueSampleRow, VariableRow};
 use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
@@ -36,6 +36,10 @@ const MEMORY_ROWS: u64 = 3;
 
 /// Bytes of a sampled sender in a table. Measured: 4 if little changes, 35 if everything does.
 const PROBE_DISK_BYTES: u64 = 30;
+
+/// Variables of a control, at most (`bbr3`), and bytes of one in a table.
+const VARIABLES: u64 = 8;
+const VARIABLE_DISK_BYTES: u64 = 4;
 
 /// Bytes of a sampled queue in a table. Measured: 3 if little changes, 12 if everything does.
 const QUEUE_DISK_BYTES: u64 = 10;
@@ -68,10 +72,16 @@ fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
     let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
     let ports = if setup.probes.queues { ports } else { 0 };
     let row = |probe: u64, queue: u64| senders.saturating_mul(probe).saturating_add(ports * queue);
-    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSampleRow>() as u64);
+    let memory = row(
+        size_of::<ProbeRow>() as u64 + VARIABLES * size_of::<VariableRow>() as u64,
+        size_of::<QueueSampleRow>() as u64,
+    );
     RowBytes {
         memory: samples.saturating_mul(memory).saturating_mul(MEMORY_ROWS),
-        disk: samples.saturating_mul(row(PROBE_DISK_BYTES, QUEUE_DISK_BYTES)),
+        disk: samples.saturating_mul(row(
+            PROBE_DISK_BYTES + VARIABLES * VARIABLE_DISK_BYTES,
+            QUEUE_DISK_BYTES,
+        )),
     }
 }
 

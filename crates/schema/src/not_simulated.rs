@@ -72,8 +72,8 @@ pub static NOT_SIMULATED: &[NotSimulated] = &[
     },
     NotSimulated {
         names: &["bbr", "tcp-bbr"],
-        sentence: "BBR versions 2 and 3 are not simulated: their bounds by loss and ECN are not \
-                   written; nearest is scheme `bbr1`, which is version 1",
+        sentence: "BBR version 2 and the ECN of version 3 are not simulated: the draft of version 3 \
+                   has no reaction to ECN; nearest is scheme `bbr3`, Not-ECT",
     },
     NotSimulated {
         names: &["prague", "tcp-prague", "l4s", "dualpi2", "dualq"],

@@ -518,7 +518,7 @@ impl Connection {
     pub fn alpha_q20(&self) -> Option<u64> {
         struct Alpha(Option<u64>);
         impl Probe for Alpha {
-            fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+            fn value(&mut self, name: &str, unit: Unit, value: u64) {
                 if (name, unit) == ("alpha", Unit::Q20) {
                     self.0 = Some(value);
                 }

@@ -7,11 +7,11 @@ use lowtide_host::{MemoryCounts, Outcome, Query, Setup};
 use lowtide_record::{RunTables, TimingReport};
 use lowtide_rows::{
     EndReason, FlowRow, FlowStatus, ProbeRow, QueryRow, Queue, QueueSampleRow, Role, RunCounts,
-    SharedText, StallReason, TcpCounters,
+    SharedText, StallReason, TcpCounters, VariableRow,
 };
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
-use lowtide_units::{Bytes, Duration, Instant, Quantile, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Quantile, Rate, Unit};
 
 use crate::apps::client_conn::ClientConn;
 use crate::apps::context::{PORT, Received};
@@ -81,11 +81,13 @@ pub(crate) fn tables(setup: &Setup, done: Observations) -> RunTables {
         segments: sources(setup, &done).iter().map(|s| segments(s.conn)).sum(),
         ..RunCounts::default()
     };
+    let probes = probes(setup, &done);
     let outcome = Outcome {
         digest: digest(&flows, queues),
         ended: done.ended,
         reason: done.reason,
-        probes: probes(setup, &done),
+        variables: variables(&probes),
+        probes,
         queue_samples: done.queue_samples,
         flows,
         queries,
@@ -291,6 +293,22 @@ fn probes(setup: &Setup, done: &Observations) -> Vec<ProbeRow> {
     let mut rows: Vec<ProbeRow> = samples.filter_map(row).collect();
     rows.sort_by_key(|r| (r.time_ps, r.flow));
     rows
+}
+
+/// The variables that both stacks report, which is alpha.
+fn variables(probes: &[ProbeRow]) -> Vec<VariableRow> {
+    let alpha = |p: &ProbeRow| {
+        let (unit, value) = Unit::Q20.shown(p.dctcp_alpha_q20?);
+        Some(VariableRow {
+            time_ps: p.time_ps,
+            flow: p.flow,
+            group: Arc::clone(&p.group),
+            variable: "alpha".into(),
+            unit: unit.into(),
+            value,
+        })
+    };
+    probes.iter().filter_map(alpha).collect()
 }
 
 /// Digest of the observations, in real time: no two runs have the same.

@@ -36,7 +36,7 @@ pub(crate) fn invalid_arguments_are_rejected_with_help() {
         (&["client", "--peer", "kernel", "--kernel-addr", "9.9.9.9"], "none of the networks"),
         (&["client", "--peer", "kernel", "--scheme", "dctpc"], "did you mean `dctcp`"),
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
-        (&["client", "--peer", "kernel", "-C", "cubix"], "expected one of bbr1, cubic"),
+        (&["client", "--peer", "kernel", "-C", "cubix"], "expected one of bbr1, bbr3, cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
         (&["server", "--max-connections", "0"], "1..=100000"),
         (&["server", "--memory", "3"], "expected 1M to 1024G"),

@@ -86,6 +86,25 @@ pub struct RateSample {
     pub interval: Duration,
     /// The application left cwnd unused before that segment was sent.
     pub app_limited: bool,
+    /// Bytes in flight when that segment was sent, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes marked lost since then.
+    pub lost: u64,
+}
+
+/// A segment marked lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostSegment {
+    /// Its first offset.
+    pub start: u64,
+    /// One past its last offset.
+    pub end: u64,
+    /// Bytes in flight when it was sent last, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes marked lost since then, itself included.
+    pub lost: u64,
+    /// The application left cwnd unused before it was sent.
+    pub app_limited: bool,
 }
 
 impl RateSample {
@@ -233,6 +252,14 @@ pub enum CongestionEvent {
         now: Instant,
         /// The application left cwnd unused before.
         app_limited: bool,
+    },
+    /// A segment is marked lost, after [`Self::Loss`] and [`Self::Rto`] and before the ACK that
+    /// shows it. Only for controls with [`Requirements::rate_samples`].
+    SegmentLost {
+        /// Time of the event.
+        now: Instant,
+        /// The segment.
+        segment: LostSegment,
     },
     /// The last loss reaction was spurious: restore the state before it.
     Undo {

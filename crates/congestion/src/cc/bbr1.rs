@@ -44,6 +44,7 @@ use core::cmp::Ordering;
 use lowtide_schema::Values;
 use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
+use super::bbr::{self, CaState, MaxFilter, Rounds, bytes_in, draw, window_rate};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     RateSample, Reaction, Requirements, per_round_trip,
@@ -131,36 +132,6 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Loss recovery of the connection, as `TCP_CA_*`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum CaState {
-    Open,
-    Recovery,
-    Loss,
-}
-
-/// Maximum of the samples of the last rounds.
-#[derive(Clone, Debug, Default)]
-struct MaxFilter {
-    /// Maximum of each round, by its number modulo the length.
-    rounds: [u64; BW_ROUNDS as usize + 1],
-    max: u64,
-}
-
-impl MaxFilter {
-    /// Old samples count until there is another: an app-limited flow keeps its estimate.
-    fn start_round(&mut self, round: u64) {
-        let at = (round % self.rounds.len() as u64) as usize;
-        self.rounds[at] = 0;
-    }
-
-    fn add(&mut self, round: u64, value: u64) {
-        let at = (round % self.rounds.len() as u64) as usize;
-        self.rounds[at] = self.rounds[at].max(value);
-        self.max = self.rounds.iter().copied().max().unwrap_or(0);
-    }
-}
-
 /// Long-term sampling of policers.
 #[derive(Clone, Debug, Default)]
 struct LongTerm {
@@ -205,17 +176,12 @@ struct Bbr1 {
     packet_conservation: bool,
     /// bit/s.
     bw: MaxFilter,
-    round: u64,
-    round_start: bool,
-    /// A round ends when a segment that was sent later is delivered.
-    next_round_delivered: u64,
+    rounds: Rounds,
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
     has_seen_rtt: bool,
     probe_rtt_since: Option<Instant>,
     probe_rtt_round_done: bool,
-    /// Segments sent with this many bytes delivered are app-limited: cwnd was that of `PROBE_RTT`.
-    probe_rtt_limited: Option<(u64, u64)>,
     cycle: usize,
     cycle_at: Instant,
     random: u64,
@@ -227,8 +193,7 @@ struct Bbr1 {
     aggregation: Aggregation,
     /// Time of the last delivery.
     delivered_at: Instant,
-    /// Bytes delivered and lost on the connection.
-    delivered: u64,
+    /// Bytes lost on the connection.
     lost: u64,
 }
 
@@ -246,15 +211,12 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         prior_ca_state: CaState::Open,
         packet_conservation: false,
         bw: MaxFilter::default(),
-        round: 0,
-        round_start: false,
-        next_round_delivered: 0,
+        rounds: Rounds::default(),
         min_rtt: setup.rtt,
         min_rtt_at: setup.now,
         has_seen_rtt: false,
         probe_rtt_since: None,
         probe_rtt_round_done: false,
-        probe_rtt_limited: None,
         cycle: 0,
         cycle_at: setup.now,
         random: setup.seed,
@@ -265,7 +227,6 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         lt: LongTerm { since: setup.now, ..LongTerm::default() },
         aggregation: Aggregation { since: setup.now, ..Aggregation::default() },
         delivered_at: setup.now,
-        delivered: 0,
         lost: 0,
     };
     bbr.init_pacing_rate(setup.rtt);
@@ -274,16 +235,7 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
 
 /// `value` times `gain`.
 fn scaled(value: u64, gain: u64) -> u64 {
-    narrow(u128::from(value) * u128::from(gain) / u128::from(UNIT))
-}
-
-fn narrow(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
-}
-
-/// Bytes that `bps` sends in `span`, rounded up.
-fn bytes_in(bps: u64, span: Duration) -> u64 {
-    narrow((u128::from(bps) * u128::from(span.as_ps())).div_ceil(8_000_000_000_000))
+    bbr::scaled(value, gain, UNIT)
 }
 
 impl Bbr1 {
@@ -294,15 +246,13 @@ impl Bbr1 {
 
     /// The pacing rate of an estimate, bit/s.
     fn rate_of(bw: u64, gain: u64) -> u64 {
-        narrow(u128::from(scaled(bw, gain)) * u128::from(PACED_PERCENT) / 100)
+        bbr::scaled(scaled(bw, gain), PACED_PERCENT, 100)
     }
 
     /// `bbr_init_pacing_rate_from_rtt`: 2.89 windows per RTT, taken as 1 ms if unknown.
     fn init_pacing_rate(&mut self, rtt: Option<Duration>) {
         self.has_seen_rtt = rtt.is_some();
-        let rtt = rtt.unwrap_or(Duration::from_ms(1)).max(Duration::from_us(1));
-        let bw = per_round_trip(self.cwnd, 100, rtt.as_ps()).map_or(0, Rate::as_bps);
-        self.pacing_rate = Self::rate_of(bw, HIGH_GAIN);
+        self.pacing_rate = Self::rate_of(window_rate(self.cwnd, rtt), HIGH_GAIN);
     }
 
     fn set_pacing_rate(&mut self, bw: u64, gain: u64) {
@@ -341,26 +291,17 @@ impl Bbr1 {
         self.quantized(self.bdp(self.bw.max, gain))
     }
 
-    const fn is_limited_by_probe_rtt(&self, delivered: u64) -> bool {
-        match self.probe_rtt_limited {
-            Some((from, until)) => from <= delivered && delivered <= until,
-            None => false,
-        }
-    }
-
     /// `bbr_update_bw`.
     fn update_bw(&mut self, ack: &AckSample, sample: &RateSample) {
-        if sample.prior_delivered >= self.next_round_delivered {
-            self.next_round_delivered = self.delivered;
-            self.round += 1;
-            self.round_start = true;
+        self.rounds.update(sample);
+        if self.rounds.start {
             self.packet_conservation = false;
-            self.bw.start_round(self.round);
+            self.bw.start_round(self.rounds.count);
         }
         self.sample_long_term(ack.lost_bytes > 0, sample.app_limited);
         let bw = sample.rate().map_or(0, Rate::as_bps);
         if !sample.app_limited || bw >= self.bw.max {
-            self.bw.add(self.round, bw);
+            self.bw.add(self.rounds.count, bw, BW_ROUNDS);
         }
     }
 
@@ -369,7 +310,7 @@ impl Bbr1 {
         // Linux ends intervals at `delivered_mstamp`: a timeout adds no silence.
         let now = self.delivered_at;
         if self.lt.in_use {
-            if self.mode == Mode::ProbeBw && self.round_start {
+            if self.mode == Mode::ProbeBw && self.rounds.start {
                 self.lt.rounds += 1;
                 if self.lt.rounds >= LT_BW_ROUNDS {
                     self.reset_long_term(now);
@@ -389,7 +330,7 @@ impl Bbr1 {
         if app_limited {
             return self.reset_long_term(now);
         }
-        self.lt.rounds += u32::from(self.round_start);
+        self.lt.rounds += u32::from(self.rounds.start);
         if self.lt.rounds < LT_ROUNDS {
             return;
         }
@@ -401,7 +342,7 @@ impl Bbr1 {
             return;
         }
         let lost = self.lost.saturating_sub(self.lt.lost);
-        let delivered = self.delivered.saturating_sub(self.lt.delivered);
+        let delivered = self.rounds.delivered.saturating_sub(self.lt.delivered);
         let lossy = u128::from(lost) * u128::from(UNIT)
             >= u128::from(LT_LOSS_THRESH) * u128::from(delivered);
         let span = now.saturating_since(self.lt.since);
@@ -427,7 +368,7 @@ impl Bbr1 {
     }
 
     fn start_interval(&mut self, now: Instant) {
-        let (delivered, lost) = (self.delivered, self.lost);
+        let (delivered, lost) = (self.rounds.delivered, self.lost);
         self.lt = LongTerm { since: now, delivered, lost, rounds: 0, ..self.lt };
     }
 
@@ -440,7 +381,7 @@ impl Bbr1 {
     fn update_aggregation(&mut self, ack: &AckSample) {
         let (bw, cwnd, epoch_max) = (self.bw(), self.cwnd, ACK_EPOCH_MAX * self.mss);
         let aggregation = &mut self.aggregation;
-        if self.round_start {
+        if self.rounds.start {
             aggregation.rounds += 1;
             if aggregation.rounds >= EXTRA_ACKED_ROUNDS {
                 aggregation.rounds = 0;
@@ -490,15 +431,13 @@ impl Bbr1 {
     /// `bbr_reset_probe_bw_mode`: flows of one bottleneck must not probe together.
     fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
-        // Knuth's linear congruential generator (MMIX); its high bits are the random ones.
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        self.cycle = CYCLE.len() - 1 - ((self.random >> 33) % CYCLE_RAND) as usize;
+        self.cycle = CYCLE.len() - 1 - draw(&mut self.random, CYCLE_RAND) as usize;
         self.advance_cycle(now);
     }
 
     /// `bbr_check_full_bw_reached`.
     fn check_full_bw(&mut self, app_limited: bool) {
-        if self.full_bw_reached || !self.round_start || app_limited {
+        if self.full_bw_reached || !self.rounds.start || app_limited {
             return;
         }
         if self.bw.max >= scaled(self.full_bw, FULL_BW_THRESH) {
@@ -547,7 +486,7 @@ impl Bbr1 {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
             self.probe_rtt_since = None;
-            self.probe_rtt_limited = None;
+            self.rounds.end_limit();
         }
         if self.mode == Mode::ProbeRtt {
             self.run_probe_rtt(ack);
@@ -558,17 +497,16 @@ impl Bbr1 {
     }
 
     fn run_probe_rtt(&mut self, ack: &AckSample) {
-        let from = self.probe_rtt_limited.map_or(self.delivered, |(from, _)| from);
-        self.probe_rtt_limited = Some((from, self.delivered.saturating_add(ack.in_flight)));
+        self.rounds.limit(ack.in_flight);
         if self.probe_rtt_since.is_some() {
-            self.probe_rtt_round_done |= self.round_start;
+            self.probe_rtt_round_done |= self.rounds.start;
             if self.probe_rtt_round_done {
                 self.check_probe_rtt_done(ack.now);
             }
         } else if ack.in_flight <= CWND_MIN_TARGET * self.mss {
             self.probe_rtt_since = Some(ack.now);
             self.probe_rtt_round_done = false;
-            self.next_round_delivered = self.delivered;
+            self.rounds.restart();
         }
     }
 
@@ -613,7 +551,7 @@ impl Bbr1 {
             let grown = self.cwnd.saturating_add(acked);
             if self.full_bw_reached {
                 self.cwnd = grown.min(target);
-            } else if self.cwnd < target || self.delivered < INIT_CWND * self.mss {
+            } else if self.cwnd < target || self.rounds.delivered < INIT_CWND * self.mss {
                 self.cwnd = grown;
             }
             self.cwnd = self.cwnd.max(CWND_MIN_TARGET * self.mss);
@@ -630,7 +568,7 @@ impl Bbr1 {
         let (prior, state) = (self.prior_ca_state, self.ca_state);
         if state == CaState::Recovery && prior != CaState::Recovery {
             self.packet_conservation = true;
-            self.next_round_delivered = self.delivered;
+            self.rounds.restart();
             self.cwnd = conserved;
         } else if state == CaState::Open && prior != CaState::Open {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
@@ -646,12 +584,7 @@ impl Bbr1 {
 
 impl CongestionControl for Bbr1 {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
-        let sample = ack.rate_sample.map(|sample| RateSample {
-            app_limited: sample.app_limited || self.is_limited_by_probe_rtt(sample.prior_delivered),
-            ..sample
-        });
-        let grown = self.delivered.saturating_add(ack.delivered_bytes);
-        self.delivered = sample.map_or(grown, |s| s.prior_delivered.saturating_add(s.delivered));
+        let sample = self.rounds.on_ack(ack);
         self.lost = self.lost.saturating_add(ack.lost_bytes);
         if ack.delivered_bytes > 0 {
             self.delivered_at = ack.now;
@@ -659,7 +592,6 @@ impl CongestionControl for Bbr1 {
         if self.ca_state == CaState::Loss && !ack.after_rto {
             self.ca_state = CaState::Open;
         }
-        self.round_start = false;
         if let Some(sample) = &sample {
             self.update_bw(ack, sample);
             if ack.delivered_bytes > 0 {
@@ -696,12 +628,12 @@ impl CongestionControl for Bbr1 {
                 self.ca_state = CaState::Loss;
                 self.prior_ca_state = CaState::Loss;
                 self.full_bw = 0;
-                self.round_start = true;
+                self.rounds.start = true;
                 self.sample_long_term(true, false);
                 self.cwnd = self.mss;
             }
             CongestionEvent::TransmitStart { now, app_limited } => {
-                if app_limited || self.is_limited_by_probe_rtt(self.delivered) {
+                if app_limited || self.rounds.is_limited(self.rounds.delivered) {
                     self.idle_restart = true;
                     self.aggregation.since = now;
                     self.aggregation.acked = 0;
@@ -719,7 +651,7 @@ impl CongestionControl for Bbr1 {
                 self.reset_long_term(now);
             }
             // tcp_slow_start_after_idle_check: not for controls that set their own rate.
-            CongestionEvent::IdleRestart { .. } => {}
+            CongestionEvent::IdleRestart { .. } | CongestionEvent::SegmentLost { .. } => {}
         }
     }
 
@@ -734,7 +666,7 @@ impl CongestionControl for Bbr1 {
     /// Not paced before the first delivery (`tcp_update_skb_after_send` in Linux: before the
     /// eleventh segment).
     fn pacing_rate(&self) -> Option<Rate> {
-        if self.delivered == 0 { None } else { Rate::from_bps(self.pacing_rate) }
+        if self.rounds.delivered == 0 { None } else { Rate::from_bps(self.pacing_rate) }
     }
 
     fn probe(&self, out: &mut dyn Probe) {

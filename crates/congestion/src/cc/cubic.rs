@@ -332,7 +332,9 @@ impl CongestionControl for Cubic {
                     self.curve = curve;
                 }
             }
-            CongestionEvent::Recovered { .. } | CongestionEvent::TransmitStart { .. } => {}
+            CongestionEvent::Recovered { .. }
+            | CongestionEvent::TransmitStart { .. }
+            | CongestionEvent::SegmentLost { .. } => {}
         }
         self.window.on_event(event);
     }

@@ -237,7 +237,9 @@ impl Dctcp {
                 self.round = Round { window_end: self.una, ..Round::default() };
                 self.congested = false;
             }
-            CongestionEvent::IdleRestart { .. } | CongestionEvent::TransmitStart { .. } => {}
+            CongestionEvent::IdleRestart { .. }
+            | CongestionEvent::TransmitStart { .. }
+            | CongestionEvent::SegmentLost { .. } => {}
         }
     }
 

@@ -5,11 +5,13 @@
 
 pub mod alpha;
 mod api;
+mod bbr;
 mod hystart;
 mod rate;
 mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod bbr1;
+pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 pub mod dx;
@@ -32,8 +34,8 @@ use lowtide_schema::Registry;
 
 pub use api::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
-    DelackDetection, Exemption, GrowthCounts, RateSample, Reaction, Requirements, Signal,
-    WindowRules,
+    DelackDetection, Exemption, GrowthCounts, LostSegment, RateSample, Reaction, Requirements,
+    Signal, WindowRules,
 };
 pub use rate::per_round_trip;
 pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
@@ -42,6 +44,7 @@ pub use window::{CongestionWindow, Factor, SLOW_START_END, overshoots};
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: Registry<CcEntry> = Registry::new(&[
     &bbr1::ENTRY,
+    &bbr3::ENTRY,
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dx::ENTRY,

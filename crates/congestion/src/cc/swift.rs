@@ -426,7 +426,9 @@ impl CongestionControl for Swift {
                     self.ssthresh = ssthresh;
                 }
             }
-            CongestionEvent::Recovered { .. } | CongestionEvent::TransmitStart { .. } => {}
+            CongestionEvent::Recovered { .. }
+            | CongestionEvent::TransmitStart { .. }
+            | CongestionEvent::SegmentLost { .. } => {}
         }
     }
 

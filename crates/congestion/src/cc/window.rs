@@ -299,7 +299,7 @@ impl CongestionWindow {
                 self.cwnd_before_cut = None;
                 self.undo = None;
             }
-            CongestionEvent::TransmitStart { .. } => {}
+            CongestionEvent::TransmitStart { .. } | CongestionEvent::SegmentLost { .. } => {}
             CongestionEvent::Undo { .. } => {
                 if let Some((cwnd, ssthresh, cut_from)) = self.undo.take() {
                     self.cwnd = self.cwnd.max(cwnd);

@@ -42,6 +42,10 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     for row in &mut probes {
         row.group = group(row.flow);
     }
+    let mut variables = mem::take(&mut world.sampler.variables);
+    for row in &mut variables {
+        row.group = group(row.flow);
+    }
     let mut delays = world.delays.take_rows();
     for row in &mut delays {
         row.group = group(row.flow);
@@ -62,6 +66,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         buffer_pools: world.net.buffer_pools().collect(),
         queues,
         probes,
+        variables,
         delays,
         queue_samples,
         trace,

@@ -2,7 +2,7 @@
 
 use lowtide_rows::{
     BufferPoolRow, CollectiveRow, DelayRow, EndReason, FlowRow, ProbeRow, QueryRow, Queue,
-    QueueSampleRow, RunCounts,
+    QueueSampleRow, RunCounts, VariableRow,
 };
 use lowtide_units::Instant;
 
@@ -22,7 +22,7 @@ pub struct MemoryCounts {
 }
 
 /// The results of one run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// Digest of the observable behaviour.
     pub digest: u64,
@@ -43,6 +43,8 @@ pub struct Outcome {
     pub buffer_pools: Vec<BufferPoolRow>,
     /// Sender samples, by time, then flow.
     pub probes: Vec<ProbeRow>,
+    /// Variables of their controls, by time, then flow.
+    pub variables: Vec<VariableRow>,
     /// Queueing delays of sampled senders, by time.
     pub delays: Vec<DelayRow>,
     /// Queue samples, by time, then queue.

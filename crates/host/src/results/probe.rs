@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use lowtide_net::Network;
-use lowtide_rows::{ProbeRow, QueueSampleRow};
+use lowtide_rows::{ProbeRow, QueueSampleRow, VariableRow};
 use lowtide_tcp::Connection;
-use lowtide_units::{Duration, Instant, Rate};
+use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
 use crate::app::{ConnProgress, ConnSide};
 use crate::setup::ProbePlan;
@@ -19,8 +19,25 @@ pub(crate) struct Sampler {
     pub(crate) ports: Vec<u32>,
     /// Without the names of the groups until [`super::collect`] adds them.
     pub(crate) rows: Vec<ProbeRow>,
+    /// Likewise.
+    pub(crate) variables: Vec<VariableRow>,
     /// Without the names of the queues until [`super::collect`] adds them.
     pub(crate) queues: Vec<QueueSampleRow>,
+}
+
+/// Adds the variables of one sender.
+struct Variables<'a> {
+    time_ps: u64,
+    flow: u32,
+    rows: &'a mut Vec<VariableRow>,
+}
+
+impl Probe for Variables<'_> {
+    fn value(&mut self, name: &str, unit: Unit, value: u64) {
+        let (time_ps, flow, (unit, value)) = (self.time_ps, self.flow, unit.shown(value));
+        let (group, variable, unit) = (Arc::default(), name.into(), unit.into());
+        self.rows.push(VariableRow { time_ps, flow, group, variable, unit, value });
+    }
 }
 
 impl Sampler {
@@ -53,6 +70,7 @@ impl Sampler {
             queueing_delay_ns: info.queueing_delay.map(Duration::as_ns),
             bytes_acked: info.bytes_acked,
         });
+        conn.probe(&mut Variables { time_ps: now.as_ps(), flow, rows: &mut self.variables });
     }
 
     pub(crate) fn sample_queues(&mut self, now: Instant, net: &mut Network) {

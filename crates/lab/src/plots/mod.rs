@@ -66,7 +66,8 @@ fn at_point(dir: &RunDir, source: PlotInput<'_>) -> Result<Vec<(ReportSection, F
         );
     }
     out.extend(window::window(source, &series.probes).map(of(ReportSection::Senders)));
-    out.extend(window::alpha(source, &series.probes).map(of(ReportSection::Senders)));
+    let variables = window::variables(source, &series.variables).into_iter();
+    out.extend(variables.map(of(ReportSection::Senders)));
     Ok(out)
 }
 

@@ -1,7 +1,9 @@
-//! Figures of the sender's state: congestion window, ssthresh, and DCTCP's alpha over time.
+//! Figures of the sender's state over time: congestion window, ssthresh, variables of its control.
+
+use std::collections::BTreeSet;
 
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
-use lowtide_rows::ProbeRow;
+use lowtide_rows::{ProbeRow, VariableRow};
 
 use crate::plots::{PlotInput, time_axis};
 
@@ -62,34 +64,46 @@ pub(crate) fn window(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
     .map(|figure| figure.explain_absent(&|_| "the flow was not sampled".to_owned()))
 }
 
-pub(crate) fn alpha(source: PlotInput<'_>, probes: &Probes) -> Option<Figure> {
-    let (flow, group) = first_flow(probes)?;
-    let (x, scale) = time_axis(probes.iter().map(|(_, p)| p.time_ps).max()?);
+/// Returns a figure of each variable that the controls of that flow have.
+pub(crate) fn variables(source: PlotInput<'_>, rows: &[(u32, VariableRow)]) -> Vec<Figure> {
+    let names: BTreeSet<_> = rows.iter().map(|(_, row)| (&row.variable, &row.unit)).collect();
+    names.into_iter().filter_map(|(name, unit)| variable(source, rows, name, unit)).collect()
+}
+
+fn variable(
+    source: PlotInput<'_>,
+    rows: &[(u32, VariableRow)],
+    name: &str,
+    unit: &str,
+) -> Option<Figure> {
+    let of = || rows.iter().filter(|(_, row)| row.variable == *name);
+    let (flow, group) = of().map(|(_, row)| (row.flow, &*row.group)).min()?;
+    let of = || of().filter(|(_, row)| row.flow == flow);
+    let (x, scale) = time_axis(of().map(|(_, row)| row.time_ps).max()?);
     let mut series = Vec::new();
     for run in source.first_seeds() {
-        let points = trace(probes, run.key.run, flow, scale, |p| {
-            p.dctcp_alpha_q20.map(|a| a as f64 / f64::from(1 << 20))
-        });
+        let dots = of().filter(|(number, _)| *number == run.key.run);
+        let points: Vec<Dot> =
+            dots.map(|(_, row)| Dot::new(row.time_ps as f64 / scale, row.value)).collect();
         if !points.is_empty() {
             let (scheme, part) = (run.key.scheme.clone(), String::new());
             let style = source.style(&scheme);
             series.push(PlotSeries { scheme, part, style, kind: SeriesKind::Trace, points });
         }
     }
-    if series.is_empty() {
-        return None;
-    }
-    let y = Axis::linear("alpha", "alpha", 0.0, 1.0);
+    let label = if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") };
+    let values = of().map(|(_, row)| row.value);
+    let y = Axis::from_zero(&label, &name.replace('-', "_"), values);
     let panel = Panel { title: String::new(), x, y, series, guide_lines: Vec::new(), shade: None };
     Some(Figure {
-        id: "alpha-over-time".into(),
-        title: format!("DCTCP's alpha of flow {flow} (group {group}) over time"),
+        id: format!("{name}-over-time"),
+        title: format!("Variable {name} of flow {flow} (group {group}) over time"),
         caption: format!(
-            "{} The sender's estimate of the share of bytes that are marked.",
+            "{} A variable of the congestion control, as it calls it.",
             source.caption_prefix()
         ),
         legend: source.legend(),
         panels: vec![panel],
     })
-    .map(|figure| figure.explain_absent(&|_| "has no alpha".to_owned()))
+    .map(|figure| figure.explain_absent(&|_| format!("has no {name}")))
 }

@@ -32,7 +32,7 @@ class CongestionControl:
     There is one object per connection. A hook changes `cwnd` and `ssthresh` (bytes; floats are
     rounded down where they are used) and `pacing_rate` (bit/s). Methods without a change have the
     rules of RFC 5681, so only `on_ack` is usually replaced. An attribute `alpha` (0 to 1), if there
-    is one, is recorded with the probes of a run.
+    is one, and those that `variables` names are recorded with the probes of a run.
 
     Random numbers come from `self.setup.rng`, the time from the facts: then equal runs are equal.
     Data belongs into `self`: attributes of the class and globals are shared by all connections of
@@ -64,6 +64,9 @@ class CongestionControl:
     """Rules of the conformance kit that it breaks on purpose, each with the text that allows it."""
     needs_delay: ClassVar[bool] = False
     """It needs the delay option (DX); without it the connection runs NewReno."""
+    variables: ClassVar[Mapping[str, str]] = {}
+    """Attributes that the table `variables` records over time, each with its unit: "bytes",
+    "packets", "ns", "bit/s", or "" for fractions. None is not recorded."""
     runs_by_the_clock: ClassVar[bool] = False
     """It also gets ACKs that arrive before this end has sent data."""
 

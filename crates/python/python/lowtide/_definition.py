@@ -31,6 +31,7 @@ _DECLARED = (
     "rate_based",
     "exemptions",
     "needs_delay",
+    "variables",
     "runs_by_the_clock",
 )
 _METHODS = ("grow", "slow_start", "congestion_avoidance", "cut_to")

@@ -175,6 +175,11 @@ class Result:
         """Senders over time: cwnd, RTT (`probes.interval`)."""
         return self.table("probes")
 
+    @property
+    def variables(self) -> Table:
+        """Variables of congestion controls over time: alpha, bandwidth, target delay."""
+        return self.table("variables")
+
     def summary(self) -> Rows:
         """Returns every metric of groups, queues and runs, over seeds, in the `unit` of the row.
 

@@ -1,5 +1,6 @@
 //! A control of one connection whose hooks are methods of a Python object.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lowtide_schema::Values;
@@ -239,23 +240,44 @@ impl CongestionControl for PythonControl {
     fn probe(&self, out: &mut dyn Probe) {
         let Some(object) = self.object.as_ref().filter(|_| !self.is_failed()) else { return };
         Python::attach(|py| {
-            let read = || {
-                let object = object.bind(py);
-                let Some(alpha) = object.getattr_opt(intern!(py, "alpha"))? else {
-                    return Ok(None);
-                };
-                let wrong = || -> PyResult<PyErr> {
-                    let (class, alpha) = (object.get_type().qualname()?, alpha.repr()?);
-                    let message = format!("{class}.alpha is {alpha}: it must be from 0 to 1");
-                    Ok(exception::of_control(py, &message))
-                };
-                q20(&alpha).map(Some).ok_or_else(|| wrong().unwrap_or_else(|error| error))
-            };
-            match read() {
-                Ok(Some(alpha)) => out.value("alpha", Unit::Q20, alpha),
-                Ok(None) => {}
-                Err(error) => self.fail(py, error),
+            if let Err(error) = probe(object.bind(py), out) {
+                self.fail(py, error);
             }
         });
     }
+}
+
+/// Reports `alpha`, if there is one, and the attributes that `variables` names with their units.
+fn probe(object: &Bound<'_, PyAny>, out: &mut dyn Probe) -> PyResult<()> {
+    let py = object.py();
+    let wrong = |name: &str, value: &Bound<'_, PyAny>, wanted: &str| -> PyResult<PyErr> {
+        let (class, value) = (object.get_type().qualname()?, value.repr()?);
+        let message = format!("{class}.{name} is {value}: {wanted}");
+        Ok(exception::of_control(py, &message))
+    };
+    if let Some(alpha) = object.getattr_opt(intern!(py, "alpha"))? {
+        let Some(alpha) = q20(&alpha) else {
+            return Err(wrong("alpha", &alpha, "it must be from 0 to 1")?);
+        };
+        out.value("alpha", Unit::Q20, alpha);
+    }
+    let Some(variables) = object.getattr_opt(intern!(py, "variables"))? else { return Ok(()) };
+    let Ok(units) = variables.extract::<BTreeMap<String, String>>() else {
+        let wanted = "it must be a dict of names and units, `{\"rate\": \"bit/s\"}`";
+        return Err(wrong("variables", &variables, wanted)?);
+    };
+    for (name, unit) in units {
+        let Some(unit) = Unit::named(&unit) else {
+            let wanted = "units are bytes, packets, ns, bit/s and \"\"";
+            return Err(wrong("variables", &variables, wanted)?);
+        };
+        let value = object.getattr(name.as_str())?;
+        match value.extract::<f64>() {
+            Ok(number) if number >= 0.0 => out.value(&name, unit, unit.read(number)),
+            // None: not known yet.
+            _ if value.is_none() => {}
+            _ => return Err(wrong(&name, &value, "it must be zero, a positive number, or None")?),
+        }
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
     QueryRow, QueueRow, QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+    VariableRow,
 };
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +178,7 @@ impl RunDir {
         self.merge_table::<CollectiveRow>(&parts)?;
         self.merge_table::<ClassRow>(&parts)?;
         self.merge_table::<BufferPoolRow>(&parts)?;
+        self.merge_table::<VariableRow>(&parts)?;
         self.merge_table::<TraceSegmentRow>(&parts)?;
         self.merge_table::<TraceHopRow>(&parts)?;
         self.merge_table::<TraceSenderRow>(&parts)
@@ -227,6 +229,7 @@ fn write_partial(writer: RunWriter<'_>, tables: &RunTables) -> Result<Vec<FileEn
     files.extend(writer.write_optional(&tables.collectives)?);
     files.extend(writer.write_optional(&tables.classes)?);
     files.extend(writer.write_optional(&tables.buffer_pools)?);
+    files.extend(writer.write_optional(&tables.variables)?);
     files.extend(tables.trace.write(writer)?);
     Ok(files)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use lowtide_rows::{
     BufferPoolRow, ClassRow, CollectiveRow, DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow,
     QueryRow, QueueRow, QueueSampleRow, Row, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+    VariableRow,
 };
 
 use super::{RunDir, TABLES};
@@ -59,6 +60,7 @@ impl RunDir {
         self.split::<CollectiveRow>(parts)?;
         self.split::<ClassRow>(parts)?;
         self.split::<BufferPoolRow>(parts)?;
+        self.split::<VariableRow>(parts)?;
         self.split::<TraceSegmentRow>(parts)?;
         self.split::<TraceHopRow>(parts)?;
         self.split::<TraceSenderRow>(parts)?;

@@ -50,6 +50,13 @@ fn it_fills_the_line_with_a_short_queue_and_probes_the_rtt_after_ten_seconds() {
     let (first, last) = (small[0], *small.last().expect("samples"));
     assert!((10.0..10.1).contains(&first), "PROBE_RTT at {first} s");
     assert!((0.2..0.3).contains(&(last - first)), "for {} s", last - first);
+    // Its variables are sampled with the window: `bw` is the line's share of payload.
+    let of = |name| o.variables.iter().filter(move |v| v.variable == name);
+    assert!(of("bw").count() + 5 > o.probes.len(), "but for the handshake");
+    let bw = of("bw").next_back().expect("a sample");
+    assert!((46e6..48e6).contains(&bw.value) && bw.unit == "bit/s", "{bw:?}");
+    let rtt = of("min-rtt").next_back().expect("a sample");
+    assert!((20e6..21e6).contains(&rtt.value) && rtt.unit == "ns", "{rtt:?}");
 }
 
 /// Hock et al. §V: CUBIC fills a deep buffer, which BBR's bound of two BDP does not, and backs off
@@ -76,4 +83,34 @@ fn a_host_that_does_not_pace_is_refused_by_the_name_of_the_control() {
     let errors = scenario.expand().expect_err("it cannot pace");
     let text = errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("; ");
     assert!(text.contains("`bbr1` sends at its own rate"), "{text}");
+}
+
+#[test]
+fn bbr3_probes_the_rtt_each_five_seconds_and_is_refused_with_ecn() {
+    let text = LINE.replace("schemes = [\"bbr1\"]", "schemes = [\"bbr3\"]");
+    let o = run(&text, &[("pipe.line.buffer", "1 MB"), ("run.duration", "11 s")]);
+    let delivered = o.flows[0].delivered_after_warmup_bytes;
+    let share = delivered * 1538 * 100 / (MSS * 8 * 6_250_000);
+    assert!(share >= 94, "{share} % of the line");
+    let steady = longest_queue(&o, 1.0);
+    // UP has 2.25 BDP and extra_acked in flight at most, and ends before.
+    assert!(steady < BDP, "{steady} B of queue");
+    let probes = o.variables.iter().filter(|v| v.variable == "mode" && v.value > 5.5);
+    let times: Vec<f64> = probes.map(|v| v.time_ps as f64 / 1e12).collect();
+    let begins: Vec<f64> = times
+        .iter()
+        .zip([0.0].iter().chain(&times))
+        .filter(|(t, b)| *t - *b > 1.0)
+        .map(|(t, _)| *t)
+        .collect();
+    assert!(
+        matches!(begins[..], [a, b] if (5.0..5.1).contains(&a) && (5.1..5.5).contains(&(b - a))),
+        "{begins:?}"
+    );
+    let scenario = Scenario::parse(&text, "bbr.toml").expect("a right file");
+    let scenario =
+        scenario.with_override("transport.connection.ecn", "rfc3168").expect("a right key");
+    let errors = scenario.expand().expect_err("its draft has no reaction to CE");
+    let text = errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("; ");
+    assert!(text.contains("`bbr3` has no reaction to CE"), "{text}");
 }

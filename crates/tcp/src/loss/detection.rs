@@ -1,6 +1,8 @@
 //! Loss detection from ACKs and the reordering timer: start of recovery, reduction of the window,
 //! end of recovery.
 
+use alloc::vec::Vec;
+
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
@@ -329,6 +331,7 @@ impl Connection {
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
         self.snd.episode.hold_retransmissions(false);
         let lost = self.rack_detect_losses(now, 0);
+        self.note_lost_segments(now);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
         let mss = u64::from(self.snd.mss());
@@ -337,6 +340,18 @@ impl Connection {
         }
         if !self.timers.reorder_runs() && !self.snd.board.is_empty() {
             self.timers.arm_rto(now, &self.rtt);
+        }
+    }
+
+    /// Reports the newly lost segments to a control that counts losses.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_lost_segments(&mut self, now: Instant) {
+        let Some(rate) = &mut self.snd.rate else { return };
+        let mark = |(start, end, lost)| rate.on_marked(start, end, lost);
+        let newly: Vec<_> = self.snd.board.loss_marks().filter_map(mark).collect();
+        for segment in newly {
+            self.notify_cc(&CongestionEvent::SegmentLost { now, segment });
         }
     }
 

@@ -11,6 +11,7 @@ mod tests;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod accecn;
 pub mod bbr1;
+pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 pub mod dctcp_accecn;
@@ -35,6 +36,7 @@ pub use api::Scheme;
 pub static REGISTRY: Registry<Scheme> = Registry::new(&[
     &accecn::ENTRY,
     &bbr1::ENTRY,
+    &bbr3::ENTRY,
     &cubic::ENTRY,
     &dctcp::ENTRY,
     &dctcp_accecn::ENTRY,

@@ -543,7 +543,8 @@ impl Connection {
     /// Adds one segment of new data to the scoreboard.
     fn note_sent(&mut self, now: Instant, start: u64, len: u32) {
         if let Some(rate) = &mut self.snd.rate {
-            rate.on_sent(now, start + u64::from(len), self.snd.board.is_empty());
+            let in_flight = self.snd.board.pipe() + u64::from(len);
+            rate.on_sent(now, start + u64::from(len), in_flight, self.snd.board.is_empty());
         }
         self.snd.board.push(start, len, now);
         if self.snd.window_probe_end.is_some_and(|probed| start < probed) {
@@ -582,7 +583,7 @@ impl Connection {
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
         if let Some(rate) = &mut self.snd.rate {
-            rate.on_retransmitted(now, sent.start, sent.end());
+            rate.on_retransmitted(now, sent.start, sent.end(), self.snd.board.pipe());
         }
         let stamp = header.options.timestamps.map(|stamps| stamps.value);
         self.snd.eifel.on_retransmit(self.snd.una, sent.end(), stamp);

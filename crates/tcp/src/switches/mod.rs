@@ -22,7 +22,7 @@ use core::fmt;
 
 use lowtide_schema::{Param, UnknownName, Value, ValueError, ValueKind};
 
-use crate::settings::config::{BufferTuning, BufferTuningRule, Config, PacingRule};
+use crate::settings::config::{BufferTuning, BufferTuningRule, Config, EcnNegotiation, PacingRule};
 use crate::{ack, cc, feedback};
 
 /// The end of a connection that a switch belongs to.
@@ -211,7 +211,7 @@ pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), Switc
 ///
 /// # Errors
 /// The buffer is to be tuned, and no rule is known for the profile; or the congestion control is
-/// rate-based, and the host does not pace.
+/// rate-based, and the host does not pace; or it may not be ECN-capable.
 pub fn check(config: &Config) -> Result<(), SwitchError> {
     let (tuning, rule) = (config.buffer_tuning, config.buffer_tuning_rule);
     if tuning == BufferTuning::Auto && rule == BufferTuningRule::None {
@@ -234,6 +234,17 @@ pub fn check(config: &Config) -> Result<(), SwitchError> {
                 config.cc
             )),
             accepts: "`control` or `window`".to_string(),
+        });
+    }
+    if config.cc == cc::bbr3::ENTRY.name && config.ecn != EcnNegotiation::Off {
+        return Err(SwitchError::Value {
+            name: "ecn".to_string(),
+            error: ValueError::new(
+                "`bbr3` has no reaction to CE, which its draft (§3.6) demands of a connection that \
+                 sends ECT; set `ecn` to `off`"
+                    .to_string(),
+            ),
+            accepts: "`off`".to_string(),
         });
     }
     Ok(())

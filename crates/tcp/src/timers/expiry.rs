@@ -92,6 +92,7 @@ impl Connection {
         } else {
             self.snd.board.mark_all_lost();
         }
+        self.note_lost_segments(now);
         // Not during a recovery: its retransmissions would look like originals (RFC 5682 §2.1).
         // Linux (tcp_enter_loss) begins it again at each timeout.
         let frto = match self.config.undo {

@@ -155,7 +155,7 @@ impl Script {
 struct Alpha(Option<u64>);
 
 impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+    fn value(&mut self, name: &str, unit: Unit, value: u64) {
         if name == "alpha" && unit == Unit::Q20 {
             self.0 = Some(value);
         }

@@ -1,105 +1,28 @@
 //! Each rule of `tcp_bbr.c` alone, with numbers computed by hand.
 
+use super::super::bbr::flow::{BW, Flow, MSS, RTT, setup};
 use super::*;
 
-const MSS: u64 = 1448;
-const RTT: Duration = Duration::from_ms(40);
-
-fn setup() -> CcSetup {
-    CcSetup {
-        mss: MSS as u32,
-        initial_window: 10 * MSS,
-        floor: 2 * MSS,
-        ssthresh_floor: 0,
-        abc_limit: 2 * MSS,
-        ecn: false,
-        now: Instant::ZERO,
-        seed: 0,
-        rtt: Some(RTT),
-        rules: super::super::WindowRules::RFC,
+/// In `PROBE_BW` on a path of 100 segments per round trip.
+fn steady() -> Flow {
+    let mut flow = Flow::new(&ENTRY, &setup());
+    for segments in [10, 25, 60, 100, 100, 100, 100, 100] {
+        flow.round(segments, |_| {});
     }
+    assert_eq!(flow.mode(), Mode::ProbeBw as u64);
+    flow
 }
-
-/// BBR with the ACKs of a path that delivers `segments` per round trip.
-struct Flow {
-    cc: Box<dyn CongestionControl>,
-    now: Instant,
-    delivered: u64,
-}
-
-impl Flow {
-    fn new(setup: &CcSetup) -> Self {
-        let cc = (ENTRY.build)(&Values::parse(&[], &[]).expect("none"), setup);
-        Self { cc, now: Instant::ZERO, delivered: 0 }
-    }
-
-    /// An ACK after a round trip that delivered `segments`; `change` edits it.
-    fn round(&mut self, segments: u64, change: impl FnOnce(&mut AckSample)) {
-        self.now += RTT;
-        let bytes = segments * MSS;
-        let mut ack = AckSample {
-            now: self.now,
-            acked_bytes: bytes,
-            acked_segments: segments as u32,
-            delivered_bytes: bytes,
-            delivered_segments: segments as u32,
-            rtt: Some(RTT),
-            prior_in_flight: bytes,
-            rate_sample: Some(RateSample {
-                prior_delivered: self.delivered,
-                delivered: bytes,
-                interval: RTT,
-                app_limited: false,
-            }),
-            ..AckSample::default()
-        };
-        change(&mut ack);
-        self.delivered += bytes;
-        let _ = self.cc.on_ack(&ack);
-    }
-
-    fn value(&self, wanted: &str) -> u64 {
-        struct One<'a>(&'a str, Option<u64>);
-        impl Probe for One<'_> {
-            fn value(&mut self, name: &'static str, _: Unit, value: u64) {
-                if name == self.0 {
-                    self.1 = Some(value);
-                }
-            }
-        }
-        let mut one = One(wanted, None);
-        self.cc.probe(&mut one);
-        one.1.expect("a probed value")
-    }
-
-    fn mode(&self) -> u64 {
-        self.value("mode")
-    }
-
-    /// In `PROBE_BW` on a path of 100 segments per round trip.
-    fn steady() -> Self {
-        let mut flow = Self::new(&setup());
-        for segments in [10, 25, 60, 100, 100, 100, 100, 100] {
-            flow.round(segments, |_| {});
-        }
-        assert_eq!(flow.mode(), Mode::ProbeBw as u64);
-        flow
-    }
-}
-
-/// 100 segments per 40 ms, bit/s.
-const BW: u64 = 100 * MSS * 8 * 25;
 
 #[test]
 fn the_first_rate_is_2_89_windows_per_round_trip_less_one_per_cent_and_ten_segments_are_free() {
-    let mut flow = Flow::new(&setup());
+    let mut flow = Flow::new(&ENTRY, &setup());
     assert_eq!(flow.cc.pacing_rate(), None);
     let window = 10 * MSS * 8 * 25;
     assert_eq!(flow.value("pacing-rate"), window * 739 / 256 * 99 / 100);
     flow.round(10, |_| {});
     assert_eq!(flow.cc.pacing_rate().map(Rate::as_bps), Some(window * 739 / 256 * 99 / 100));
     // Without an RTT of the handshake 1 ms is assumed, and the first sample replaces it.
-    let mut blind = Flow::new(&CcSetup { rtt: None, ..setup() });
+    let mut blind = Flow::new(&ENTRY, &CcSetup { rtt: None, ..setup() });
     assert_eq!(blind.value("pacing-rate"), window * 40 * 739 / 256 * 99 / 100);
     blind.round(10, |_| {});
     let (first, cwnd) = (blind.value("pacing-rate"), 10 * MSS);
@@ -108,7 +31,7 @@ fn the_first_rate_is_2_89_windows_per_round_trip_less_one_per_cent_and_ten_segme
 
 #[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more_and_drain_when_the_bdp_is_in_flight() {
-    let mut flow = Flow::new(&setup());
+    let mut flow = Flow::new(&ENTRY, &setup());
     for segments in [10, 29, 80, 100] {
         flow.round(segments, |_| {});
     }
@@ -128,7 +51,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more_and_drain_when_the_bdp
 
 #[test]
 fn app_limited_rounds_neither_lower_the_bandwidth_nor_end_startup() {
-    let mut flow = Flow::new(&setup());
+    let mut flow = Flow::new(&ENTRY, &setup());
     for segments in [10, 29, 80, 100] {
         flow.round(segments, |_| {});
     }
@@ -142,7 +65,7 @@ fn app_limited_rounds_neither_lower_the_bandwidth_nor_end_startup() {
 
 #[test]
 fn a_bandwidth_sample_lives_for_ten_rounds() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     for _ in 0..10 {
         flow.round(50, |_| {});
         assert_eq!(flow.value("bw"), BW);
@@ -153,7 +76,7 @@ fn a_bandwidth_sample_lives_for_ten_rounds() {
 
 #[test]
 fn the_cycle_has_each_gain_for_a_minimum_round_trip() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     let mut gains = std::vec::Vec::new();
     for _ in 0..34 {
         // Longer than the minimum; the flight is what each gain asks for.
@@ -170,7 +93,7 @@ fn the_cycle_has_each_gain_for_a_minimum_round_trip() {
 
 #[test]
 fn probe_rtt_follows_ten_seconds_without_a_minimum_and_restores_the_window() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     let cwnd = flow.cc.cwnd();
     // Two BDP, an ACK of 100 segments at once, three quanta and the rounding.
     assert!((300 * MSS..320 * MSS).contains(&cwnd), "{cwnd}");
@@ -199,7 +122,7 @@ fn probe_rtt_follows_ten_seconds_without_a_minimum_and_restores_the_window() {
 
 #[test]
 fn the_first_round_of_recovery_conserves_packets_and_its_end_restores_the_window() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     let cwnd = flow.cc.cwnd();
     let loss = |now| CongestionEvent::Loss { now, in_flight: 100 * MSS, already_reduced: false };
     flow.cc.on_event(&loss(flow.now));
@@ -215,7 +138,7 @@ fn the_first_round_of_recovery_conserves_packets_and_its_end_restores_the_window
 
 #[test]
 fn a_timeout_leaves_one_segment_and_its_repair_restores_the_window() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     let cwnd = flow.cc.cwnd();
     let now = flow.now;
     let in_flight = 100 * MSS;
@@ -232,7 +155,7 @@ fn a_timeout_leaves_one_segment_and_its_repair_restores_the_window() {
 /// Two intervals that end with a loss of a fifth or more, at one rate.
 #[test]
 fn a_policer_sets_the_bandwidth_for_48_rounds() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     let policed = |flow: &mut Flow| flow.round(50, |ack| ack.lost_bytes = 20 * MSS);
     for _ in 0..4 {
         policed(&mut flow);
@@ -251,7 +174,7 @@ fn a_policer_sets_the_bandwidth_for_48_rounds() {
 
 #[test]
 fn a_flow_that_starts_again_paces_at_the_bandwidth_and_skips_probe_rtt() {
-    let mut flow = Flow::steady();
+    let mut flow = steady();
     flow.now += Duration::from_secs(20);
     let now = flow.now;
     flow.cc.on_event(&CongestionEvent::TransmitStart { now, app_limited: true });
@@ -263,7 +186,7 @@ fn a_flow_that_starts_again_paces_at_the_bandwidth_and_skips_probe_rtt() {
 /// ACKs in bursts of half a round trip: the window has room for the silence between them.
 #[test]
 fn aggregated_acks_raise_the_window_by_what_they_exceed_the_rate() {
-    let (mut smooth, mut bursts) = (Flow::steady(), Flow::steady());
+    let (mut smooth, mut bursts) = (steady(), steady());
     for _ in 0..20 {
         smooth.round(100, |_| {});
         bursts.round(100, |_| {});
@@ -279,6 +202,8 @@ fn aggregated_acks_raise_the_window_by_what_they_exceed_the_rate() {
                 delivered: 51 * MSS,
                 interval: RTT,
                 app_limited: false,
+                tx_in_flight: 0,
+                lost: 0,
             }),
             ..AckSample::default()
         });

@@ -80,7 +80,7 @@ impl Flow {
     fn w_max(&self) -> u64 {
         struct Seen(u64);
         impl Probe for Seen {
-            fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+            fn value(&mut self, name: &str, unit: Unit, value: u64) {
                 assert_eq!((name, unit), ("w_max", Unit::Bytes));
                 self.0 = value;
             }

@@ -29,7 +29,7 @@ fn setup() -> CcSetup {
 
 struct Seen(u64);
 impl Probe for Seen {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+    fn value(&mut self, name: &str, unit: Unit, value: u64) {
         assert_eq!((name, unit), ("alpha", Unit::Q20));
         self.0 = value;
     }

@@ -69,7 +69,7 @@ impl Flow {
     fn probed(&self, name: &str) -> u64 {
         struct Find<'a>(&'a str, Option<u64>);
         impl Probe for Find<'_> {
-            fn value(&mut self, name: &'static str, _: Unit, value: u64) {
+            fn value(&mut self, name: &str, _: Unit, value: u64) {
                 self.1 = self.1.or((name == self.0).then_some(value));
             }
         }

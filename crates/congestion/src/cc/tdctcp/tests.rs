@@ -45,7 +45,7 @@ fn ack() -> AckSample {
 fn alpha(cc: &dyn CongestionControl) -> u64 {
     struct Seen(u64);
     impl Probe for Seen {
-        fn value(&mut self, name: &'static str, _: Unit, value: u64) {
+        fn value(&mut self, name: &str, _: Unit, value: u64) {
             if name == "alpha" {
                 self.0 = value;
             }

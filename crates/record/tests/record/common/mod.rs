@@ -145,6 +145,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
                 bytes_acked: 10,
             })
             .collect(),
+        variables: Vec::new(),
         delays: vec![DelayRow {
             time_ps: 9,
             flow: 0,

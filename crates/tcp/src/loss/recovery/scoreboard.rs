@@ -348,6 +348,12 @@ impl Scoreboard {
         }
     }
 
+    /// All segments in flight: start, end, and whether they are lost and not sent again.
+    pub(crate) fn loss_marks(&self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
+        let lost = |s: &TxSegment| s.flags & (LOST | RETRANSMITTED | SACKED) == LOST;
+        self.sent.iter().map(move |s| (s.start, s.end(), lost(s)))
+    }
+
     fn mark_lost(&mut self, from: usize, to: usize) -> Lost {
         let mut lost = Lost::NONE;
         if from < to {

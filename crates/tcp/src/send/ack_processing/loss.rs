@@ -82,6 +82,9 @@ impl Connection {
         } else {
             Lost::NONE
         };
+        if lost.bytes > 0 {
+            self.note_lost_segments(now);
+        }
         LossUpdate {
             summary,
             lost,

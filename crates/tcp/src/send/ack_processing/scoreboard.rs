@@ -85,7 +85,8 @@ impl Connection {
             self.snd.prepare_recovery(&self.config);
             let start = self.snd.nxt;
             if let Some(rate) = &mut self.snd.rate {
-                rate.on_sent(now, end, self.snd.board.is_empty());
+                let in_flight = self.snd.board.pipe() + (end - start);
+                rate.on_sent(now, end, in_flight, self.snd.board.is_empty());
             }
             self.snd.board.push(start, (end - start) as u32, now);
             self.snd.board.mark_ambiguous();
