@@ -19,6 +19,9 @@ use crate::times::{CompletionTimes, SizeClassFacts, blocked_on, by_size_class, i
 use crate::transport_facts::TransportFacts;
 use crate::warmup::Transient;
 
+/// The first timeout of a SYN (RFC 6298 §2.1), picoseconds.
+const SYN_TIMEOUT_PS: u64 = 1_000_000_000_000;
+
 /// Facts of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFacts {
@@ -123,6 +126,10 @@ pub struct GroupFacts {
     pub blocked_on: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
+    /// Of all, flows whose handshake took a second, the first timeout of a SYN (RFC 6298 §2.1), or
+    /// never ended.
+    #[serde(skip)]
+    pub late_handshakes: usize,
     /// Further flows with a size that began during the warm-up and are not counted.
     pub in_warmup: usize,
     /// Transient that MSER-5 finds in the slowdown of its flows; `None` if they are too few.
@@ -253,6 +260,10 @@ impl GroupFacts {
             unfinished: count(FlowStatus::Unfinished),
             blocked_on: blocked_on(counted),
             failed: counted.iter().filter(|f| f.status == FlowStatus::Failed).count(),
+            late_handshakes: counted
+                .iter()
+                .filter(|f| f.established_ps.is_none_or(|at| at >= f.start_ps + SYN_TIMEOUT_PS))
+                .count(),
             in_warmup: in_warmup(flows, warmup_ps),
             transient: Transient::detect(&in_time),
             fct_ms: CompletionTimes::new(&samples.fct_ms),

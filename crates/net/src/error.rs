@@ -1,7 +1,7 @@
 //! Errors of a blueprint.
 
 use lowtide_schema::ParamError;
-use lowtide_units::Instant;
+use lowtide_units::{Instant, Rate};
 
 use crate::NodeId;
 
@@ -129,6 +129,16 @@ pub enum BlueprintError {
         down_at: Instant,
         /// Time of the repair.
         up_at: Instant,
+    },
+    /// A failure leaves a line at least its own rate.
+    #[error("failure {failure} leaves {rate} of a line of {own}, which is no loss")]
+    FailureOfNoRate {
+        /// The failure, counted from zero.
+        failure: usize,
+        /// The rate that it leaves.
+        rate: Rate,
+        /// The rate of the line.
+        own: Rate,
     },
     /// A link fails again before it is back up, or the routes would learn of it in the wrong order.
     #[error(

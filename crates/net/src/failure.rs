@@ -8,21 +8,21 @@ use lowtide_units::Instant;
 use crate::route::{Edges, Routes};
 use crate::{Blueprint, BlueprintError, Failure, Routing};
 
-/// A change of a link.
+/// A stage of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LinkChange {
-    /// It goes down.
+pub(crate) enum Stage {
+    /// The link fails.
     Down,
-    /// It comes up.
+    /// It recovers.
     Up,
-    /// Routes stop using it.
-    Leave,
-    /// Routes use it again.
-    Return,
+    /// Routes follow the failure.
+    Detected,
+    /// Routes follow the recovery.
+    Recovered,
 }
 
-/// The changes at one instant, by link.
-pub(crate) type FailureStep = (Instant, Vec<(usize, LinkChange)>);
+/// The changes at one instant, by link: numbers of failures.
+pub(crate) type FailureStep = (Instant, Vec<(usize, Stage)>);
 
 /// The planned failures of a network.
 #[derive(Clone, Debug)]
@@ -30,8 +30,11 @@ pub(crate) struct Failures {
     edges: Edges,
     routing: Routing,
     salt_seed: u64,
-    /// By port, bit/s.
-    rates: Vec<u64>,
+    planned: Vec<Failure>,
+    /// Those of the lines by port, bit/s.
+    pub(crate) rates: Vec<u64>,
+    /// Those that routes know.
+    known_rates: Vec<u64>,
     /// By time.
     pub(crate) steps: Vec<FailureStep>,
     /// Per link: routes avoid it.
@@ -53,12 +56,18 @@ impl Failures {
             return Ok(None);
         }
         let links = plan.links.len();
-        for (failure, &Failure { link, down_at, up_at, .. }) in plan.failures.iter().enumerate() {
+        let rates = plan.line_rates();
+        for (failure, planned) in plan.failures.iter().enumerate() {
+            let &Failure { link, down_at, up_at, rate, .. } = planned;
             if link >= links {
                 return Err(BlueprintError::FailureOfNoLink { failure, link, links });
             }
             if let Some(up_at) = up_at.filter(|up_at| *up_at <= down_at) {
                 return Err(BlueprintError::FailureEndsEarly { failure, down_at, up_at });
+            }
+            let own = planned.ports().map(|port| plan.links[link].line(port % 2 == 1).rate).min();
+            if let Some((rate, own)) = rate.zip(own).filter(|(rate, own)| rate >= own) {
+                return Err(BlueprintError::FailureOfNoRate { failure, rate, own });
             }
         }
         one_at_a_time(&plan.failures)?;
@@ -66,7 +75,9 @@ impl Failures {
             edges,
             routing: plan.routing,
             salt_seed,
-            rates: plan.line_rates(),
+            planned: plan.failures.clone(),
+            known_rates: rates.clone(),
+            rates,
             steps: steps(&plan.failures),
             avoid: vec![false; links],
             digests: vec![Digest::new(); plan.switches.len()],
@@ -74,15 +85,28 @@ impl Failures {
         })))
     }
 
-    /// Sets whether routes avoid `link`.
-    pub(crate) fn avoid(&mut self, link: usize, avoid: bool) {
-        self.avoid[link] = avoid;
+    /// Returns the stages at step `index`, each with its failure. Each step occurs once.
+    pub(crate) fn take_step(&mut self, index: u32) -> Vec<(Failure, Stage)> {
+        let step = self.steps.get_mut(index as usize);
+        let stages = step.map(|step| std::mem::take(&mut step.1)).unwrap_or_default();
+        stages.into_iter().map(|(failure, stage)| (self.planned[failure], stage)).collect()
+    }
+
+    /// Routes know whether this failure lasts.
+    pub(crate) fn notify_routes(&mut self, failure: &Failure, fails: bool) {
+        let Some(rate) = failure.rate else {
+            self.avoid[failure.link] = fails;
+            return;
+        };
+        for port in failure.ports() {
+            self.known_rates[port] = if fails { rate.as_bps() } else { self.rates[port] };
+        }
     }
 
     /// Returns the current routes.
     pub(crate) fn routes(&self) -> Option<Routes> {
         // The graph without avoided links is the largest; its size was checked before.
-        Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid, &self.rates).ok()
+        Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid, &self.known_rates).ok()
     }
 }
 
@@ -104,19 +128,24 @@ fn one_at_a_time(failures: &[Failure]) -> Result<(), BlueprintError> {
 
 /// Returns all changes by time, then by link.
 fn steps(failures: &[Failure]) -> Vec<FailureStep> {
-    let mut steps: BTreeMap<Instant, Vec<(usize, LinkChange)>> = BTreeMap::new();
-    for &Failure { link, down_at, up_at, detect } in failures {
-        let mut add = |at, change| steps.entry(at).or_default().push((link, change));
-        add(down_at, LinkChange::Down);
-        add(down_at + detect, LinkChange::Leave);
-        if let Some(up_at) = up_at {
-            add(up_at, LinkChange::Up);
-            add(up_at + detect, LinkChange::Return);
+    let mut steps: BTreeMap<Instant, Vec<(usize, Stage)>> = BTreeMap::new();
+    for (i, failure) in failures.iter().enumerate() {
+        let &Failure { down_at, up_at, detect, .. } = failure;
+        let mut add = |at, stage| steps.entry(at).or_default().push((i, stage));
+        let ends = [
+            Some((down_at, Stage::Down, Stage::Detected)),
+            up_at.map(|at| (at, Stage::Up, Stage::Recovered)),
+        ];
+        for (at, stage, known) in ends.into_iter().flatten() {
+            add(at, stage);
+            if failure.moves_routes() {
+                add(at + detect, known);
+            }
         }
     }
     let mut steps: Vec<FailureStep> = steps.into_iter().collect();
     for (_, changes) in &mut steps {
-        changes.sort_by_key(|c| c.0);
+        changes.sort_by_key(|c| failures[c.0].link);
     }
     steps
 }

@@ -43,6 +43,11 @@ impl Line {
         let pace = if whole { BYTE_PS_AT_1_BPS / bps } else { bps | UNEVEN };
         Self { pace, overhead: framing.overhead() as u32 }
     }
+    /// Returns a line whose rate may change: [`Line::has_fast_serialization`] is false, so counters
+    /// add up serialisation times.
+    pub(crate) fn changeable(rate: Rate, overhead: u64) -> Self {
+        Self { pace: rate.as_bps() | UNEVEN, overhead: overhead as u32 }
+    }
     pub(crate) fn rate(&self) -> Rate {
         let bps = match self.pace & UNEVEN {
             0 => BYTE_PS_AT_1_BPS / self.pace,
@@ -105,6 +110,8 @@ mod tests {
                     if line.has_fast_serialization() {
                         assert_eq!(line.fast_serialization(size), time, "{size} {bps}");
                     }
+                    let changeable = Line::changeable(rate, framing.overhead());
+                    assert_eq!(changeable.serialization(size), time, "{size} {bps}");
                 }
             }
         }

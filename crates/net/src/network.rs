@@ -324,10 +324,13 @@ impl Network {
 
     /// Returns the queues of all output ports by number, with counters up to [`Network::finish`].
     pub fn ports(&self) -> impl Iterator<Item = Queue> {
-        self.ports.iter().zip(&self.labels).map(|(port, label)| Queue {
-            name: label.name.clone(),
-            at_switch: label.at_switch,
-            ..port.stats(&self.pool)
+        self.ports.iter().zip(&self.labels).map(|(port, label)| {
+            let mut queue = port.stats(&self.pool);
+            // A failure may have reduced the rate.
+            if let Some(failures) = &self.failures {
+                queue.rate_bps = failures.rates[port.number() as usize];
+            }
+            Queue { name: label.name.clone(), at_switch: label.at_switch, ..queue }
         })
     }
 

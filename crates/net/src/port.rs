@@ -234,7 +234,11 @@ impl Port {
         config: &PortConfig<'_>,
         shared: &mut SharedConstants,
     ) -> Self {
-        let line = Line::new(spec.rate, config.framing);
+        let line = if config.fails {
+            Line::changeable(spec.rate, config.framing.overhead())
+        } else {
+            Line::new(spec.rate, config.framing)
+        };
         let delay = spec.delay;
         let loss = Loss::new(spec.loss, config.fails, config.run_seed, config.number);
         let spec = &spec.port;

@@ -1,6 +1,6 @@
 //! Routing options: the choice among equal-cost paths, and link failures.
 
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, Rate};
 
 /// Sum to which the weights of one set are reduced. Rounding, and at least one entry for each link,
 /// may exceed it a little. The WCMP paper bounds the oversubscription instead.
@@ -53,18 +53,24 @@ impl Routing {
     }
 }
 
-/// A failure of a link in both directions, and its repair.
+/// A failure of a link, in both directions or in one, and its repair.
 ///
-/// Both lines are down from `down_at` until `up_at`. Packets that had left the line by `down_at`
-/// arrive. Packets in flight, in transmission and in the queue of either port are lost. So is each
-/// packet that arrives at the ports before `up_at`. [`lowtide_rows::LossCounters`] counts them all.
-/// A port finishes a transmission in progress, but the packet is lost. A packet that arrives in the
-/// picosecond of a change may be affected or not.
+/// With [`Failure::rate`] the lines have that rate from `down_at` until `up_at`: a transmission in
+/// progress ends as planned, packets behind it are sent at the new rate, markers and buffers keep
+/// their limits, and routes stay, unless [`Failure::reweight`]. At the port of a host, timestamps
+/// and TCP small queues keep the departures of packets that were in its queue.
+///
+/// Else the lines are down from `down_at` until `up_at`. Packets that had left the line by
+/// `down_at` arrive. Packets in flight, in transmission and in the queue of either port are lost.
+/// So is each packet that arrives at the ports before `up_at`. [`lowtide_rows::LossCounters`]
+/// counts them all. A port finishes a transmission in progress, but the packet is lost. A packet
+/// that arrives in the picosecond of a change may be affected or not.
 ///
 /// Routes follow the link state after `detect`. Until then packets are sent into a link that is
 /// down, or avoid one that is up. A switch without a route drops the packet
-/// ([`crate::Network::no_route_drops`] counts them).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// ([`crate::Network::no_route_drops`] counts them). They avoid a link of which one direction is
+/// down in both, as after a lost BFD session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Failure {
     /// Number of the link in [`crate::Blueprint::links`].
     pub link: usize,
@@ -74,4 +80,25 @@ pub struct Failure {
     pub up_at: Option<Instant>,
     /// Delay until routes follow.
     pub detect: Duration,
+    /// The only direction that fails: from end `b` if true, else from end `a`. `None`: both.
+    pub only_back: Option<bool>,
+    /// The lines keep this rate, below their own; `None`: they are down.
+    pub rate: Option<Rate>,
+    /// The weights of [`Routing::Wcmp`] follow `rate` after `detect`.
+    pub reweight: bool,
+}
+
+impl Failure {
+    /// Returns the failed ports.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = usize> + use<> {
+        let Self { link, only_back, .. } = *self;
+        [false, true]
+            .into_iter()
+            .filter(move |back| only_back.is_none_or(|only| only == *back))
+            .map(move |back| 2 * link + usize::from(back))
+    }
+    /// Returns true if routes follow.
+    pub(crate) const fn moves_routes(&self) -> bool {
+        self.rate.is_none() || self.reweight
+    }
 }

@@ -35,7 +35,7 @@ mod tests {
     use lowtide_schema::DefaultValue;
 
     /// Keys that an emitted run may lack: their effect is written out, or they do not apply here.
-    const GONE: [&str; 14] = [
+    const GONE: [&str; 15] = [
         "class",
         "connect",
         "host-profile",
@@ -45,6 +45,7 @@ mod tests {
         "profile",
         "file",
         "nth",
+        "detect",
         "alpha",
         "polarised",
         "gap",
@@ -58,6 +59,7 @@ mod tests {
         delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
         [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
         [failure.cut]\nlink = \"bottleneck\"\ndown = \"1 s\"\nup = \"2 s\"\n\
+        rate = \"100 Mbit/s\"\n\
         [switch.at.switch1]\nbuffer = \"dynamic\"\nmemory = \"4 MB\"\nreserved = \"3 kB\"\n\
         ports-per-memory = 8\n[deployment]\nto = \"dctcp\"\nshare = \"100 %\"\n";
 

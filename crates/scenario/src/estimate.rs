@@ -127,14 +127,15 @@ impl Estimate {
         for flow in flows() {
             let bytes = volume(setup, &paths, flow, simulated);
             let config = &setup.hosts[flow.src as usize].config;
+            let full = payload(mtu(setup, flow));
             let m = u64::from(setup.hosts[flow.dst as usize].config.delack_segments).max(1);
-            let segments = bytes.div_ceil(payload(u64::from(config.mtu)));
+            let segments = bytes.div_ceil(full);
             let path = paths.of_flow(flow).len() as u64;
             let all = segments.saturating_add(segments.div_ceil(m)).saturating_add(CONTROL_PACKETS);
             hops = hops.saturating_add(all.saturating_mul(path));
             let window = setup.hosts[flow.dst as usize].config.receive_buffer;
             let window = config.send_buffer.min(window).as_u64().min(bytes);
-            let window = window.div_ceil(payload(u64::from(config.mtu)));
+            let window = window.div_ceil(full);
             largest = largest.max(window);
             let life = flow_lifetime(setup, &paths, flow, bytes).min(simulated);
             packets = packets.saturating_add(u128::from(window) * u128::from(life.as_ps()));
@@ -154,8 +155,7 @@ impl Estimate {
         let open = at_once(open).saturating_mul(OPEN_BYTES);
         let rows = RowEstimate::of(setup, simulated, |flow| {
             let bytes = volume(setup, &paths, flow, simulated);
-            let mtu = u64::from(setup.hosts[flow.src as usize].config.mtu);
-            (bytes.div_ceil(payload(mtu)), paths.of_flow(flow))
+            (bytes.div_ceil(payload(mtu(setup, flow))), paths.of_flow(flow))
         });
         let group = busiest_group(setup);
         let (memory, memory_cause) = most(&[
@@ -244,6 +244,12 @@ fn wall(hops: u64) -> Duration {
 /// Payload of a full packet of `mtu` bytes.
 fn payload(mtu: u64) -> u64 {
     mtu.saturating_sub(HEADER).max(1)
+}
+
+/// The MTU of a flow: the smaller one of its hosts.
+fn mtu(setup: &Setup, flow: &Flow) -> u64 {
+    let of = |host: u32| u64::from(setup.hosts[host as usize].config.mtu);
+    of(flow.src).min(of(flow.dst))
 }
 
 /// The path between each pair of hosts that a flow connects.

@@ -135,6 +135,10 @@ pub(crate) struct LinkFailure {
     /// Location of its times.
     pub(crate) times_at: SourceSpan,
     pub(crate) detect: Duration,
+    pub(crate) direction: String,
+    /// The rate that is left; `None`: the link is down.
+    pub(crate) rate: Option<Rate>,
+    pub(crate) reweight: bool,
 }
 
 /// One table `mark`.

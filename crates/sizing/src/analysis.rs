@@ -4,6 +4,7 @@
 //! time. The check is an ordinary scenario that users can run with other settings. Differences are
 //! reported, with their cause if the numbers show it.
 
+use lowtide_tcp::Config;
 use lowtide_units::{Duration, Rate};
 use serde::Serialize;
 
@@ -15,8 +16,6 @@ use crate::FRAMING_BYTES;
 
 /// Minimum window of a Linux sender, in segments.
 const WINDOW_FLOOR: f64 = 2.0;
-/// `sk_gso_max_size` of Linux: the most bytes that a host passes to its NIC at once.
-const GSO_BYTES: u32 = 65_215;
 /// IP and TCP headers with timestamps, bytes.
 const HEADERS: u32 = 52;
 /// Largest shift of g that the congestion control accepts (`dctcp.shift-g`).
@@ -194,7 +193,7 @@ fn notes_on(
             "the analysis has no bursts: hosts with segmentation offload send up to {} packets of {} B \
              at once, and need a larger K (DCTCP §3.5): --burst-packets adds a burst, `lowtide \
              advise` measures what a fabric needs",
-            gso_packets(input.mtu),
+            gso_packets(input.mtu, &Config::default()),
             input.mtu,
         ));
     }
@@ -206,8 +205,9 @@ fn notes_on(
 }
 
 /// Full packets that a host with segmentation offload passes to its NIC at once, at least one.
-pub(crate) fn gso_packets(mtu: u32) -> u32 {
-    (GSO_BYTES / mtu.saturating_sub(HEADERS).max(1)).max(1)
+pub(crate) fn gso_packets(mtu: u32, host: &Config) -> u32 {
+    let fit = host.largest_burst() / u64::from(mtu.saturating_sub(HEADERS).max(1));
+    u32::try_from(fit).unwrap_or(u32::MAX).max(1)
 }
 
 /// g of a shift.

@@ -285,7 +285,13 @@ fn bytes_of_dropped_packets_are_freed() {
     let at = Instant::ZERO + Duration::from_ms(3);
     let until = Instant::ZERO + Duration::from_ms(6);
     let detect = Duration::ZERO;
-    failing.failures.push(Failure { link: 1, down_at: at, up_at: Some(until), detect });
+    failing.failures.push(Failure {
+        link: 1,
+        down_at: at,
+        up_at: Some(until),
+        detect,
+        ..Failure::default()
+    });
     let values = [("target", "500 us"), ("interval", "2 ms"), ("signal", "drop")];
     let codel = MarkSpec::new("codel", &values).expect("a marker");
     for (what, plan) in [

@@ -67,6 +67,10 @@ pub(crate) struct AdviseArgs {
     /// queries, else the tail of short flows
     #[arg(long = "for", value_name = "GOAL", value_parser = goal())]
     pub(crate) goal: Option<Goal>,
+    /// Share of the hosts that are `cubic` without ECN in a last comparison, at most 50 %; 0 leaves
+    /// it out
+    #[arg(long, value_name = "SHARE", default_value = "25 %", value_parser = tenants)]
+    pub(crate) tenants: Fraction,
     /// Set a key of the scenario
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -90,6 +94,12 @@ pub(crate) struct AdviseArgs {
     /// values, and the configuration of the switch; default: none are written
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+fn tenants(text: &str) -> Result<Fraction, String> {
+    let share = parse_fraction(text).map_err(|e| e.to_string())?;
+    let possible = share >= Fraction::ZERO && share <= Fraction::from_percent(50);
+    possible.then_some(share).ok_or_else(|| format!("`{text}` is not a share from 0 to 50 %"))
 }
 
 fn goal() -> impl TypedValueParser<Value = Goal> {

@@ -63,7 +63,7 @@ pub(crate) fn command(args: &AdviseArgs, out: Output) -> Result<(), CommandError
     check_ports(args, &scenario)?;
     let jobs = args.jobs.map_or_else(processors, |n| n as usize);
     let hops = args.budget.saturating_mul(HOPS_PER_SECOND);
-    let request = FabricRequest { scenario, goal: args.goal, hops, jobs };
+    let request = FabricRequest { scenario, goal: args.goal, tenants: args.tenants, hops, jobs };
     let advice = advise(&request, &|what| out.note(&format!("simulating {what}")))?;
     let advised = advice.apply(&request.scenario)?;
     let (switches, refused) = match switches(&advice, &advised, args) {
@@ -161,7 +161,6 @@ fn switches(
              {class}={example}, or export advised.toml later with --pipe {class} --ports {example}"
         ));
     }
-    let packet = Bytes::new(advice.mtu_bytes);
     let of = |(class, ports): (&str, Vec<String>)| {
         let class = if class == "all" { "" } else { class };
         let pipe = Some(class).filter(|class| !class.is_empty());
@@ -172,7 +171,9 @@ fn switches(
             class: class.to_owned(),
             ..Placement::default()
         };
-        let made = configuration(args.switch, &switch, packet, &place);
+        let found = advice.classes.iter().find(|known| known.name == class);
+        let mtu = found.or(advice.classes.first()).map_or(1500, |class| class.mtu_bytes);
+        let made = configuration(args.switch, &switch, Bytes::new(mtu), &place);
         let configuration = made.map_err(|e| e.to_string())?;
         Ok(ClassSwitch { class: class.to_owned(), json: as_json(&configuration), configuration })
     };

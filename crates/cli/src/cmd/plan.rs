@@ -78,7 +78,11 @@ fn show(input: &SizingInput, sizing: &Sizing, out: Output) -> Result<(), Command
         line("C x RTT", format!("{:.1} packets", a.bdp_packets), "framing counted"),
         line(
             "K must be above",
-            format!("{:.1} packets", a.k_above_packets),
+            format!(
+                "{:.1} packets, {:.1} kB",
+                a.k_above_packets,
+                a.k_above_packets * f64::from(input.mtu) / 1e3
+            ),
             "eq. 13: for any number of flows",
         ),
         line(

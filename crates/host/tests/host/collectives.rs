@@ -129,7 +129,13 @@ fn no_rank_begins_an_iteration_before_all_have_begun_the_last_one() {
 fn a_failed_link_leaves_the_ranks_in_their_iteration() {
     let mut setup = ranks(3, 1500, &[("data", "3 MB"), ("iterations", "50")]);
     let down_at = Instant::ZERO + Duration::from_ms(500);
-    setup.network.failures.push(Failure { link: 1, down_at, up_at: None, detect: Duration::ZERO });
+    setup.network.failures.push(Failure {
+        link: 1,
+        down_at,
+        up_at: None,
+        detect: Duration::ZERO,
+        ..Failure::default()
+    });
     let rows = outcome(&setup).collectives;
     let open: Vec<&CollectiveRow> = rows.iter().filter(|row| row.end_ps.is_none()).collect();
     assert_eq!(open.len(), 3, "{open:?}");

@@ -382,6 +382,7 @@ fn a_reused_port_may_end_a_half_open_connection_before_its_timer() {
         down_at: Instant::ZERO + Duration::from_us(10_500),
         up_at: Some(Instant::ZERO + Duration::from_ms(300)),
         detect: Duration::from_ms(1),
+        ..Failure::default()
     }];
     let mut client = query_client(&setup, 1, 500);
     client.persistent = false;

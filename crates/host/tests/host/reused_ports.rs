@@ -26,6 +26,7 @@ fn run() -> Outcome {
         down_at: Instant::ZERO + Duration::from_ms(1),
         up_at: Some(Instant::ZERO + Duration::from_ms(200)),
         detect: Duration::from_us(1),
+        ..Failure::default()
     };
     let first = flow(&base, 0, 1_000_000, Duration::ZERO);
     let start = |i: u32| Duration::from_ms(300) + Duration::from_us(20) * u64::from(i);

@@ -155,11 +155,15 @@ fn any_network(rng: &mut Rng) -> Blueprint {
             continue;
         }
         let down_at = Instant::ZERO + Duration::from_us(rng.below(1_500));
+        let (back, part) = (rng.below(2) == 0, rng.below(300));
         plan.failures.push(Failure {
             link,
             down_at,
-            up_at: (rng.below(2) == 0).then(|| down_at + Duration::from_us(400)),
-            detect: Duration::from_us(rng.below(300)),
+            up_at: back.then(|| down_at + Duration::from_us(400)),
+            detect: Duration::from_us(part),
+            only_back: [None, Some(false), Some(true)][part as usize % 3],
+            rate: Rate::from_bps(300_000_000).filter(|_| part % 4 < 2),
+            reweight: part % 8 == 0,
         });
     }
     plan
@@ -355,6 +359,7 @@ fn a_run_ends_with_its_final_event() {
         down_at: Instant::ZERO + Duration::from_us(100),
         up_at: None,
         detect: Duration::from_us(50),
+        ..Failure::default()
     };
     setup.network.failures = vec![failure(link("spine0")), failure(link("spine1"))];
     let whole = outcome(&setup);

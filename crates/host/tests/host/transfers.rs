@@ -1,9 +1,11 @@
 //! Whole transfers over a simulated switch: times to the picosecond, loss, determinism.
 
 use crate::common::{config, crossing, disturbance, flow, outcome, port, star_setup};
-use lowtide_host::{Disturbance, ProbePlan, RunError, run};
+use lowtide_host::{Disturbance, ProbePlan, RunError, SegmentEvent, run};
 use lowtide_rows::{EndReason, FlowStatus};
-use lowtide_units::{Duration, Instant};
+use lowtide_tcp::{Config, InitialWindow};
+use lowtide_units::{Bytes, Duration, Instant};
+use std::collections::BTreeMap;
 
 #[test]
 fn a_one_segment_transfer_takes_exactly_the_delay_of_its_links() {
@@ -144,6 +146,54 @@ fn segmentation_offload_sends_bursts_of_the_same_bytes() {
     let nic =
         result.queues.iter().find(|q| !q.at_switch && q.name.starts_with("h0")).expect("h0's port");
     assert!(nic.levels.iter().any(|l| l.packets >= 5), "bursts queue in the host's own port");
+}
+
+/// The bytes that a host's port gets at one instant, at most, and the MSS of the flow.
+fn largest_burst(sender: &Config, receiver: Config) -> (u64, u32) {
+    let mut setup = star_setup(1, sender, port(3_000, 20));
+    setup.hosts[1].config = receiver;
+    setup.flows = vec![flow(&setup, 0, 40_000_000, Duration::ZERO)];
+    setup.probes.trace = vec![0];
+    // A burst waits for the one before it to leave the NIC, so that no two are sent at once.
+    setup.hosts[0].nic.tsq_limit = Some(Bytes::new(1));
+    let result = outcome(&setup);
+    assert_eq!(result.flows[0].delivered_bytes, 40_000_000);
+    let mut bytes = BTreeMap::<u64, u64>::new();
+    let mss = result.flows[0].mss_bytes.expect("an open flow");
+    let trace = result.trace.expect("a trace");
+    let sent = trace.segments.iter().filter(|s| s.from_client && s.event == SegmentEvent::Sent);
+    for row in sent {
+        *bytes.entry(row.at.as_ps()).or_default() += u64::from(row.segment.payload_len);
+    }
+    (bytes.into_values().max().unwrap_or_default(), mss)
+}
+
+#[test]
+fn a_burst_never_exceeds_its_bytes_and_the_smaller_mss_cuts_it() {
+    let host = |mtu, gso_max| Config {
+        mtu,
+        gso_max,
+        tso_segments: 64,
+        initial_window: InitialWindow::Segments(1_000),
+        send_buffer: Bytes::new(1 << 24),
+        receive_buffer: Bytes::new(1 << 24),
+        ..config("sack")
+    };
+    // Linux leaves 321 B of the buffer for headers; a burst has whole segments.
+    for (mtus, gso_max) in [
+        ([1500, 1500], 65_536),
+        ([9000, 9000], 65_536),
+        ([1500, 1500], 524_280),
+        ([9000, 9000], 524_280),
+        ([9000, 1500], 200_000),
+        ([576, 9000], 65_536),
+    ] {
+        let (bytes, mss) = largest_burst(&host(mtus[0], gso_max), host(mtus[1], gso_max));
+        assert_eq!(mss, mtus[0].min(mtus[1]) - 52, "{mtus:?}: the smaller MSS, less timestamps");
+        let most = (gso_max - 321) / mss;
+        let most = if gso_max > 65_536 { most } else { most.min(64) };
+        assert_eq!(bytes, u64::from(most * mss), "{mtus:?} {gso_max}");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! A queue at a link failure.
+//! A queue at a link failure, and at a change of the line's rate.
 
 use lowtide_units::{Duration, Instant};
 
 use super::Fifo;
-use crate::packet_pool::{PacketId, PacketPool};
+use crate::line::Line;
+use crate::packet_pool::{Descriptor, PacketId, PacketPool};
 
 /// The packets of a queue that a link failure loses, each with its size.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +53,32 @@ impl Fifo {
             pool.descriptor_mut(self.in_service).next = PacketId::NONE;
         }
         lost
+    }
+    /// Recomputes the departures and arrivals of the packets behind the one in service, which the
+    /// line finishes, for a new `line`; each is passed to `moved` with both ends of its
+    /// transmission. Departures up to now must have been processed. Returns the last arrival.
+    pub(crate) fn reschedule(
+        &mut self,
+        line: &Line,
+        delay: Duration,
+        pool: &mut PacketPool,
+        mut moved: impl FnMut(PacketId, [Instant; 2]),
+    ) -> Option<Instant> {
+        let sending = pool.get(self.in_service)?;
+        let (mut free_at, mut arrival) = (sending.departure, sending.arrival);
+        let (mut before, mut at) = (self.in_service, sending.next);
+        while let Some(&Descriptor { departure, arrival: old, size, next, .. }) = pool.get(at) {
+            let jitter = old.saturating_since(departure + delay);
+            let start = free_at;
+            free_at = start + line.serialization(size);
+            arrival = arrival.max(free_at + delay + jitter);
+            let packet = pool.descriptor_mut(at);
+            (packet.departure, packet.arrival) = (free_at, arrival);
+            pool.descriptor_mut(before).next_arrival = arrival;
+            moved(at, [start, free_at]);
+            (before, at) = (at, next);
+        }
+        (before != self.in_service).then_some(arrival)
     }
     /// Returns the packets between enqueue and the far end, including lost ones.
     pub(crate) fn in_list(&self, pool: &PacketPool) -> usize {

@@ -1,13 +1,15 @@
-//! Link failures and repairs.
+//! Link failures, in whole or in part, and repairs.
 
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_units::Instant;
+use lowtide_units::{Instant, Rate};
 
 use super::Network;
+use crate::Failure;
+use crate::aqm::AqmVerdict;
 use crate::enqueue_outcome::{DropReason, EnqueueOutcome};
-use crate::failure::LinkChange;
+use crate::failure::Stage;
 use crate::packet_pool::PacketId;
-use crate::port::Port;
+use crate::port::FarEnd;
 
 impl Network {
     /// The kind of entities whose events go to [`Network::on_link_event`].
@@ -25,20 +27,13 @@ impl Network {
     pub fn on_link_event(&mut self, now: Instant, index: u32) {
         let Some(mut failures) = self.failures.take() else { return };
         let mut moved = false;
-        // Each step occurs once.
-        let step = failures.steps.get_mut(index as usize);
-        for (link, change) in step.map(|s| std::mem::take(&mut s.1)).unwrap_or_default() {
-            let here = self.local_link(link);
-            match (change, here) {
-                (LinkChange::Down, Some(here)) => self.link_down(now, here),
-                (LinkChange::Up, Some(here)) => {
-                    self.ports[2 * here..=2 * here + 1].iter_mut().for_each(Port::link_up);
-                }
-                (LinkChange::Down | LinkChange::Up, None) => {}
-                (LinkChange::Leave, _) => failures.avoid(link, true),
-                (LinkChange::Return, _) => failures.avoid(link, false),
+        for (failure, stage) in failures.take_step(index) {
+            if matches!(stage, Stage::Detected | Stage::Recovered) {
+                failures.notify_routes(&failure, stage == Stage::Detected);
+                moved = true;
+            } else {
+                self.change_lines(now, &failure, stage == Stage::Down, &failures.rates);
             }
-            moved |= matches!(change, LinkChange::Leave | LinkChange::Return);
         }
         if moved && let Some(routes) = failures.routes() {
             let mut routes = self.local_routes(routes);
@@ -54,26 +49,60 @@ impl Network {
         self.failures.as_ref().map_or(0, |f| f.no_route_drops)
     }
 
-    /// Takes both directions of a link down; their packets are lost. Packets imported from another
-    /// shard had already left the line.
-    fn link_down(&mut self, now: Instant, link: usize) {
-        for port in [2 * link, 2 * link + 1] {
+    /// The failed lines go down or up, or change to the rate that is left or back to theirs of
+    /// `rates`.
+    fn change_lines(&mut self, now: Instant, failure: &Failure, fails: bool, rates: &[u64]) {
+        let Some(here) = self.local_link(failure.link) else { return };
+        for number in failure.ports() {
+            let port = 2 * here + number % 2;
+            // Packets imported from another shard had already left the line.
             if self.is_inlet(port) {
                 continue;
             }
-            let Some(found) = self.queue_at(now, port as u32) else { continue };
-            let this = &mut self.ports[port];
-            let (tracer, line, pool) = (&mut self.port_tracer, *this.line(), this.pool());
-            this.link_down(now, &mut self.pool, |id, size| {
-                if let Some(tracer) = tracer {
-                    let entered = (EnqueueOutcome::Dropped(DropReason::Lost), now);
-                    let service = line.serialization(size);
-                    tracer.on_enqueue((now, port as u32), (id, size), found, entered, service);
+            match (failure.rate, fails) {
+                (None, true) => self.line_down(now, port),
+                (None, false) => self.ports[port].link_up(),
+                (Some(left), _) => {
+                    let own = Rate::from_bps(rates[number]).unwrap_or(left);
+                    self.set_rate(now, port, if fails { left } else { own });
                 }
-            });
-            if let Some(pool) = pool {
-                self.charge(port as u32, pool);
             }
+        }
+    }
+
+    /// Takes a line down; its packets are lost.
+    fn line_down(&mut self, now: Instant, port: usize) {
+        let Some(found) = self.queue_at(now, port as u32) else { return };
+        let this = &mut self.ports[port];
+        let (tracer, line, pool) = (&mut self.port_tracer, *this.line(), this.pool());
+        this.link_down(now, &mut self.pool, |id, size| {
+            if let Some(tracer) = tracer {
+                let entered = (EnqueueOutcome::Dropped(DropReason::Lost), now);
+                let service = line.serialization(size);
+                tracer.on_enqueue((now, port as u32), (id, size), found, entered, service);
+            }
+        });
+        if let Some(pool) = pool {
+            self.charge(port as u32, pool);
+        }
+    }
+
+    /// Changes the rate of a line.
+    fn set_rate(&mut self, now: Instant, port: usize, rate: Rate) {
+        if self.queue_at(now, port as u32).is_none() {
+            return;
+        }
+        let (this, tracer) = (&mut self.ports[port], &mut self.port_tracer);
+        let last = this.set_rate(rate, &mut self.pool, |id, [start, end]| {
+            if let Some(tracer) = tracer {
+                tracer.on_dequeue(id, start, end, AqmVerdict::Forward);
+            }
+        });
+        // Later packets are not delivered before these.
+        if let (FarEnd::Host(host), Some(last)) = (this.far_end(), last)
+            && let Some(lateness) = self.lateness.get_mut(host.0 as usize)
+        {
+            lateness.last = last;
         }
     }
 

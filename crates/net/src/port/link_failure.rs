@@ -1,10 +1,13 @@
-//! Link failure and repair at a port.
+//! Link failure and repair at a port, and changes of its rate.
 
-use lowtide_units::{Duration, Instant};
+use std::sync::Arc;
 
-use super::{LINK_DOWN, Port};
+use lowtide_units::{Duration, Instant, Rate};
+
+use super::{LINK_DOWN, Port, PortConstants};
 use crate::Occupancy;
 use crate::fifo::LostPackets;
+use crate::line::Line;
 use crate::packet_pool::{PacketId, PacketPool};
 
 impl Port {
@@ -49,6 +52,25 @@ impl Port {
             lost(id, size);
             if waits { pool.discard(id) } else { pool.lose(id) }
         }
+    }
+    /// Changes the rate of the line. The transmission in progress ends as planned. Packets behind
+    /// it are sent at the new rate; each is passed to `moved` with both ends of its transmission.
+    /// Returns the last changed arrival. The port must be up to date.
+    pub(crate) fn set_rate(
+        &mut self,
+        rate: Rate,
+        pool: &mut PacketPool,
+        moved: impl FnMut(PacketId, [Instant; 2]),
+    ) -> Option<Instant> {
+        let line = Line::changeable(rate, self.line().overhead());
+        self.constants = Arc::new(PortConstants { line, ..*self.constants });
+        // An event port has only the packet in service there; it serialises the others later.
+        let before = self.state(pool).free_at;
+        let last = self.fifo.reschedule(&line, self.delay(), pool, moved);
+        let after = self.state(pool).free_at;
+        self.counters.add_serialization(after.saturating_since(before));
+        self.counters.remove(Occupancy::default(), before.saturating_since(after));
+        last
     }
     /// Takes the line up again.
     pub(crate) fn link_up(&mut self) {

@@ -8,6 +8,7 @@ mod event_port_equivalence;
 mod fabrics;
 mod failures;
 mod graph;
+mod line_rates;
 mod load_balancing;
 mod md1;
 mod memory;

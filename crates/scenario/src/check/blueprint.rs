@@ -35,6 +35,7 @@ pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Di
         }
         BlueprintError::FailureOfNoLink { failure, .. }
         | BlueprintError::FailureEndsEarly { failure, .. }
+        | BlueprintError::FailureOfNoRate { failure, .. }
         | BlueprintError::FailuresOverlap { second: failure, .. } => {
             let at = model.failures.get(*failure).map_or(model.topology.at, |f| f.times_at);
             (at, overlap(model, &error), None)
@@ -47,10 +48,19 @@ pub(super) fn plan(model: &ScenarioModel, plan: &Blueprint, diagnostics: &mut Di
     diagnostics.add(at, message, help);
 }
 
-/// Describes overlapping failures by their names.
+/// Describes failures that overlap, or lose nothing, by their names.
 fn overlap(model: &ScenarioModel, error: &BlueprintError) -> String {
-    let BlueprintError::FailuresOverlap { first, second } = error else { return error.to_string() };
     let name = |i: &usize| model.failures.get(*i).map_or("", |f| f.name.as_str());
+    let (first, second) = match error {
+        BlueprintError::FailuresOverlap { first, second } => (first, second),
+        BlueprintError::FailureOfNoRate { failure, rate, own } => {
+            return format!(
+                "[failure.{}] leaves {rate} of a line of {own}: write a smaller `rate`",
+                name(failure)
+            );
+        }
+        _ => return error.to_string(),
+    };
     format!(
         "[failure.{}] and [failure.{}] of one link overlap: it must be back, and `detect` have passed, \
          before it fails again",

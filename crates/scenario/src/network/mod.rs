@@ -17,7 +17,7 @@ use lowtide_net::{
 use lowtide_traffic::workload::{HostInfo, WorkloadContext};
 use lowtide_units::Instant;
 
-use crate::model::{HostGroup, ScenarioModel, SwitchPort, Topology};
+use crate::model::{HostGroup, LinkFailure, ScenarioModel, SwitchPort, Topology};
 use crate::toml_tree::SourceSpan;
 
 pub(crate) use pipes::{LinkDirection, lines};
@@ -48,10 +48,16 @@ pub(crate) fn blueprint_without_pipes(model: &ScenarioModel) -> Result<Blueprint
     apply_switch_table(model, &mut plan);
     plan.routing = model.routing;
     for failure in &model.failures {
-        let link = links::find(&plan, model, &failure.link, failure.nth)?.0;
+        let (link, reversed) = links::find(&plan, model, &failure.link, failure.nth)?;
+        let only_back = match failure.direction.as_str() {
+            "right" => Some(reversed),
+            "left" => Some(!reversed),
+            _ => None,
+        };
         let at = |time| Instant::ZERO + time;
         let (down_at, up_at) = (at(failure.down), failure.up.map(at));
-        plan.failures.push(Failure { link, down_at, up_at, detect: failure.detect });
+        let &LinkFailure { detect, rate, reweight, .. } = failure;
+        plan.failures.push(Failure { link, down_at, up_at, detect, only_back, rate, reweight });
     }
     Ok(plan)
 }

@@ -94,7 +94,7 @@ pub(crate) fn read(
     let (title, description) = head(file);
     let topology = topology::read(file);
     let routing = routing::read(file, topology.entry.multipath);
-    let failures = routing::failures(file);
+    let failures = routing::failures(file, routing);
     let switch = switch::read(file);
     let pipes = pipe::read(file);
     let transport = transport::read(file);

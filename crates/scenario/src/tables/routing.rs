@@ -46,7 +46,7 @@ pub(crate) static ROUTING: TableSpec = TableSpec {
 /// `[failure.NAME]`.
 pub(crate) static FAILURE: TableSpec = TableSpec {
     path: &["failure", "*"],
-    doc: "A link that fails in both directions and may recover.",
+    doc: "A link that fails, in whole or in part, and may recover.",
     keys: &[
         key(
             "link",
@@ -67,6 +67,24 @@ pub(crate) static FAILURE: TableSpec = TableSpec {
             KeyType::Time { positive: false },
             Is("0 s"),
             "Delay of the routing update after failure and recovery.",
+        ),
+        key(
+            "direction",
+            KeyType::Name(NameSet::Fixed(&["both", "right", "left"])),
+            Is("both"),
+            "`right` from the first named end of the link, or `left`: the other direction stays. Once detected, routes avoid the link in both.",
+        ),
+        key(
+            "rate",
+            KeyType::Rate,
+            Unset("the link is down"),
+            "Rate that is left, as of one lane of four. Routes stay, so `ecmp` and `spray` send as much to the link as before.",
+        ),
+        key(
+            "reweight",
+            KeyType::Bool,
+            Is("false"),
+            "With `rate`: the weights of `wcmp` follow it after `detect`.",
         ),
     ],
     tables: &[],
@@ -96,7 +114,7 @@ pub(super) fn read(file: &mut ReadContext<'_, '_, '_>, multipath: bool) -> Routi
 }
 
 /// Reads all failures; there may be none.
-pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
+pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>, routing: Routing) -> Vec<LinkFailure> {
     if file.root.get(&["failure"]).is_none() {
         return Vec::new();
     }
@@ -112,6 +130,18 @@ pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
         }
         let detect = r.time("detect").unwrap_or_default();
         let (nth, times_at) = (r.count("nth") as u32, r.at("down"));
+        let (direction, rate) = (r.text("direction"), r.rate("rate"));
+        let reweight = r.bool("reweight");
+        if reweight && (rate.is_none() || routing != Routing::Wcmp) {
+            let help = "write `rate`, and `kind = \"wcmp\"` in [routing], or remove it".to_owned();
+            let message = "`reweight` is for a `rate` with the routing `wcmp`".to_owned();
+            r.report("reweight", message, Some(help));
+        }
+        if rate.is_some() && !reweight && r.has("detect") {
+            let help = "write `reweight = true`, or remove it".to_owned();
+            let message = "no route changes for a `rate`, so `detect` has no effect".to_owned();
+            r.report("detect", message, Some(help));
+        }
         out.push(LinkFailure {
             name: named.name.to_owned(),
             link,
@@ -120,6 +150,9 @@ pub(super) fn failures(file: &mut ReadContext<'_, '_, '_>) -> Vec<LinkFailure> {
             up,
             times_at,
             detect,
+            direction: direction.unwrap_or_else(|| "both".to_owned()),
+            rate,
+            reweight,
         });
     }
     out
@@ -150,5 +183,9 @@ pub(super) fn write_failure(out: &mut TomlWriter, failure: &LinkFailure) {
     out.bare("nth", failure.nth);
     out.text("down", failure.down);
     out.optional("up", failure.up);
-    out.text("detect", failure.detect);
+    // It has no effect on a rate alone, and is then refused.
+    out.optional("detect", (failure.rate.is_none() || failure.reweight).then_some(failure.detect));
+    out.text("direction", &failure.direction);
+    out.optional("rate", failure.rate);
+    out.bare("reweight", failure.reweight);
 }

@@ -138,6 +138,7 @@ fn failures_and_pipes_find_links_by_their_ends() {
     let text = fabric(LEAVES, "buffer = \"100 pkt\"")
         + "[failure.cut]\nlink = \"spine1-leaf2\"\ndown = \"10 ms\"\nup = \"20 ms\"\ndetect = \"1 ms\"\n\
            [failure.host]\nlink = \"senders.3-leaf0\"\ndown = \"1 s\"\n\
+           rate = \"100 Mbit/s\"\ndirection = \"left\"\n\
            [pipe.slow]\non = \"spine0-leaf1\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n";
     let net = only(&text).network;
     let [cut, host] = net.failures.as_slice() else { panic!("{:?}", net.failures) };
@@ -148,6 +149,10 @@ fn failures_and_pipes_find_links_by_their_ends() {
     let at = |ms| Instant::ZERO + Duration::from_ms(ms);
     assert_eq!((cut.down_at, cut.up_at), (at(10), Some(at(20))));
     assert_eq!((host.link, host.up_at), (3, None));
+    assert_eq!((host.only_back, host.rate), (Some(true), Rate::from_bps(100_000_000)));
+    assert_eq!(cut.only_back, None);
+    let right = only(&text.replace("\"10 ms\"", "\"10 ms\"\ndirection = \"right\"")).network;
+    assert_eq!(right.failures[0].only_back, Some(true), "from spine1, which is the second end");
     let slow: Vec<_> = net.links.iter().filter(|l| l.from_b.rate != l.from_a.rate).collect();
     assert_eq!(slow.len(), 1);
     assert_eq!(slow[0].from_b.rate, Rate::from_gbps(1), "towards the leaf, which is the first end");

@@ -165,6 +165,13 @@ fn failures_of_links_that_are_not_there() {
     assert_error(&text, "\"bottleneck\"", &["a leaf-spine has no link called `bottleneck`"]);
     let text = cut(&format!("link = \"leaf0-spine1\"\n{down}\nup = \"1 s\""));
     assert_error(&text, "\"1 s\"", &["fails at 1 s cannot recover at 1 s"]);
+    let text = cut(&format!("link = \"leaf0-spine1\"\n{down}\nrate = \"900 Gbit/s\""));
+    assert_error(&text, "\"1 s\"", &["[failure.cut] leaves 900 Gbit/s of a line of", "smaller"]);
+    for (key, value, part) in [("reweight", "true", "`wcmp`"), ("detect", "\"1 ms\"", "no route")] {
+        let text =
+            cut(&format!("link = \"leaf0-spine1\"\n{down}\nrate = \"1 Gbit/s\"\n{key} = {value}"));
+        assert_error(&text, value, &[part]);
+    }
     assert_error(&cut("link = \"leaf0-spine1\""), "cut", &["`down` is missing in [failure.cut]"]);
     let routing = fabric(LEAVES, "8", "[routing]\nkind = \"spray\"\npolarised = true\n");
     assert_error(&routing, "true", &["`polarised` has no effect on `spray`"]);

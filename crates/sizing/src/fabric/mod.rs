@@ -21,10 +21,11 @@ mod rule;
 mod shortened;
 mod subject;
 mod target;
+mod tenants;
 
 use lowtide_lab::LabError;
 use lowtide_scenario::{PlanPart, RunPlan, Scenario};
-use lowtide_units::Duration;
+use lowtide_units::{Duration, Fraction};
 use serde::{Deserialize, Serialize};
 
 pub use contest::Candidate;
@@ -35,6 +36,7 @@ pub use lines::LineTest;
 pub use rule::Confidence;
 pub use target::Goal;
 pub use target::SHORT_FLOWS;
+pub use tenants::{TenantRun, TenantTail, TenantsAdvice};
 
 use crate::analysis::{SizingInput, recommend};
 use contest::{Contest, Entry};
@@ -44,9 +46,11 @@ use subject::{Subject, subject};
 
 /// Seeds of each candidate before any is left out.
 const FIRST_SEEDS: u64 = 5;
-/// One part in this number of the budget is for alpha, and for the growth of the load.
+/// One part in this number of the budget is for alpha, for the growth of the load, and for hosts
+/// without ECN.
 const ALPHA_PART: u64 = 5;
 const GROWTH_PART: u64 = 10;
+const TENANTS_PART: u64 = 10;
 /// What the tests by long flows leave of the rest is for the tables of K, and at least this part.
 const LEAST_CONTEST_PART: u64 = 4;
 /// Utilisation that K may lose in the tests, and for throughput alone: less than the point that is
@@ -63,6 +67,8 @@ pub struct FabricRequest {
     pub scenario: Scenario,
     /// The measure that decides; `None`: the scenario's question, its queries, or its short flows.
     pub goal: Option<Goal>,
+    /// Share of the hosts that are without ECN in a last comparison; zero for none.
+    pub tenants: Fraction,
     /// Packet-hops that all runs together may simulate, by their estimate.
     pub hops: u64,
     /// Concurrent runs.
@@ -85,7 +91,9 @@ pub struct ClassAdvice {
     pub tested: bool,
     /// K, bytes of IP packets.
     pub k_bytes: u64,
-    /// K in full packets.
+    /// IP bytes of the largest packet through it: of two hosts the smaller MTU counts.
+    pub mtu_bytes: u64,
+    /// K in these packets.
     pub k_packets: f64,
     /// Time in which the line sends K, microseconds.
     pub k_us: f64,
@@ -115,15 +123,24 @@ pub struct ClassAdvice {
     pub tests: Vec<LineTest>,
 }
 
+/// Hosts of one MTU.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HostBurst {
+    /// IP bytes of their largest packet.
+    pub mtu_bytes: u64,
+    /// Their number.
+    pub hosts: usize,
+    /// Most IP bytes that one passes to its NIC at once; one packet without offload.
+    pub burst_bytes: u64,
+}
+
 /// Advice for a fabric.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FabricAdvice {
     /// Hosts.
     pub hosts: usize,
-    /// IP bytes of the largest packet.
-    pub mtu_bytes: u64,
-    /// Most IP bytes that a host passes to its NIC at once; one packet without offload.
-    pub burst_bytes: u64,
+    /// The hosts by MTU, the largest first.
+    pub bursts: Vec<HostBurst>,
     /// The measure that decides between candidates; null if utilisation alone does.
     pub measure: Option<String>,
     /// Its unit; empty for a ratio.
@@ -152,6 +169,10 @@ pub struct FabricAdvice {
     pub advised_alpha: Option<usize>,
     /// The advised values under more load and larger fan-in.
     pub growth: Vec<GrowthStep>,
+    /// Hosts without ECN under the advised values; null if they were not asked for, or refused.
+    pub tenants: Option<TenantsAdvice>,
+    /// Why this traffic cannot have them.
+    pub tenants_refused: Option<String>,
     /// Runs that were made.
     pub runs: usize,
 }
@@ -178,7 +199,7 @@ impl FabricAdvice {
     /// The scenario does not take them; it did in the runs.
     pub fn apply(&self, scenario: &Scenario) -> Result<Scenario, LabError> {
         let setup = subject::first_run(scenario)?.setup()?;
-        let classes = ports::classes(&setup, self.mtu_bytes).unwrap_or_default();
+        let classes = ports::classes(&setup).unwrap_or_default();
         let ks: Vec<u64> = self.classes.iter().map(|class| class.k_bytes).collect();
         let alpha = self.chosen_alpha().and_then(|a| a.alpha.as_deref());
         subject::applied(scenario, (&setup, &classes, &ks), alpha)
@@ -204,10 +225,13 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
     let margin = if subject.target.is_some() { MARGIN } else { MARGIN_OF_THROUGHPUT };
     let analysis: Vec<[f64; 2]> =
         (0..subject.classes.len()).map(|i| analysis(&subject, i)).collect::<Result<_, _>>()?;
-    let ranges: Vec<[u64; 2]> =
-        analysis.iter().map(|k| subject.range(k[1])).collect::<Result<_, _>>()?;
+    let ranges: Vec<[u64; 2]> = analysis
+        .iter()
+        .enumerate()
+        .map(|(i, k)| subject.range(i, k[1]))
+        .collect::<Result<_, _>>()?;
     let top: Vec<u64> = ranges.iter().map(|[_, top]| *top).collect();
-    let least = ranges[0][0];
+    let least = ranges.iter().map(|[least, _]| *least).min().unwrap_or_default();
     let mut lines = Lines::new(&subject, top.clone(), margin, request.jobs);
     let brackets = lines.search(least, progress)?;
     let mut floors = floors(&subject, &brackets, &analysis, &top);
@@ -230,8 +254,10 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         (tests, between) = lines.together(&floors)?;
     }
 
-    let rest = request.hops - request.hops / ALPHA_PART - request.hops / GROWTH_PART;
-    let share = rest.saturating_sub(lines.hops).max(request.hops / LEAST_CONTEST_PART);
+    let with_tenants = request.tenants > Fraction::ZERO;
+    let for_tenants = if with_tenants { request.hops / TENANTS_PART } else { 0 };
+    let kept = request.hops / ALPHA_PART + request.hops / GROWTH_PART + for_tenants + lines.hops;
+    let share = request.hops.saturating_sub(kept).max(request.hops / LEAST_CONTEST_PART);
     let entries = entries(&subject, &floors, &top)?;
     let mut contest = Contest::new(&subject, entries.clone(), share, request.jobs)?;
     let mut choice = rule::Choice { chosen: 0, confidence: Confidence::Decided };
@@ -258,6 +284,18 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
     progress("more load and larger fan-in");
     let growth = growth::growth(&subject.with(&ks)?, request.hops / GROWTH_PART, request.jobs)?;
     made += growth.len();
+    let (mut tenants, mut tenants_refused) = (None, None);
+    if with_tenants {
+        progress("hosts without ECN");
+        let budget = (for_tenants, request.jobs);
+        match tenants::tenants(&subject, &ks, request.tenants, budget)? {
+            Ok(found) => {
+                made += found.runs.len() * found.seeds as usize;
+                tenants = Some(found);
+            }
+            Err(why) => tenants_refused = Some(why),
+        }
+    }
 
     let mut classes = Vec::new();
     for (i, class) in subject.classes.iter().enumerate() {
@@ -268,8 +306,7 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
     let one = entries.iter().position(|e| e.ks.windows(2).all(|two| two[0] == two[1]));
     Ok(FabricAdvice {
         hosts: subject.setup.hosts.len(),
-        mtu_bytes: subject.mtu,
-        burst_bytes: subject.burst,
+        bursts: subject.bursts.clone(),
         measure: subject.target.as_ref().map(target::Target::words),
         unit: subject.target.as_ref().map_or("", |t| t.unit()).to_owned(),
         margin_points: margin * 100.0,
@@ -283,6 +320,8 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         alphas,
         advised_alpha,
         growth,
+        tenants,
+        tenants_refused,
         runs: made,
     })
 }
@@ -290,7 +329,7 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
 /// C x RTT / 7 of a class in bytes, without and with the delay of the hosts, as `plan` has it.
 fn analysis(subject: &Subject, class: usize) -> Result<[f64; 2], LabError> {
     let class = &subject.classes[class];
-    let mtu = u32::try_from(subject.mtu).unwrap_or(u32::MAX);
+    let mtu = u32::try_from(class.mtu).unwrap_or(u32::MAX);
     let of = |rtt: Duration| -> Result<f64, LabError> {
         let link = SizingInput { rate: class.rate, rtt, mtu, ..SizingInput::ONE_FLOW };
         Ok(recommend(&link)?.k_above_packets * f64::from(mtu))
@@ -312,7 +351,8 @@ fn floors(
         (0..brackets.len()).filter(same).filter_map(tested).max()
     };
     let floor = |i: usize| {
-        let computed = subject::rounded(analysis[i][1] as u64 + subject.burst).min(top[i]);
+        let computed =
+            subject::rounded(analysis[i][1] as u64 + subject.classes[i].burst).min(top[i]);
         tested(i).or_else(|| alike(i)).unwrap_or(computed)
     };
     (0..brackets.len()).map(floor).collect()
@@ -388,7 +428,8 @@ fn class_advice(
         loaded: class.loaded,
         tested: bracket.is_some(),
         k_bytes: k,
-        k_packets: k as f64 / subject.mtu as f64,
+        mtu_bytes: class.mtu,
+        k_packets: k as f64 / class.mtu as f64,
         k_us: k as f64 * 8e6 / class.rate.as_bps() as f64,
         bracket_bytes: bracket.map(|b| (b.below, b.least)),
         bracket_loss: bracket.and_then(|b| Some(b.loss?.0)),
@@ -397,7 +438,7 @@ fn class_advice(
         hosts_us: us(subject.hosts_delay),
         analysis_bytes,
         senders,
-        burst_floor_bytes: subject.burst * senders as u64,
+        burst_floor_bytes: class.burst * senders as u64,
         ports_until_drops: subject.ports_until_drops(class, k),
         searched: bracket.map_or_else(Vec::new, |b| b.searched.clone()),
         tests,

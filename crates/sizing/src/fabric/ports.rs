@@ -6,10 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lowtide_host::Setup;
+use lowtide_host::{HostSetup, Setup};
 use lowtide_net::{Blueprint, HostId, NodeId, Routing, ShortestPaths};
 use lowtide_units::{Bytes, Duration, Rate};
 
+use crate::analysis::gso_packets;
+
+/// MTU of Ethernet, bytes.
+const DEFAULT_MTU: u64 = 1500;
 /// IP bytes of an ACK with timestamps.
 const ACK_BYTES: u64 = 52;
 /// Numbers of flows of a class are the fewest that fill a port, twice and four times as many.
@@ -28,6 +32,10 @@ pub(super) struct PortClass {
     pub(super) loaded: bool,
     /// Longest round trip of a full packet and its ACK through it, without queues and hosts.
     pub(super) rtt: Duration,
+    /// IP bytes of the largest packet through it.
+    pub(super) mtu: u64,
+    /// Most IP bytes that a host sends through it at once; one packet without offload.
+    pub(super) burst: u64,
     /// Flows that meet at one of its ports; none if they would fill another port first.
     pub(super) patterns: Vec<Pattern>,
 }
@@ -45,6 +53,30 @@ pub(super) struct Pattern {
 struct Paths<'a> {
     routes: ShortestPaths<'a>,
     racks: Vec<u32>,
+    hosts: &'a [HostSetup],
+}
+
+/// IP bytes of a full packet between two hosts: the smaller MSS of both is used (RFC 9293 §3.7.1).
+fn full_packet(hosts: &[HostSetup], (src, dst): (u32, u32)) -> u64 {
+    let mtu = |host: u32| hosts.get(host as usize).map_or(u32::MAX, |h| h.config.mtu);
+    mtu(src).min(mtu(dst)).into()
+}
+
+/// A full packet and a burst from one host to another, IP bytes.
+fn largest(hosts: &[HostSetup], pair: (u32, u32)) -> [u64; 2] {
+    let mtu = full_packet(hosts, pair);
+    [mtu, burst(hosts, pair.0, mtu)]
+}
+
+fn max_of(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+    [a[0].max(b[0]), a[1].max(b[1])]
+}
+
+/// Most IP bytes that a host passes to its NIC at once, in packets of `mtu`.
+pub(super) fn burst(hosts: &[HostSetup], host: u32, mtu: u64) -> u64 {
+    let Some(HostSetup { config, .. }) = hosts.get(host as usize) else { return mtu };
+    let fit = gso_packets(u32::try_from(mtu).unwrap_or(u32::MAX), config);
+    u64::from(config.most_segments().min(fit).max(1)) * mtu
 }
 
 /// The kind of a node: a switch's name without its number, or `host`.
@@ -56,14 +88,15 @@ fn kind(plan: &Blueprint, node: NodeId) -> &str {
 }
 
 /// Returns the classes of the ports of all switches, those to hosts first, with the flows that fill
-/// them; `None` if the hosts are not connected. `packet` is the IP length of a full packet.
-pub(super) fn classes(setup: &Setup, packet: u64) -> Option<Vec<PortClass>> {
+/// them; `None` if the hosts are not connected.
+pub(super) fn classes(setup: &Setup) -> Option<Vec<PortClass>> {
     let routing = match setup.network.routing {
         Routing::Spray => Routing::Spray,
         _ => Routing::Single,
     };
     let plan = Blueprint { routing, ..setup.network.clone() };
-    let paths = Paths { routes: ShortestPaths::find(&plan).ok()?, racks: plan.racks() };
+    let routes = ShortestPaths::find(&plan).ok()?;
+    let paths = Paths { routes, racks: plan.racks(), hosts: &setup.hosts };
     let mut groups: BTreeMap<(bool, String, String, u64), Vec<u32>> = BTreeMap::new();
     for (link, i) in plan.links.iter().zip(0_u32..) {
         for (from, to, back) in [(link.a, link.b, false), (link.b, link.a, true)] {
@@ -85,15 +118,20 @@ pub(super) fn classes(setup: &Setup, packet: u64) -> Option<Vec<PortClass>> {
             name = format!("{name}-{}M", rate / 1_000_000);
         }
         let rate = Rate::from_bps(rate)?;
-        let loaded = ports.iter().any(|port| used.contains(port));
+        let data = ports.iter().filter_map(|port| used.get(port)).copied();
+        let data = data.reduce(max_of);
+        let loaded = data.is_some();
         let patterns = if loaded { paths.patterns(&ports) } else { Vec::new() };
         let pairs: Vec<(u32, u32)> = match patterns.last() {
             Some(pattern) => pattern.pairs.clone(),
             None => paths.through(&ports).into_iter().next().into_iter().collect(),
         };
-        let round_trip = |(src, dst): (u32, u32)| paths.round_trip(src, dst, packet);
-        let rtt = pairs.into_iter().filter_map(round_trip).max().unwrap_or(Duration::ZERO);
-        Some(PortClass { name, ends, rate, ports, loaded, rtt, patterns })
+        let round_trip = |(src, dst): (u32, u32)| paths.round_trip(src, dst);
+        let rtt = pairs.iter().copied().filter_map(round_trip).max().unwrap_or(Duration::ZERO);
+        let tests = pairs.iter().map(|pair| largest(&setup.hosts, *pair));
+        let both = tests.chain(data).reduce(max_of);
+        let [mtu, burst] = both.unwrap_or([DEFAULT_MTU; 2]);
+        Some(PortClass { name, ends, rate, ports, loaded, rtt, mtu, burst, patterns })
     };
     groups.into_iter().map(class).collect()
 }
@@ -139,7 +177,8 @@ impl Paths<'_> {
     }
 
     /// Round trip of a full packet and its ACK over empty queues.
-    fn round_trip(&self, src: u32, dst: u32, packet: u64) -> Option<Duration> {
+    fn round_trip(&self, src: u32, dst: u32) -> Option<Duration> {
+        let packet = full_packet(self.hosts, (src, dst));
         let one_way = |src, dst, bytes: u64| {
             self.path(src, dst)?.iter().try_fold(Duration::ZERO, |sum, hop| {
                 let (link, back) = self.routes.link(hop.first()?.0)?;
@@ -151,13 +190,21 @@ impl Paths<'_> {
         Some(one_way(src, dst, packet)?.saturating_add(one_way(dst, src, ACK_BYTES)?))
     }
 
-    /// Ports that the data of flows and answers use.
-    fn used(&self, setup: &Setup) -> BTreeSet<u32> {
+    /// Ports that the data of flows and answers use, with the largest packet and burst.
+    fn used(&self, setup: &Setup) -> BTreeMap<u32, [u64; 2]> {
         let mut pairs: BTreeSet<(u32, u32)> = setup.flows.iter().map(|f| (f.src, f.dst)).collect();
         for client in &setup.query_clients {
             pairs.extend(client.servers.iter().map(|server| (*server, client.client)));
         }
-        pairs.into_iter().flat_map(|pair| self.ports(pair)).map(|(port, _)| port).collect()
+        let mut used = BTreeMap::new();
+        for pair in pairs {
+            let own = largest(self.hosts, pair);
+            for (port, _) in self.ports(pair) {
+                let known = used.entry(port).or_insert(own);
+                *known = max_of(*known, own);
+            }
+        }
+        used
     }
 
     /// One pair of hosts of each pair of racks whose path uses one of the ports.
@@ -176,17 +223,20 @@ impl Paths<'_> {
     /// Flows that meet at the port of the class that the most pairs of racks use.
     fn patterns(&self, ports: &[u32]) -> Vec<Pattern> {
         let through = self.through(ports);
-        let mut by_port: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+        let mut by_port: BTreeMap<u32, (Vec<(u32, u32)>, u64)> = BTreeMap::new();
         for (src, dst) in through {
             for (port, _) in self.ports((src, dst)) {
                 if ports.contains(&port) {
-                    by_port.entry(port).or_default().push((self.rack(src), self.rack(dst)));
+                    let (racks, packet) = by_port.entry(port).or_default();
+                    racks.push((self.rack(src), self.rack(dst)));
+                    *packet = (*packet).max(full_packet(self.hosts, (src, dst)));
                 }
             }
         }
-        let busiest =
-            by_port.into_iter().max_by_key(|(port, pairs)| (pairs.len(), u32::MAX - port));
-        let Some((port, racks)) = busiest else { return Vec::new() };
+        let busiest = by_port
+            .into_iter()
+            .max_by_key(|(port, (racks, packet))| (racks.len(), *packet, u32::MAX - port));
+        let Some((port, (racks, _))) = busiest else { return Vec::new() };
         self.flows_at(port, &racks)
     }
 
@@ -206,7 +256,9 @@ impl Paths<'_> {
         let (mut out, mut fewest) = (Vec::new(), None);
         let free = |rack: u32, taken: &BTreeSet<u32>| {
             let hosts = (0_u32..).zip(&self.racks).filter(|(_, r)| **r == rack);
-            hosts.map(|(host, _)| host).find(|host| !taken.contains(host))
+            let free = hosts.map(|(host, _)| host).filter(|host| !taken.contains(host));
+            // Those with the largest packets first: they need the largest K.
+            free.min_by_key(|host| (u64::MAX - full_packet(self.hosts, (*host, *host)), *host))
         };
         loop {
             let sources: BTreeSet<u32> = pairs.iter().map(|(src, _)| *src).chain(to_host).collect();
@@ -217,7 +269,8 @@ impl Paths<'_> {
             let next = racks.iter().filter_map(|(from, to)| {
                 let src = free(*from, &sources)?;
                 let dst = to_host.or_else(|| free(*to, &sinks))?;
-                Some(((count(*from, &sources), count(*to, &sinks)), (src, dst)))
+                let smaller = u64::MAX - full_packet(self.hosts, (src, dst));
+                Some(((count(*from, &sources), count(*to, &sinks), smaller), (src, dst)))
             });
             let Some((_, (src, dst))) = next.min() else { break };
             let path = self.ports((src, dst));

@@ -1,15 +1,17 @@
 //! The fabric of a request, and its scenarios with a threshold for each class of ports.
 
+use std::collections::BTreeMap;
+
 use lowtide_host::Setup;
 use lowtide_net::BufferSpec;
 use lowtide_scenario::{RunSpec, Scenario};
 use lowtide_units::{Duration, Ratio};
 use toml::{Table, Value};
 
-use super::ports::{Pattern, PortClass, classes};
+use super::HostBurst;
+use super::ports::{Pattern, PortClass, burst, classes};
 use super::target::{Goal, SHORT_FLOWS, Target};
 use super::wrong;
-use crate::analysis::gso_packets;
 use crate::error_help;
 use lowtide_lab::LabError;
 
@@ -27,14 +29,12 @@ const ALPHA_EXPONENTS: [i32; 4] = [-2, 0, 1, 3];
 /// The fabric that the advice is for.
 pub(super) struct Subject {
     /// The run with all defaults, without a sweep or a comparison.
-    base: Table,
+    pub(super) base: Table,
     pub(super) setup: Setup,
     pub(super) target: Option<Target>,
     pub(super) classes: Vec<PortClass>,
-    /// IP bytes of the largest packet of a host.
-    pub(super) mtu: u64,
-    /// Most IP bytes that a host passes to its NIC at once; one packet without offload.
-    pub(super) burst: u64,
+    /// The hosts by MTU, the largest first.
+    pub(super) bursts: Vec<HostBurst>,
     /// Factor of the shared memory; `None` with a fixed buffer.
     pub(super) alpha: Option<String>,
     /// Longest delay that both hosts of a connection add to a round trip.
@@ -81,31 +81,40 @@ pub(super) fn subject(scenario: &Scenario, goal: Option<Goal>) -> Result<Subject
         }
     }
     let setup = run.setup()?;
-    let mtu = setup.hosts.iter().map(|h| u64::from(h.config.mtu)).max().unwrap_or(1500);
-    let segments = setup.hosts.iter().map(|h| u64::from(h.config.tso_segments)).max().unwrap_or(1);
-    let fit = gso_packets(u32::try_from(mtu).unwrap_or(u32::MAX));
-    let burst = segments.min(fit.into()).max(1) * mtu;
     let switch = base.get("switch").and_then(Value::as_table).cloned().unwrap_or_default();
     let dynamic = switch.get("buffer").and_then(Value::as_str) == Some("dynamic");
     let alpha =
         switch.get("alpha").map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
-    let classes = classes(&setup, mtu).ok_or_else(|| wrong("the hosts are not connected"))?;
+    let classes = classes(&setup).ok_or_else(|| wrong("the hosts are not connected"))?;
     if classes.iter().all(|class| class.patterns.is_empty()) {
         return Err(error_help(
             "no port of a switch can be filled by long flows from distinct hosts".to_owned(),
             "advice needs traffic between at least three hosts, or a line slower than a host's",
         ));
     }
+    let bursts = bursts(&setup);
     Ok(Subject {
         target: Target::of(&setup, plan.question.as_ref(), goal)?,
         hosts_delay: hosts_delay(&setup),
         base,
         setup,
         classes,
-        mtu,
-        burst,
+        bursts,
         alpha: alpha.filter(|_| dynamic),
     })
+}
+
+/// The hosts by MTU, the largest first, with the largest burst among those of one MTU.
+fn bursts(setup: &Setup) -> Vec<HostBurst> {
+    let mut all: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+    for (host, i) in setup.hosts.iter().zip(0..) {
+        let mtu = u64::from(host.config.mtu);
+        let (hosts, most) = all.entry(mtu).or_default();
+        *hosts += 1;
+        *most = (*most).max(burst(&setup.hosts, i, mtu));
+    }
+    let one = |(mtu_bytes, (hosts, burst_bytes))| HostBurst { mtu_bytes, hosts, burst_bytes };
+    all.into_iter().rev().map(one).collect()
 }
 
 /// Delays of the stacks and waits for interrupts of the slowest host, as sender and as receiver.
@@ -121,9 +130,10 @@ fn hosts_delay(setup: &Setup) -> Duration {
 impl Subject {
     /// The least and the greatest K that are tried for a class, bytes; the buffer bounds the
     /// greatest. `k_above` is that of the analysis.
-    pub(super) fn range(&self, k_above: f64) -> Result<[u64; 2], LabError> {
-        let least = MIN_PACKETS * self.mtu;
-        let most = ((k_above * ABOVE) as u64).max(BURSTS * self.burst).max(4 * least);
+    pub(super) fn range(&self, class: usize, k_above: f64) -> Result<[u64; 2], LabError> {
+        let PortClass { mtu, burst, .. } = self.classes[class];
+        let least = MIN_PACKETS * mtu;
+        let most = ((k_above * ABOVE) as u64).max(BURSTS * burst).max(4 * least);
         let fits = |k: &u64| self.with_one_k(*k).is_ok_and(|s| s.expand().is_ok());
         let most = (0..8).map(|i| rounded(most >> i)).find(fits).filter(|k| *k > least);
         most.map(|most| [least, most]).ok_or_else(|| {
@@ -133,7 +143,12 @@ impl Subject {
 
     /// The scenario of the runs with a threshold for each class.
     pub(super) fn with(&self, ks: &[u64]) -> Result<Scenario, LabError> {
-        parsed(&with_ks(self.base.clone(), &self.setup, &self.classes, ks))
+        parsed(&self.table(ks))
+    }
+
+    /// The scenario of [`Subject::with`] as a table.
+    pub(super) fn table(&self, ks: &[u64]) -> Table {
+        with_ks(self.base.clone(), &self.setup, &self.classes, ks)
     }
 
     fn with_one_k(&self, k: u64) -> Result<Scenario, LabError> {
@@ -148,7 +163,7 @@ impl Subject {
         pairs: &[(u32, u32)],
         worst: bool,
     ) -> Result<Scenario, LabError> {
-        let mut table = with_ks(self.base.clone(), &self.setup, &self.classes, ks);
+        let mut table = self.table(ks);
         let text = |text: &str| Value::String(text.to_owned());
         let names = |hosts: Vec<u32>| {
             let name = |host: u32| self.setup.network.hosts.get(host as usize).map(|h| text(h));
@@ -240,7 +255,7 @@ pub(super) fn applied(
     }
 }
 
-fn parsed(table: &Table) -> Result<Scenario, LabError> {
+pub(super) fn parsed(table: &Table) -> Result<Scenario, LabError> {
     Ok(Scenario::parse(&table.to_string(), "advise.toml")?)
 }
 
@@ -278,7 +293,7 @@ fn mark_place(setup: &Setup, class: &PortClass) -> Table {
     let link_of = |port: &u32| &plan.links[*port as usize / 2];
     let kinds = class.ends.join("-");
     let (names, direction) = if class.ends[1] == "host" {
-        let mut groups = std::collections::BTreeMap::<u16, usize>::new();
+        let mut groups = BTreeMap::<u16, usize>::new();
         let hosts: Vec<usize> = class.ports.iter().map(|port| *port as usize / 2).collect();
         for host in &hosts {
             *groups.entry(setup.hosts[*host].group).or_default() += 1;

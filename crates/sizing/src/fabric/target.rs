@@ -24,11 +24,13 @@ pub enum Goal {
     Throughput,
     /// The 99th percentile of the completion time of queries.
     Queries,
+    /// The 99th percentile of the step time of a collective.
+    Steps,
 }
 
 impl Goal {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tail, Self::Throughput, Self::Queries];
+    pub const ALL: [Self; 4] = [Self::Tail, Self::Throughput, Self::Queries, Self::Steps];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Goal {
             Self::Tail => "tail",
             Self::Throughput => "throughput",
             Self::Queries => "queries",
+            Self::Steps => "steps",
         }
     }
 }
@@ -71,6 +74,9 @@ impl Target {
         match goal {
             Some(Goal::Throughput) => Ok(None),
             Some(Goal::Queries) => Self::queries(setup).map(Some).ok_or_else(|| none("queries")),
+            Some(Goal::Steps) => Self::collective(setup)
+                .map(Some)
+                .ok_or_else(|| none("collective with two iterations")),
             Some(Goal::Tail) => Self::short_flows(setup)
                 .map(Some)
                 .ok_or_else(|| none("flows of different sizes up to 100 kB")),
@@ -126,6 +132,16 @@ impl Target {
         Some(Self { group: group.to_owned(), class: None, metric, statistic })
     }
 
+    /// The short flows of a group.
+    pub(super) fn short(group: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            class: Some(SHORT_CLASS),
+            metric: TailMetric::Slowdown,
+            statistic: Statistic::Percentile(Quantile::P99),
+        }
+    }
+
     /// The group of flows of different sizes with the most short ones.
     fn short_flows(setup: &Setup) -> Option<Self> {
         let count = |i: usize| {
@@ -142,12 +158,7 @@ impl Target {
         };
         let groups = (0..setup.traffic_groups.len()).map(|i| (i, count(i)));
         let (group, _) = groups.max_by_key(|(_, n)| *n).filter(|(_, n)| *n > 0)?;
-        Some(Self {
-            group: setup.traffic_groups[group].clone(),
-            class: Some(SHORT_CLASS),
-            metric: TailMetric::Slowdown,
-            statistic: Statistic::Percentile(Quantile::P99),
-        })
+        Some(Self::short(&setup.traffic_groups[group]))
     }
 
     /// The target in words: `99th percentile of the slowdown of flows up to 100 kB`.
@@ -219,12 +230,5 @@ impl Target {
 
 /// 99th percentile of the slowdown of the short flows of a group.
 pub(super) fn short_tail(group: &str, runs: &[&RunFacts]) -> ShownEstimate {
-    let metric = TailMetric::Slowdown;
-    let target = Target {
-        group: group.to_owned(),
-        class: Some(SHORT_CLASS),
-        metric,
-        statistic: Statistic::Percentile(Quantile::P99),
-    };
-    target.value(runs)
+    Target::short(group).value(runs)
 }

@@ -1,4 +1,4 @@
-use lowtide_units::Bytes;
+use lowtide_units::{Bytes, Fraction};
 
 use super::*;
 
@@ -39,6 +39,7 @@ fn request(hops: u64) -> FabricRequest {
     FabricRequest {
         scenario: Scenario::parse(RACK, "rack.toml").unwrap(),
         goal: None,
+        tenants: Fraction::ZERO,
         hops,
         jobs: 2,
     }
@@ -123,18 +124,27 @@ fn the_dynamic_threshold_falls_below_k_with_the_ports_of_the_formula() {
 }
 
 #[test]
-fn jumbo_frames_are_counted_in_bytes() {
-    let set = |s: Scenario, key: &str, value: &str| s.with_override(key, value).unwrap();
-    let jumbo = set(request(1).scenario, "topology.mtu", "9216 B");
-    let jumbo = set(jumbo, "transport.connection.mtu", "9000");
-    let linux = set(jumbo.clone(), "transport.host-profile", "linux");
-    // 64 KiB hold seven segments of 8948 B.
-    assert_eq!(subject(&linux, None).unwrap().burst, 7 * 9000);
-    let subject = subject(&jumbo, None).unwrap();
-    assert_eq!((subject.mtu, subject.burst), (9000, 9000));
-    // 4 x 5 us, 2 x 9038 B and 2 x 90 B at 1 Gbit/s.
-    let rtt = subject.classes[0].rtt.as_ps() as f64 / 1e6;
-    assert!((rtt - (20.0 + 2.0 * (9038.0 + 90.0) * 8.0 / 1e3)).abs() < 0.01, "{rtt}");
+fn a_class_has_the_packets_of_its_hosts_where_mtus_differ() {
+    // Two racks of four; the first rack has 9000 B and segmentation offload, and reads from itself.
+    let text = RACK
+        .replace("kind = \"star\"", "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4")
+        .replace("count = 4", "count = 4\n[hosts.jumbo]\ncount = 4\nhost-profile = \"linux\"\n[hosts.jumbo.connection]\nmtu = 9000")
+        .replace("link-rate", "fabric-rate = \"2500 Mbit/s\"\nlink-rate")
+        + "[traffic.own]\nkind = \"transfers\"\nfrom = \"jumbo[0..3]\"\nto = \"jumbo.3\"\ncount = 3\nsize = \"9 MB\"\n";
+    let scenario = Scenario::parse(&text, "racks.toml").unwrap();
+    let subject = subject(&scenario, None).unwrap();
+    let bursts: Vec<_> =
+        subject.bursts.iter().map(|b| (b.mtu_bytes, b.hosts, b.burst_bytes)).collect();
+    assert_eq!(bursts, [(9000, 4, 63_000), (1500, 4, 1500)]);
+    let of = |i: usize| {
+        (subject.classes[i].name.as_str(), subject.classes[i].mtu, subject.classes[i].burst)
+    };
+    assert_eq!(of(0), ("leaf-host", 9000, 63_000));
+    // The racks exchange nothing in jumbo frames: the smaller MSS of both ends counts.
+    assert_eq!(of(1), ("leaf-spine", 1500, 1500));
+    let pairs = &subject.classes[0].patterns[0].pairs;
+    assert!(pairs.iter().all(|(_, dst)| *dst >= 4), "the largest packets: {pairs:?}");
+    assert!(pairs.iter().any(|(src, _)| *src >= 4), "{pairs:?}");
 }
 
 #[test]
@@ -167,6 +177,76 @@ fn the_question_of_a_scenario_decides_else_its_queries_else_its_short_flows() {
     let asked = words(&format!("{reads}{question}"), None);
     assert_eq!(asked, "95th percentile of the completion time of the flows of `web`");
     assert!(with("", Some(Goal::Queries)).is_err());
+}
+
+#[test]
+fn tenants_without_ecn_pay_for_drops_and_not_in_a_queue_of_their_own() {
+    let text = RACK.replace("count = 4", "count = 8").replace("flows = 120", "flows = 600");
+    let subject = subject(&Scenario::parse(&text, "rack.toml").unwrap(), None).unwrap();
+    let half = Fraction::from_percent(50);
+    let found = tenants::tenants(&subject, &[6_000], half, (u64::MAX, 2)).unwrap().unwrap();
+    assert_eq!(
+        (found.hosts, found.group.as_str(), found.others.as_str()),
+        (4, "web-not-ect", "web")
+    );
+    let [drop, ignore, apart] = found.runs.as_slice() else { panic!("{found:?}") };
+    // Only the first has drops at 6 kB; a buffer of 1 MB that CUBIC fills drops a few.
+    assert!(drop.late_handshakes > 5.0 && drop.timeouts > 20.0, "{found:?}");
+    for run in [ignore, apart] {
+        assert!(run.late_handshakes < 2.0 && run.timeouts < 5.0, "{found:?}");
+    }
+    assert!(ignore.tail.p99.is_some() && ignore.tail.ratio.is_none(), "{ignore:?}");
+    assert!(drop.tail.ratio > Some(10.0), "{drop:?}");
+    assert!(apart.tail.ratio < Some(3.0) && apart.tail.ratio.is_some(), "{apart:?}");
+    let few = Fraction::from_percent(5);
+    let refused = tenants::tenants(&subject, &[6_000], few, (1, 2)).unwrap().unwrap_err();
+    assert!(refused.contains("0 hosts without ECN leave no two hosts"), "{refused}");
+}
+
+#[test]
+fn the_analysis_is_that_of_plan_and_of_the_formula() {
+    for (rate, mtu, delay) in [
+        ("1 Gbit/s", 1500_u32, "5 us"),
+        ("25 Gbit/s", 576, "1 us"),
+        ("100 Gbit/s", 9000, "500 ns"),
+        ("800 Gbit/s", 1500, "2 us"),
+        ("1600 Gbit/s", 9216, "1 us"),
+    ] {
+        let set = |s: Scenario, key: &str, value: &str| s.with_override(key, value).unwrap();
+        let scenario = set(request(1).scenario, "topology.link-rate", rate);
+        let scenario = set(scenario, "topology.link-delay", delay);
+        let scenario = set(scenario, "topology.mtu", "9216 B");
+        let scenario = set(scenario, "transport.connection.mtu", &mtu.to_string());
+        let subject = subject(&scenario, None).unwrap();
+        let class = &subject.classes[0];
+        let shown = analysis(&subject, 0).unwrap()[0];
+        let input = SizingInput { rate: class.rate, rtt: class.rtt, mtu, ..SizingInput::ONE_FLOW };
+        let plan = recommend(&input).unwrap();
+        assert_eq!(shown.to_bits(), (plan.k_above_packets * f64::from(mtu)).to_bits());
+        // Two lines each way with their delay, a full packet and an ACK of 52 B, each with 38 B of
+        // framing; K in bytes of IP packets.
+        let bps = class.rate.as_bps() as f64;
+        let delay = lowtide_units::parse_duration(delay).unwrap().as_ps() as f64 / 1e12;
+        let rtt = 4.0 * delay + 2.0 * 8.0 * (f64::from(mtu) + 38.0 + 90.0) / bps;
+        let k = bps * rtt / 8.0 / 7.0 * f64::from(mtu) / (f64::from(mtu) + 38.0);
+        assert!((shown / k - 1.0).abs() < 1e-6, "{rate} {mtu}: {shown} instead of {k}");
+    }
+}
+
+#[test]
+fn the_step_time_decides_for_a_collective() {
+    let text = include_str!("../../../../scenarios/training.toml");
+    let training = Scenario::parse(text, "training.toml").unwrap().without("sweep");
+    let training = training.with_override("compare.schemes", "[\"dctcp\"]").unwrap();
+    let training = training.with_override("traffic.train.operation", "ring-all-reduce").unwrap();
+    for goal in [None, Some(Goal::Steps)] {
+        let subject = subject(&training, goal).unwrap();
+        let words = subject.target.as_ref().unwrap().words();
+        assert_eq!(words, "95th percentile of the step time of the collective `train`");
+        assert!(subject.classes.iter().all(|class| class.loaded && !class.patterns.is_empty()));
+    }
+    let error = subject(&request(1).scenario, Some(Goal::Steps)).err().unwrap().to_string();
+    assert!(error.contains("no collective"), "{error}");
 }
 
 #[test]

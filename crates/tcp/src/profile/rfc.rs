@@ -65,6 +65,7 @@ pub static ENTRY: Profile = Profile {
         set("retries", "15", "RFC 9293 §3.8.3: R2 is at least 100 s"),
         set("send-buffer", "4 MB", "lowtide: 3 ms at 10 Gbit/s, so that no buffer is the limit"),
         set("tso-segments", "1", "lowtide: no segmentation offload"),
+        set("gso-max", "65536", "lowtide: no segmentation offload"),
         set("tso-defer", "0", "no RFC delays data for a larger burst"),
         set("ack", "rfc3168", "RFC 3168 §6.1.3"),
         set("delack-segments", "2", "RFC 9293 §3.8.6.3"),

@@ -32,9 +32,10 @@ fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
 }
 
 /// Switches whose value is not of a stack: the link, the NIC, timers that `freebsd` does not have.
-const NOT_OF_FREEBSD: [&str; 22] = [
+const NOT_OF_FREEBSD: [&str; 23] = [
     "mtu",
     "tso-segments",
+    "gso-max",
     "tso-defer",
     "max-ack-delay",
     "loss-timer-slack",
@@ -60,7 +61,7 @@ const NOT_OF_FREEBSD: [&str; 22] = [
 ];
 
 /// The segments that a NIC takes at once, and a control that Linux lacks.
-const NOT_OF_LINUX: [&str; 2] = ["tso-segments", "odctcp.flip"];
+const NOT_OF_LINUX: [&str; 3] = ["tso-segments", "gso-max", "odctcp.flip"];
 
 #[test]
 fn stacks_take_no_value_of_the_rfcs_without_a_source_of_their_own() {

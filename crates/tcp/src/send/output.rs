@@ -8,7 +8,7 @@ use lowtide_wire::Flags;
 
 use super::quota::{QuotaCheck, SendQuota};
 use super::sender::{LimitedBy, Sender};
-use super::tso_defer::{MAX_BURST, SendOpportunity};
+use super::tso_defer::SendOpportunity;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
@@ -350,7 +350,7 @@ impl Connection {
             let fin = permitted && self.fin_joins(len, window);
             return permitted.then_some(Plan::New { len, segments: 1, fin });
         }
-        let (mut len, mut segments, mut most) = (len, 1, self.config.tso_segments);
+        let (mut len, mut segments, mut most) = (len, 1, self.config.most_segments());
         let bursts = self.config.tso_defer > 0;
         if bursts && len == mss {
             let opportunity = SendOpportunity { available, room, window, cwnd };
@@ -368,7 +368,7 @@ impl Connection {
                 self.snd.quota = SendQuota::new(self.snd.mss, data, room);
             }
         } else if most > 1 {
-            let whole = available.min(window).min(room).min(MAX_BURST) / mss;
+            let whole = available.min(window).min(room).min(self.config.largest_burst()) / mss;
             segments = whole.min(u64::from(most)).max(1) as u32;
             if segments > 1 {
                 len = u64::from(segments) * mss;

@@ -9,7 +9,8 @@
 //! wait.
 //!
 //! A burst is at most half of the congestion window and at most a millisecond of the pacing rate
-//! with, for short round trips, up to 64 KB more. PSH is on its last segment if it has several.
+//! with, for short round trips, up to the largest burst more (64 KB without BIG TCP). PSH is on its
+//! last segment if it has several.
 //!
 //! Linux does this on any interface: without offload it segments in software
 //! (`tcp_tso_should_defer`, `tcp_tso_autosize`, `tcp_cwnd_test`, `__tcp_transmit_skb`).
@@ -22,8 +23,6 @@ use lowtide_units::{Duration, Instant};
 use super::sender::LimitedBy;
 use crate::connection::Connection;
 
-/// `sk_gso_max_size`: 64 KB less `MAX_TCP_HEADER`, bytes.
-pub(super) const MAX_BURST: u64 = 65_215;
 /// `net.ipv4.tcp_min_tso_segs`.
 const LEAST_BURST: u64 = 2;
 /// `net.ipv4.tcp_tso_rtt_log`: the allowance for short round trips is halved for each 2^9 us.
@@ -98,11 +97,11 @@ impl Connection {
     /// Bytes of the largest burst, in whole segments (`tcp_tso_autosize`).
     fn largest_burst(&self) -> u64 {
         let mss = u64::from(self.snd.mss).max(1);
-        let paced = self.paced_bytes_of_a_burst().unwrap_or(MAX_BURST);
+        let most = self.config.largest_burst();
+        let paced = self.paced_bytes_of_a_burst().unwrap_or(most);
         let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_us() >> RTT_LOG);
-        let bytes =
-            paced.saturating_add(MAX_BURST.checked_shr(halvings.min(64) as u32).unwrap_or(0));
-        (bytes.min(MAX_BURST) / mss).max(LEAST_BURST) * mss
+        let bytes = paced.saturating_add(most.checked_shr(halvings.min(64) as u32).unwrap_or(0));
+        (bytes.min(most) / mss).max(LEAST_BURST) * mss
     }
 
     /// One round trip after the oldest segment in flight was sent is near, or past.

@@ -494,6 +494,8 @@ pub struct Config {
     pub send_buffer: Bytes,
     /// Maximum segments in one [`crate::Transmit`] (segmentation offload).
     pub tso_segments: u32,
+    /// Bytes of the largest buffer passed to the NIC, with the room for headers that Linux leaves.
+    pub gso_max: u32,
     /// New data below 1/`tso_defer` of the window waits for a larger burst; zero never waits.
     pub tso_defer: u32,
 
@@ -616,6 +618,26 @@ const fn const_max(a: u64, b: u64) -> u64 {
     if a > b { a } else { b }
 }
 
+/// `GSO_LEGACY_MAX_SIZE` of Linux, bytes.
+const GSO_LEGACY_MAX_SIZE: u32 = 65_536;
+/// `MAX_TCP_HEADER` of Linux and one, bytes.
+const GSO_HEADERS: u32 = 321;
+
+impl Config {
+    /// Returns the bytes of the largest burst that segmentation offload passes on.
+    pub const fn largest_burst(&self) -> u64 {
+        self.gso_max.saturating_sub(GSO_HEADERS) as u64
+    }
+    /// Returns the most segments of a burst. With BIG TCP only bytes limit it.
+    pub const fn most_segments(&self) -> u32 {
+        if self.gso_max > GSO_LEGACY_MAX_SIZE && self.tso_segments > 1 {
+            u32::MAX
+        } else {
+            self.tso_segments
+        }
+    }
+}
+
 impl Default for Config {
     /// The `rfc` profile.
     fn default() -> Self {
@@ -674,6 +696,7 @@ impl Default for Config {
             retries: 15,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,
+            gso_max: GSO_LEGACY_MAX_SIZE,
             tso_defer: 0,
             ack: "rfc3168",
             delack_segments: 2,

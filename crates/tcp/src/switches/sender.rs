@@ -301,8 +301,12 @@ pub(super) const SENDER: &[Switch] = switches! {
         "RFC 9293 §3.9.1";
     "tso-segments", Sender, (tso_segments: number(1, 64)),
         "Maximum segments passed to the NIC at once (segmentation offload), of together at most \
-         65,215 B; 1 is no offload.",
+         `gso-max` less 321 B; 1 is no offload. Above 64 KiB `gso-max` alone decides.",
         "Linux sk_gso_max_size: 64 KiB less MAX_TCP_HEADER";
+    "gso-max", Sender, (gso_max: number(8_192, 524_280)),
+        "Most bytes passed to the NIC at once; above 65,536 it is BIG TCP, over IPv6 since Linux \
+         5.19 and over IPv4 since 6.3.",
+        "Linux gso_max_size and gso_ipv4_max_size of a device: 65,536 by default, at most 8 x 65,535";
     "tso-defer", Sender, (tso_defer: number(0, 64)),
         "Less than one over this of the window waits for the next ACK and a larger burst, with \
          or without segmentation offload; PSH ends a burst. 0 never waits.",

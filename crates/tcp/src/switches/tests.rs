@@ -32,7 +32,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         rto_granularity = "rto-granularity", rtt_granularity = "rtt-granularity", rtt_ticks = "rtt-ticks", rtt_gains = "rtt-gains",
         syn_retries = "syn-retries", syn_ack_retries = "syn-ack-retries",
         syn_linear_timeouts = "syn-linear-timeouts", window_probe = "window-probe", retries = "retries",
-        send_buffer = "send-buffer", tso_segments = "tso-segments", tso_defer = "tso-defer", ack = "ack",
+        send_buffer = "send-buffer", tso_segments = "tso-segments", gso_max = "gso-max", tso_defer = "tso-defer", ack = "ack",
         delack_segments = "delack-segments", delack_timer = "delack-timer", fin_ack = "fin-ack", initial_quick_acks = "initial-quick-acks",
         initial_quick_ack_count = "initial-quick-ack-count",
         window_growth_acks = "window-growth-acks", push_acks = "push-acks", pingpong = "pingpong",

@@ -98,6 +98,7 @@ pub(crate) fn draw(d: &mut Draw, impairment: Impairment) -> Config {
         retries: if heavy { d.range(3, 15) as u32 } else { 20 },
         send_buffer: buffer(d),
         tso_segments: d.pick(&[1, 1, 2, 3, 8]),
+        gso_max: 65_536,
         tso_defer: 0,
         delack_segments: d.pick(&[1, 2, 2, 4, 20]),
         delack_timer: d.pick(&[

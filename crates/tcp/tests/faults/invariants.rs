@@ -155,7 +155,7 @@ impl InvariantChecker {
             self.stamp = Some(stamps.value);
         }
         assert_eq!(u64::from(h.payload_len), t.stream.end - t.stream.start, "{t:?}");
-        assert!(t.segments >= 1 && t.segments <= config.tso_segments, "{t:?}");
+        assert!(t.segments >= 1 && t.segments <= config.most_segments(), "{t:?}");
         assert!(
             u64::from(h.payload_len) <= u64::from(t.mss) * u64::from(t.segments)
                 && u64::from(h.payload_len) > u64::from(t.mss) * u64::from(t.segments - 1)

@@ -100,18 +100,20 @@ fn the_first_burst_after_idle_keeps_to_the_restart_window() {
 }
 
 #[test]
-fn a_burst_has_at_most_64_kib() {
+fn a_burst_has_at_most_64_kib_without_big_tcp() {
     // `sk_gso_max_size` less `MAX_TCP_HEADER`: seven segments of 8960 B, and not the eight to
     // twenty that windows and `tso-segments` permit.
-    let jumbo = Config { tso_segments: 45, mtu: 9000, window_scaling: true, ..plain() };
-    let config = Config { initial_window: InitialWindow::Segments(20), ..jumbo };
-    let mut c = SingleConnection::established(config);
-    c.conn.send(1_000_000);
-    let first = c.sends_all().last().expect("a burst").stream.end;
-    c.arrives(0, 0, first, Flags::NONE).unwrap();
-    let bursts = c.sends_all();
-    assert!(bursts.iter().map(|t| t.header.payload_len).sum::<u32>() > 100_000);
-    assert_eq!(bursts.iter().map(|t| t.segments).max(), Some(7));
+    for (gso_max, segments) in [(65_536, 7), (524_280, 20), (100_000, 11)] {
+        let jumbo = Config { tso_segments: 45, mtu: 9000, window_scaling: true, ..plain() };
+        let config = Config { initial_window: InitialWindow::Segments(20), gso_max, ..jumbo };
+        let mut c = SingleConnection::established(config);
+        c.conn.send(1_000_000);
+        let first = c.sends_all().last().expect("a burst").stream.end;
+        c.arrives(0, 0, first, Flags::NONE).unwrap();
+        let bursts = c.sends_all();
+        assert!(bursts.iter().map(|t| t.header.payload_len).sum::<u32>() > 100_000);
+        assert_eq!(bursts.iter().map(|t| t.segments).max(), Some(segments), "{gso_max}");
+    }
 }
 
 #[test]

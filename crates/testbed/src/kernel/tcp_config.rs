@@ -34,7 +34,7 @@ pub(crate) type CcMapping = (String, String);
 
 /// Switches that the kernel has under another name, that do not concern it, or that have no effect
 /// between two hosts of one testbed.
-const NOT_COMPARED: [&str; 14] = [
+const NOT_COMPARED: [&str; 15] = [
     "cc",
     "feedback",
     "ack",
@@ -47,6 +47,7 @@ const NOT_COMPARED: [&str; 14] = [
     "delay-option",
     "delay-echo",
     "tso-segments",
+    "gso-max",
     "keep-alive",
     "time-wait",
 ];

@@ -175,7 +175,7 @@ impl Invariants {
         let h = &t.header;
         let len = t.stream.end - t.stream.start;
         assert_eq!(u64::from(h.payload_len), len, "{t:?}");
-        assert!(t.segments >= 1 && t.segments <= config.tso_segments, "{t:?}");
+        assert!(t.segments >= 1 && t.segments <= config.most_segments(), "{t:?}");
         let mut at = t.stream.start;
         for i in 0..t.segments {
             let (seg, range) = (t.segment(i), t.stream_of(i));

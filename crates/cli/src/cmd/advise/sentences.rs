@@ -2,7 +2,9 @@
 //!
 //! Contract: a sentence says what ran, with the numbers that decided it, and no more.
 
-use lowtide_sizing::fabric::{Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep};
+use lowtide_sizing::fabric::{
+    Candidate, ClassAdvice, Confidence, FabricAdvice, GrowthStep, HostBurst, TenantRun, TenantTail,
+};
 
 /// A ratio up to this is as good.
 const AS_GOOD: f64 = 1.1;
@@ -39,6 +41,7 @@ pub(super) fn sentences(advice: &FabricAdvice) -> Vec<String> {
         out.extend(shortened(&advice.alphas, "values of alpha"));
     }
     out.extend(growth(&advice.growth));
+    out.extend(tenants(advice));
     let chosen = advice.chosen();
     let queries = chosen.queries_with_timeout.map_or_else(String::new, |share| {
         format!("{:.1} % of the queries (incast) have a retransmission timeout, ", share * 100.0)
@@ -171,21 +174,30 @@ fn together(advice: &FabricAdvice) -> String {
 }
 
 fn hosts(advice: &FabricAdvice) -> String {
-    let mtu = advice.mtu_bytes;
-    let bursts = if advice.burst_bytes > mtu {
-        format!(
-            "Hosts send bursts of up to {} packets of {mtu} B, at most 64 KiB of data (segmentation \
-             offload)",
-            advice.burst_bytes / mtu
-        )
-    } else {
-        format!(
-            "The hosts of this scenario send packets of {mtu} B one by one. Hosts with segmentation \
-             offload send up to 64 KiB at once and need a larger K: repeat with -s \
-             transport.host-profile=linux"
-        )
+    let several = advice.bursts.len() > 1;
+    let of = |b: &HostBurst| {
+        let HostBurst { mtu_bytes: mtu, hosts, burst_bytes: burst } = b;
+        let who = if several { format!("{hosts} hosts") } else { "Hosts".to_owned() };
+        if burst > mtu {
+            format!(
+                "{who} send bursts of up to {} packets of {mtu} B, {} kB (segmentation offload)",
+                burst / mtu,
+                kilobytes(*burst)
+            )
+        } else {
+            format!("{who} send packets of {mtu} B one by one")
+        }
     };
-    format!("{bursts}. The port of a host is no switch port and marks nothing here.")
+    let mut out = advice.bursts.iter().map(of).collect::<Vec<_>>().join("; ");
+    if several {
+        out += ". Between two hosts the smaller MSS counts; the long flows are between those with the \
+                largest packets";
+    }
+    if advice.bursts.iter().any(|b| b.burst_bytes <= b.mtu_bytes) {
+        out += ". Hosts with segmentation offload send up to 64 KiB at once and need a larger K: \
+                repeat with -s transport.host-profile=linux";
+    }
+    format!("{out}. The port of a host is no switch port and marks nothing here.")
 }
 
 /// The first drops and timeouts.
@@ -211,6 +223,44 @@ fn growth(steps: &[GrowthStep]) -> Vec<String> {
         ));
     }
     out
+}
+
+/// Hosts without ECN, the cost of drops, and the remedy.
+fn tenants(advice: &FabricAdvice) -> Option<String> {
+    if let Some(why) = &advice.tenants_refused {
+        return Some(format!("Hosts without ECN were not tried: {why}."));
+    }
+    let found = advice.tenants.as_ref()?;
+    let [drop, ignore, apart] = found.runs.as_slice() else { return None };
+    let ratio = |tail: &TenantTail| match (tail.ratio, tail.ratio_ci95) {
+        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
+        (Some(ratio), None) => format!("{ratio:.2} (no interval)"),
+        (None, _) => "too few short flows".to_owned(),
+    };
+    let counts = |run: &TenantRun| {
+        format!("{:.1} lost handshakes and {:.1} timeouts", run.late_handshakes, run.timeouts)
+    };
+    let tails = |run: &TenantRun| {
+        format!("{}, of the other hosts {}", ratio(&run.tail), ratio(&run.others))
+    };
+    Some(format!(
+        "Hosts without ECN ({} of {}, `cubic`, sending `{}` to all; {} seeds, {:.1} % of the traffic) \
+         have {} per run where marks are drops for them, and {} without these drops. Short p99 over \
+         that without them: {}. In a separate queue ({:.0} % of the weight, no marker; {} kB for \
+         the others at all ports): {} per run; short p99 {}.",
+        found.hosts,
+        advice.hosts,
+        found.group,
+        found.seeds,
+        found.traffic_share * 100.0,
+        counts(drop),
+        counts(ignore),
+        tails(drop),
+        found.queue_weight * 100.0,
+        kilobytes(found.queue_k_bytes),
+        counts(apart),
+        tails(apart),
+    ))
 }
 
 /// Bytes in kB, without a fraction of zero.
