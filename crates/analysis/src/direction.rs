@@ -228,8 +228,10 @@ impl DirectionReport {
             feedback::without_data(mode)
         };
         let size = (flow.mss(from, 0).into(), flow.min_rtt().unwrap_or(0));
-        let echo = echo(feedback.kind);
+        let echo = if feedback.certain { echo(feedback.kind) } else { Echo::Unknown };
         let sender = SenderVerdict::of(&rounds.record, at_sender && data_seen, size, echo);
+        // Rounds before both parts of the path were measured have one part only.
+        let trip = rounds.mean_trip().filter(|t| t.0 >= round_trip);
         Some(Self {
             from: flow.endpoints[from].to_string(),
             to: flow.endpoints[1 - from].to_string(),
@@ -295,9 +297,8 @@ impl DirectionReport {
             spacing_bytes_per_second: rounds.spacing_rate(),
             base_rtt_ns: flow.min_rtt(),
             path_rtt_ns: ValueSummary::of(&rounds.round_trips),
-            // Rounds before both parts of the path were measured have one part only.
-            mean_rtt_ns: rounds.mean_trip().map(|t| t.0.max(round_trip)),
-            queue_percent: rounds.mean_trip().map_or(0.0, |t| t.1),
+            mean_rtt_ns: trip.map(|t| t.0),
+            queue_percent: trip.map_or(0.0, |t| t.1),
             plateau_ns: rounds.plateau_ns,
             socket: None,
             over_time: series
@@ -309,10 +310,8 @@ impl DirectionReport {
 const fn echo(kind: FeedbackKind) -> Echo {
     match kind {
         FeedbackKind::Rfc3168 => Echo::Latched,
-        FeedbackKind::Dctcp
-        | FeedbackKind::Odctcp
-        | FeedbackKind::DctcpOrOdctcp
-        | FeedbackKind::Accecn => Echo::Exact,
+        FeedbackKind::Accecn => Echo::Accurate,
+        FeedbackKind::Dctcp | FeedbackKind::Odctcp | FeedbackKind::DctcpOrOdctcp => Echo::Exact,
         FeedbackKind::None | FeedbackKind::Undecided => Echo::Unknown,
     }
 }

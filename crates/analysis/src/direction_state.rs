@@ -251,6 +251,8 @@ impl DirectionState {
         }
         let reason = self.send_reason(sent, head_sent, closed, context);
         let (delay, least_delay) = self.sender_delay(context);
+        // With AccECN the bit is a part of ACE.
+        let accurate = context.negotiated_ecn == NegotiatedEcn::Accecn;
         self.timeline.on_sent(
             context.opening,
             &SentSegment {
@@ -260,7 +262,7 @@ impl DirectionState {
                 short: segment.payload_len < context.mss
                     || context.agreed_mss.is_some_and(|mss| segment.payload_len < mss / 2),
                 reason,
-                cwr: segment.flags.contains(Flags::CWR),
+                cwr: !accurate && segment.flags.contains(Flags::CWR),
                 at_sender: context.at_sender,
                 blind: !context.at_sender && context.missing.is_none(),
                 delay,
@@ -277,7 +279,7 @@ impl DirectionState {
         for (event, seen) in [
             (Event::Ce, segment.ecn == Ecn::Ce),
             (Event::Ect, ect),
-            (Event::Cwr, segment.flags.contains(Flags::CWR)),
+            (Event::Cwr, !accurate && segment.flags.contains(Flags::CWR)),
             (Event::Reordered, sent == PayloadKind::Reordered),
             (Event::Large, segment.payload_len > context.mss),
         ] {
@@ -288,7 +290,6 @@ impl DirectionState {
         self.first_data.get_or_insert(time);
         self.last_data = time;
         let fresh = matches!(sent, PayloadKind::New | PayloadKind::Reordered);
-        let accurate = context.negotiated_ecn == NegotiatedEcn::Accecn;
         self.ecn.on_data(segment, start, context.mss, fresh, accurate);
         self.window.on_data(time, self.stream.flight());
         if let Some(trace) = &mut self.trace {

@@ -69,6 +69,8 @@ pub struct Contents {
     pub(super) file_interfaces: Vec<Interface>,
     /// Frames captured without their end.
     pub truncated: u64,
+    /// Frames whose stamps are more than nine years after the first, and were set to that.
+    pub late_stamps: u64,
     /// Frames that were not analysed.
     pub skipped: Skipped,
     /// Malformed pcapng blocks that were skipped.
@@ -181,7 +183,9 @@ pub(super) fn read_into(
         }
         contents.packets += 1;
         contents.truncated += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
-        let time = frame.time_ns.saturating_sub(contents.first_ns).min(MAX_SPAN_NS);
+        let since = frame.time_ns.saturating_sub(contents.first_ns);
+        contents.late_stamps += u64::from(since > MAX_SPAN_NS);
+        let time = since.min(MAX_SPAN_NS);
         contents.span_ns = contents.span_ns.max(time);
         links.insert(frame.link_type);
         match decoder.segment(&frame) {

@@ -83,7 +83,8 @@ impl GrowthRounds {
         } else {
             let (before, added) = (self.last_bytes, flight.saturating_sub(self.last_bytes));
             let few = added * 2 <= mss * 3;
-            self.avoidance += u64::from(few || added * 100 <= before * AVOIDANCE_PERCENT);
+            self.avoidance +=
+                u64::from(added > 0 && (few || added * 100 <= before * AVOIDANCE_PERCENT));
             self.slow_start += u64::from(!few && added * 100 >= before * SLOW_START_PERCENT);
         }
         self.rounds += 1;

@@ -22,7 +22,7 @@ impl SocketStatistics {
         handshake_again: u64,
     ) -> Option<SocketWitness> {
         let (from, to) = (d.from.parse().ok()?, d.to.parse().ok()?);
-        let socket = self.0.iter().find(|s| (s.local, s.peer) == (from, to))?.clone();
+        let socket = self.0.get(&(from, to))?.clone();
         Some(socket.compare(d, handshake_again))
     }
 }
@@ -33,6 +33,7 @@ impl Socket {
         let all: u64 = d.budget.iter().map(|s| s.ns).sum();
         let too_busy = self.busy_ns.filter(|busy| *busy > all.saturating_add(TICK_NS));
         let older = acked / 9 < seen / 10 && seen > 0;
+        let unknown = self.acked_bytes.is_none();
         let longer = acked / 11 > seen / 10 || too_busy.is_some();
         let name = self.congestion_control.as_deref().unwrap_or("congestion control unknown");
         let show =
@@ -53,7 +54,11 @@ impl Socket {
             ));
             return SocketWitness { socket: self, covered_percent: None, lines };
         }
-        if older {
+        if unknown {
+            lines.push(
+                "it has no bytes acknowledged: its part of the capture is unknown".to_owned(),
+            );
+        } else if older {
             lines.push(format!(
                 "it is of the first {} of the bytes acknowledged in the capture",
                 percent(acked, seen)
@@ -63,7 +68,7 @@ impl Socket {
         let verdict = match (self.retransmissions, older) {
             (n, _) if n > again => "disagree, not all are in the capture",
             (n, _) if n == again => "agree",
-            (_, true) => "agree, as it is older",
+            (_, true) => "possible, as it is older",
             (_, false) => "disagree, or some came after the snapshot",
         };
         lines.push(format!(
@@ -74,7 +79,8 @@ impl Socket {
         if let Some(busy) = self.busy_ns.filter(|busy| *busy > 0) {
             self.compare_times(d, (busy, all), !older, &mut lines);
         }
-        let covered_percent = Some(acked.min(seen) as f64 / seen.max(1) as f64 * 100.0);
+        let covered_percent =
+            (!unknown).then(|| acked.min(seen) as f64 / seen.max(1) as f64 * 100.0);
         SocketWitness { socket: self, covered_percent, lines }
     }
 
@@ -109,7 +115,11 @@ impl Socket {
             line("receive window", of(self.rwnd_limited_ns, all), window);
             let handshake = share(State::Handshake).map_or(0, |s| s.ns);
             let idle = all.saturating_sub(handshake.saturating_add(busy));
-            line("no data offered", of(idle + self.sndbuf_limited_ns, all), values(State::NoData));
+            line(
+                "no data offered",
+                of(idle.saturating_add(self.sndbuf_limited_ns), all),
+                values(State::NoData),
+            );
         } else {
             let idle = share(State::NoData).map_or(0, |s| s.ns);
             let scale = 100.0 / of(all.saturating_sub(idle).max(1), all);

@@ -2,6 +2,7 @@
 //!
 //! Contract: counters are cumulative, so the last snapshot of a socket counts.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
@@ -11,9 +12,9 @@ use super::format::{count, percent};
 /// Words of `ss` before the name of the congestion control.
 const FLAGS: [&str; 6] = ["ts", "sack", "ecn", "ecnseen", "fastopen", "mptcp"];
 
-/// Sockets of one or more snapshots.
+/// Sockets of one or more snapshots, by both ends.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct SocketStatistics(pub(super) Vec<Socket>);
+pub struct SocketStatistics(pub(super) BTreeMap<(SocketAddr, SocketAddr), Socket>);
 
 /// A socket at its last snapshot.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -49,7 +50,7 @@ impl SocketStatistics {
     /// # Errors
     /// It has no TCP socket, or none with the values of option `-i`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut all: Vec<Socket> = Vec::new();
+        let mut all = BTreeMap::<_, Socket>::new();
         let mut current = None;
         for line in text.lines() {
             let mut words: Vec<&str> = line.split_whitespace().collect();
@@ -59,21 +60,17 @@ impl SocketStatistics {
                 current = at.and_then(|at| {
                     let (local, peer) = (ends[at]?, ends[at + 1]?);
                     words.drain(..at + 2);
-                    let known = all.iter().position(|s| (s.local, s.peer) == (local, peer));
-                    let known = known.unwrap_or_else(|| {
-                        all.push(Socket::new(local, peer));
-                        all.len() - 1
-                    });
-                    all[known].snapshots += 1;
-                    Some(known)
+                    let ends = (local, peer);
+                    all.entry(ends).or_insert_with(|| Socket::new(local, peer)).snapshots += 1;
+                    Some(ends)
                 });
             }
-            if let Some(at) = current {
-                all[at].read(&words);
+            if let Some(socket) = current.and_then(|ends| all.get_mut(&ends)) {
+                socket.read(&words);
             }
         }
         let need = "give the output of `ss -tinO` or `ss -tin`";
-        match all.iter().filter(|s| s.busy_ns.is_some() || s.cwnd_segments.is_some()).count() {
+        match all.values().filter(|s| s.busy_ns.is_some() || s.cwnd_segments.is_some()).count() {
             _ if all.is_empty() => Err(format!("it has no socket; {need}")),
             0 => Err(format!("{} without values; {need}", count(all.len() as u64, "socket"))),
             _ => Ok(Self(all)),
@@ -82,11 +79,9 @@ impl SocketStatistics {
 
     /// Returns the ends of sockets that are no `from` and `to` of `ends`.
     pub(super) fn absent(&self, ends: &[(SocketAddr, SocketAddr)]) -> Vec<String> {
-        let absent = self
-            .0
-            .iter()
-            .filter(|s| !ends.contains(&(s.local, s.peer)) && !ends.contains(&(s.peer, s.local)));
-        absent.map(|s| format!("{} to {}", s.local, s.peer)).collect()
+        let ends: BTreeSet<_> = ends.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]).collect();
+        let absent = self.0.iter().filter(|(own, _)| !ends.contains(own));
+        absent.map(|(_, s)| format!("{} to {}", s.local, s.peer)).collect()
     }
 }
 
@@ -109,6 +104,11 @@ impl Socket {
 
     fn read(&mut self, words: &[&str]) {
         let start = words.iter().position(|w| w.starts_with("wscale:") || w.starts_with("rto:"));
+        if start.is_some() {
+            // `ss` leaves out what is zero, and another connection may have the same ends.
+            let snapshots = self.snapshots;
+            *self = Self { snapshots, ..Self::new(self.local, self.peer) };
+        }
         let name = words[..start.unwrap_or(0)].last().filter(|w| !FLAGS.contains(w));
         if let Some(name) = name.filter(|name| !name.contains([':', ')'])) {
             self.congestion_control = Some((*name).to_owned());
@@ -139,8 +139,12 @@ impl SocketWitness {
         let busy = self.socket.busy_ns.filter(|_| self.covered_percent >= Some(50.0))?;
         let buffer = self.socket.sndbuf_limited_ns;
         Some(match buffer {
-            0 => "the application: the send buffer never limited, by `ss`".to_owned(),
-            _ => format!("the send buffer for {} of its busy time, by `ss`", percent(buffer, busy)),
+            0 => "the application: up to the last snapshot of `ss` the send buffer had not limited"
+                .to_owned(),
+            _ => format!(
+                "the application, or the send buffer: {} of the busy time, by `ss`",
+                percent(buffer, busy)
+            ),
         })
     }
 }
@@ -179,15 +183,15 @@ TIME-WAIT 0  0      10.0.0.1:570     10.0.0.2:80
     #[test]
     fn sockets_are_read_from_one_and_two_lines_and_several_snapshots() {
         let SocketStatistics(all) = SocketStatistics::parse(SS).expect("sockets");
-        assert_eq!(all.len(), 3);
-        let first = &all[0];
+        let [first, third, second] = all.values().collect::<Vec<_>>()[..] else {
+            panic!("{all:?}")
+        };
         assert_eq!((first.snapshots, first.congestion_control.as_deref()), (2, Some("cubic")));
         assert_eq!((first.cwnd_segments, first.ssthresh_segments), (Some(34), Some(20)));
         assert_eq!((first.rwnd_limited_ns, first.retransmissions), (2_008_000_000, 6));
-        let second = &all[1];
         assert_eq!(second.peer.to_string(), "[fe80::2]:8022");
         assert_eq!((second.sndbuf_limited_ns, second.busy_ns), (4_000_000, Some(8_000_000)));
-        assert_eq!((second.congestion_control.as_deref(), all[2].busy_ns), (Some("bbr"), None));
+        assert_eq!((second.congestion_control.as_deref(), third.busy_ns), (Some("bbr"), None));
         let ends = [("10.0.0.2:80", "10.0.0.1:569")]
             .map(|(a, b)| (a.parse().expect("an address"), b.parse().expect("an address")));
         assert_eq!(SocketStatistics(all).absent(&ends).len(), 2);

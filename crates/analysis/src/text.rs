@@ -117,6 +117,11 @@ impl Analysis {
             let sockets = count(self.absent_sockets.len() as u64, "socket");
             out.push((false, format!("{sockets} of `ss` not in the capture, as {first}.")));
         }
+        if c.late_stamps > 0 {
+            let packets = count(c.late_stamps, "packet");
+            let line = format!("{packets} more than nine years after the first; taken as of then.");
+            out.push((false, line));
+        }
         if c.truncated > 0 {
             let headers = match c.options_incomplete {
                 _ if c.segments == 0 => String::new(),
@@ -159,8 +164,10 @@ fn accurate_counts(d: &DirectionReport) -> String {
     let full = m.ce_bytes_by_option.div_ceil(d.full_segment());
     let verdict = match full {
         n if n == m.ce_by_ace => "as many full segments",
-        n if n > m.ce_by_ace => "more full segments than ACE: it wrapped",
-        _ => "fewer full segments than ACE: some packets were shorter or without payload",
+        n if n > m.ce_by_ace => "more full segments than ACE: ACE wrapped, or packets were larger",
+        _ => {
+            "fewer full segments than ACE: shorter packets or ones without payload, or last ACKs without the option"
+        }
     };
     let (option, acks) = (grouped(m.accecn_option_acks), count(m.acks, "ACK"));
     format!(

@@ -236,9 +236,16 @@ pub static RULES: &[Rule] = &[
     rule(
         Applies::Rates,
         "follows-the-line",
+        "4 s after the line fell to half at most 3 of its BDP are in flight",
+        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.6",
+        |subject| rates::follows_the_line(subject, 4),
+    ),
+    rule(
+        Applies::Rates,
+        "follows-the-line-in-two-probes",
         "8 s after the line fell to half at most 3 of its BDP are in flight",
-        "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1.6; two probes in draft-ietf-ccwg-bbr-06",
-        rates::follows_the_line,
+        "draft-ietf-ccwg-bbr-06: a filter of two probes, up to 3 s apart",
+        |subject| rates::follows_the_line(subject, 8),
     ),
     rule(
         Applies::Rates,

@@ -154,15 +154,17 @@ pub(super) fn bounds_the_flight(subject: Subject<'_>) -> RuleFailure {
         .then(|| format!("{start} B in flight in the first 2 s, {then} B then; the BDP is {BDP} B"))
 }
 
-pub(super) fn follows_the_line(subject: Subject<'_>) -> RuleFailure {
+pub(super) fn follows_the_line(subject: Subject<'_>, seconds: u64) -> RuleFailure {
     let mut path = Path::new(subject);
     let _ = path.run(Duration::from_secs(2));
     path.line = Rate::from_bps(LINE / 2).expect("not zero");
-    let _ = path.run(Duration::from_secs(8));
+    let _ = path.run(Duration::from_secs(seconds));
     let (_, flight) = path.run(Duration::from_secs(1));
     let bound = 3 * BDP / 2;
     (flight > bound).then(|| {
-        format!("8 s after the line fell to half {flight} B are in flight, more than {bound}")
+        format!(
+            "{seconds} s after the line fell to half {flight} B are in flight, more than {bound}"
+        )
     })
 }
 

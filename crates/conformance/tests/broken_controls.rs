@@ -388,6 +388,7 @@ fn every_rule_can_fail_and_finds_its_fault() {
         Slow => "fills-the-line",
         NoWindow => "bounds-the-flight",
         KeepsTheMaximum => "follows-the-line",
+        KeepsTheMaximum => "follows-the-line-in-two-probes",
         CountsAppLimited => "app-limited",
     }
     for rule in RULES {

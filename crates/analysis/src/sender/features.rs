@@ -42,7 +42,7 @@ impl Cut {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Features {
     pub(super) rounds: usize,
-    pub(super) initial_window_segments: f64,
+    pub(super) first_flight_segments: f64,
     /// The greatest growth of a round before the first reduction.
     pub(super) start_growth: f64,
     #[serde(skip)]
@@ -97,7 +97,7 @@ impl Features {
         let rounds = &record.rounds;
         let mut out = Self { rounds: rounds.len(), ..Self::default() };
         let size = mss.max(1) as f64;
-        out.initial_window_segments = record.initial as f64 / size;
+        out.first_flight_segments = record.initial as f64 / size;
         out.cuts = cuts(record, size, base);
         out.reductions = record.reductions.len();
         out.median_ratio = median(out.cuts.iter().map(Cut::ratio));

@@ -91,7 +91,7 @@ impl SenderRecord {
     /// Processes the segment with which a reduction begins; `highest` is the end of the data sent
     /// before it.
     pub(in super::super) fn on_reduction(&mut self, cause: ReductionCause, highest: u64) {
-        if self.rounds.len() >= MAX_ROUNDS {
+        if self.rounds.len().max(self.reductions.len()) >= MAX_ROUNDS {
             return;
         }
         if self.open.is_some() && cause != ReductionCause::Timer {

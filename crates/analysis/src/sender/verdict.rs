@@ -60,8 +60,10 @@ impl SenderControl {
 pub(in super::super) enum Echo {
     /// RFC 3168.
     Latched,
-    /// DCTCP, ODCTCP or AccECN.
+    /// DCTCP or ODCTCP.
     Exact,
+    /// AccECN: no segment says that the sender reduced its window.
+    Accurate,
     Unknown,
 }
 
@@ -114,9 +116,9 @@ fn numbers(f: &Features) -> String {
         ),
     };
     format!(
-        "initial window {:.0} segments{start}{avoidance}; segments follow an ACK by {:.0} % of the \
+        "first flight {:.0} segments{start}{avoidance}; segments follow an ACK by {:.0} % of the \
          time between ACKs",
-        f.initial_window_segments,
+        f.first_flight_segments,
         f.ack_lag * 100.0
     )
 }
@@ -152,6 +154,10 @@ fn decide(f: &Features, echo: Echo) -> (SenderControl, String) {
         );
         return (Bbr, why);
     }
+    if echo == Echo::Accurate {
+        let why = "AccECN has no CWR: the capture does not show which marks reduced the window";
+        return (Unknown, why.to_owned());
+    }
     if f.reductions == 0 {
         let why = format!("no loss or mark reduced the window in {} round trips", f.rounds);
         return (Unknown, why);
@@ -160,7 +166,7 @@ fn decide(f: &Features, echo: Echo) -> (SenderControl, String) {
         return match echo {
             Echo::Latched => (OneSidedDctcp, why + "; the receiver's echo is RFC 3168's"),
             Echo::Exact => (Dctcp, why + "; the receiver's echo is exact"),
-            Echo::Unknown => {
+            Echo::Unknown | Echo::Accurate => {
                 (Unknown, why + ": DCTCP or one-sided DCTCP; the receiver's echo is unknown")
             }
         };

@@ -22,7 +22,7 @@ use crate::error::CommandError;
 use crate::output::{JsonAnswer, Output};
 use sentences::{kilobytes, sentences};
 
-const SCHEMA: &str = "lowtide.advise/2";
+const SCHEMA: &str = "lowtide.advise/3";
 
 /// Name of the file with the advice, as `--json` prints it: `lowtide figure` reads it.
 pub(crate) const ADVICE_FILE: &str = "advice.json";
@@ -172,7 +172,9 @@ fn switches(
             ..Placement::default()
         };
         let found = advice.classes.iter().find(|known| known.name == class);
-        let mtu = found.or(advice.classes.first()).map_or(1500, |class| class.mtu_bytes);
+        let mtu = found
+            .or(advice.classes.iter().max_by_key(|c| c.mtu_bytes))
+            .map_or(1500, |class| class.mtu_bytes);
         let made = configuration(args.switch, &switch, Bytes::new(mtu), &place);
         let configuration = made.map_err(|e| e.to_string())?;
         Ok(ClassSwitch { class: class.to_owned(), json: as_json(&configuration), configuration })

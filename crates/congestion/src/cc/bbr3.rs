@@ -8,8 +8,8 @@
 //!   segments, and is at most `inflight_longterm` and `inflight_shortterm`.
 //! - STARTUP: gains 2.77 and 2, until three rounds do not raise the rate by 25 %, or 2 % of a
 //!   round in recovery are lost in 6 ranges. DRAIN: pacing gain 0.5 until the BDP is in flight.
-//! - `PROBE_BW`: DOWN (0.9) until the BDP and 0.85 `inflight_longterm` are in flight; CRUISE (1)
-//!   for 2 to 3 s, or as many rounds as a Reno flow needs; REFILL (1) for a round; UP (1.25, cwnd
+//! - `PROBE_BW`: DOWN (0.9) until the BDP and 0.85 `inflight_longterm` are in flight; CRUISE (1);
+//!   both for 2 to 3 s, or as many rounds as a Reno flow needs; REFILL (1) for a round; UP (1.25, cwnd
 //!   gain 2.25) until the rate stops growing or more than 2 % are lost. A loss sets
 //!   `inflight_longterm` to what was in flight at 2 %; without losses it grows by 1, 2, 4...
 //!   segments per round.
@@ -47,7 +47,7 @@ use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
 use super::bbr::{CaState, MaxFilter, Rounds, bytes_in, draw, scaled, window_rate};
 use super::{
-    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
+    AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Exemption,
     LostSegment, RateSample, Reaction, Requirements, Signal,
 };
 
@@ -71,7 +71,10 @@ pub static ENTRY: CcEntry = CcEntry {
         floor_segments: 1,
         proportional: false,
         rate_based: true,
-        exemptions: &[],
+        exemptions: &[Exemption {
+            rule: "follows-the-line",
+            source: "draft-ietf-ccwg-bbr-06 §5.5.6: max_bw is that of two probes, 2 to 3 s apart",
+        }],
     },
     requires: Requirements { ecn: false, host_stamps: false, rate_samples: true },
     build,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use lowtide_charts::{Axis, Dot, Figure, Panel, PlotSeries, SeriesKind};
 use lowtide_rows::{ProbeRow, VariableRow};
 
+use crate::plots::metric::file_name;
 use crate::plots::{PlotInput, time_axis};
 
 type Probes = [(u32, ProbeRow)];
@@ -76,7 +77,7 @@ fn variable(
     name: &str,
     unit: &str,
 ) -> Option<Figure> {
-    let of = || rows.iter().filter(|(_, row)| row.variable == *name);
+    let of = || rows.iter().filter(|(_, row)| row.variable == *name && row.unit == *unit);
     let (flow, group) = of().map(|(_, row)| (row.flow, &*row.group)).min()?;
     let of = || of().filter(|(_, row)| row.flow == flow);
     let (x, scale) = time_axis(of().map(|(_, row)| row.time_ps).max()?);
@@ -96,7 +97,7 @@ fn variable(
     let y = Axis::from_zero(&label, &name.replace('-', "_"), values);
     let panel = Panel { title: String::new(), x, y, series, guide_lines: Vec::new(), shade: None };
     Some(Figure {
-        id: format!("{name}-over-time"),
+        id: format!("{}-over-time", file_name(name)),
         title: format!("Variable {name} of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} A variable of the congestion control, as it calls it.",

@@ -266,6 +266,10 @@ fn probe(object: &Bound<'_, PyAny>, out: &mut dyn Probe) -> PyResult<()> {
         let wanted = "it must be a dict of names and units, `{\"rate\": \"bit/s\"}`";
         return Err(wrong("variables", &variables, wanted)?);
     };
+    if units.contains_key("alpha") {
+        let wanted = "`alpha` is reported without it";
+        return Err(wrong("variables", &variables, wanted)?);
+    }
     for (name, unit) in units {
         let Some(unit) = Unit::named(&unit) else {
             let wanted = "units are bytes, packets, ns, bit/s and \"\"";
@@ -273,7 +277,9 @@ fn probe(object: &Bound<'_, PyAny>, out: &mut dyn Probe) -> PyResult<()> {
         };
         let value = object.getattr(name.as_str())?;
         match value.extract::<f64>() {
-            Ok(number) if number >= 0.0 => out.value(&name, unit, unit.read(number)),
+            Ok(number) if number >= 0.0 && number.is_finite() => {
+                out.value(&name, unit, unit.read(number));
+            }
             // None: not known yet.
             _ if value.is_none() => {}
             _ => return Err(wrong(&name, &value, "it must be zero, a positive number, or None")?),

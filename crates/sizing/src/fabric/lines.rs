@@ -136,7 +136,7 @@ impl<'a> Lines<'a> {
     /// Searches all classes that have patterns, from the least K of each.
     pub(super) fn search(
         &mut self,
-        least: u64,
+        least: &[u64],
         progress: &dyn Fn(&str),
     ) -> Result<Vec<Option<Bracket>>, LabError> {
         let classes: Vec<usize> = (0..self.subject.classes.len())
@@ -144,7 +144,7 @@ impl<'a> Lines<'a> {
             .collect();
         let top = self.top.clone();
         let ends: Vec<(usize, u64)> =
-            classes.iter().flat_map(|c| [(*c, top[*c]), (*c, least)]).collect();
+            classes.iter().flat_map(|c| [(*c, top[*c]), (*c, least[*c])]).collect();
         progress(&format!("few long flows; classes of ports: {}", classes.len()));
         self.measure(&ends, 1)?;
         loop {

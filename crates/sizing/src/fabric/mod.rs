@@ -69,7 +69,8 @@ pub struct FabricRequest {
     pub goal: Option<Goal>,
     /// Share of the hosts that are without ECN in a last comparison; zero for none.
     pub tenants: Fraction,
-    /// Packet-hops that all runs together may simulate, by their estimate.
+    /// Packet-hops at which all runs together aim, by their estimate: the tests by long flows have no
+    /// bound, and the least share of the traffic may exceed it.
     pub hops: u64,
     /// Concurrent runs.
     pub jobs: usize,
@@ -231,9 +232,9 @@ pub fn advise(request: &FabricRequest, progress: &dyn Fn(&str)) -> Result<Fabric
         .map(|(i, k)| subject.range(i, k[1]))
         .collect::<Result<_, _>>()?;
     let top: Vec<u64> = ranges.iter().map(|[_, top]| *top).collect();
-    let least = ranges.iter().map(|[least, _]| *least).min().unwrap_or_default();
+    let least: Vec<u64> = ranges.iter().map(|[least, _]| *least).collect();
     let mut lines = Lines::new(&subject, top.clone(), margin, request.jobs);
-    let brackets = lines.search(least, progress)?;
+    let brackets = lines.search(&least, progress)?;
     let mut floors = floors(&subject, &brackets, &analysis, &top);
 
     progress("all classes set together");

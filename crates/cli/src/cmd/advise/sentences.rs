@@ -117,9 +117,10 @@ fn shortened(candidates: &[Candidate], what: &str) -> Option<String> {
     (share < 1.0).then(|| {
         format!(
             "The {what} ran with {:.1} % of the scenario's flows, queries, iterations and time after \
-             the warm-up (5 % at least, also above the budget); all of it needs at most {:.1} times \
-             this --budget.",
+             the warm-up (5 % at least, also above the budget); all of it needs {} {:.1} times this \
+             --budget.",
             share * 100.0,
+            if share > 0.05 { "at most" } else { "at least" },
             1.0 / share
         )
     })
@@ -190,8 +191,8 @@ fn hosts(advice: &FabricAdvice) -> String {
     };
     let mut out = advice.bursts.iter().map(of).collect::<Vec<_>>().join("; ");
     if several {
-        out += ". Between two hosts the smaller MSS counts; the long flows are between those with the \
-                largest packets";
+        out += ". Between two hosts the smaller MSS counts; of each rack the long flows take the hosts \
+                with the largest packets first";
     }
     if advice.bursts.iter().any(|b| b.burst_bytes <= b.mtu_bytes) {
         out += ". Hosts with segmentation offload send up to 64 KiB at once and need a larger K: \
@@ -238,7 +239,10 @@ fn tenants(advice: &FabricAdvice) -> Option<String> {
         (None, _) => "too few short flows".to_owned(),
     };
     let counts = |run: &TenantRun| {
-        format!("{:.1} lost handshakes and {:.1} timeouts", run.late_handshakes, run.timeouts)
+        format!(
+            "{:.1} handshakes of a second or more, or unfinished, and {:.1} timeouts",
+            run.late_handshakes, run.timeouts
+        )
     };
     let tails = |run: &TenantRun| {
         format!("{}, of the other hosts {}", ratio(&run.tail), ratio(&run.others))
@@ -246,7 +250,7 @@ fn tenants(advice: &FabricAdvice) -> Option<String> {
     Some(format!(
         "Hosts without ECN ({} of {}, `cubic`, sending `{}` to all; {} seeds, {:.1} % of the traffic) \
          have {} per run where marks are drops for them, and {} without these drops. Short p99 over \
-         that without them: {}. In a separate queue ({:.0} % of the weight, no marker; {} kB for \
+         that without them: {}. With that traffic in a separate queue ({:.0} % of the weight, no marker; {} kB for \
          the others at all ports): {} per run; short p99 {}.",
         found.hosts,
         advice.hosts,
