@@ -84,7 +84,7 @@ impl GrowthRounds {
             let (before, added) = (self.last_bytes, flight.saturating_sub(self.last_bytes));
             let few = added * 2 <= mss * 3;
             self.avoidance +=
-                u64::from(added > 0 && (few || added * 100 <= before * AVOIDANCE_PERCENT));
+                u64::from(flight >= before && (few || added * 100 <= before * AVOIDANCE_PERCENT));
             self.slow_start += u64::from(!few && added * 100 >= before * SLOW_START_PERCENT);
         }
         self.rounds += 1;
@@ -338,9 +338,9 @@ mod tests {
             }
             (growth.slow_start, growth.avoidance)
         };
-        // Doubled, half more by delayed ACKs, neither, one segment, a tenth, a smaller flight.
+        // Doubled, half more by delayed ACKs, neither, one segment, much more, a tenth, less.
         let flights = [2000, 4000, 6000, 7800, 8800, 88_000, 96_000, 90_000];
-        assert_eq!(growth(&flights), (3, 3));
+        assert_eq!(growth(&flights), (3, 2));
         assert_eq!(growth(&[10_000]), (0, 0));
     }
 }

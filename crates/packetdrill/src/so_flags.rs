@@ -342,7 +342,11 @@ mod tests {
                 "no profile `solaris`; there are freebsd, freebsd-10, inet,",
                 "profile=solaris",
             ),
-            ("ecn=1 scheme=bbr", "BBR versions 2 and 3 are not simulated: ", "scheme=bbr"),
+            (
+                "ecn=1 scheme=bbr",
+                "BBR version 2 and the ECN of version 3 are not simulated: ",
+                "scheme=bbr",
+            ),
             ("ecn=1 scheme=dctp", "no scheme `dctp`", "scheme=dctp"),
             ("ecn=accurate", "`accurate` is unknown", "ecn=accurate"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),
