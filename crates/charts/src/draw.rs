@@ -281,7 +281,7 @@ fn draw_panel(
         };
         draw_series(root, canvas, panel, series, &place, i)?;
     }
-    // A label that would cover the one to its left stands below it.
+    // A label that would cover the one to its left is below it.
     let mut free = [i32::MIN; 2];
     for rule in &panel.guide_lines {
         let along = |share: f64| if rule.vertical { (rule.at, share) } else { (share, rule.at) };

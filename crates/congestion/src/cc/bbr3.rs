@@ -9,8 +9,8 @@
 //! - STARTUP: gains 2.77 and 2, until three rounds do not raise the rate by 25 %, or 2 % of a
 //!   round in recovery are lost in 6 ranges. DRAIN: pacing gain 0.5 until the BDP is in flight.
 //! - `PROBE_BW`: DOWN (0.9) until the BDP and 0.85 `inflight_longterm` are in flight; CRUISE (1);
-//!   both for 2 to 3 s, or as many rounds as a Reno flow needs; REFILL (1) for a round; UP (1.25, cwnd
-//!   gain 2.25) until the rate stops growing or more than 2 % are lost. A loss sets
+//!   both for 2 to 3 s, or as many rounds as a Reno flow needs; REFILL (1) for a round; UP (1.25,
+//!   cwnd gain 2.25) until the rate stops growing or more than 2 % are lost. A loss sets
 //!   `inflight_longterm` to what was in flight at 2 %; without losses it grows by 1, 2, 4...
 //!   segments per round.
 //! - Losses in other phases: `bw_shortterm` and `inflight_shortterm` are 0.7 of what they were

@@ -51,7 +51,7 @@ const FIRST_SEEDS: u64 = 5;
 const ALPHA_PART: u64 = 5;
 const GROWTH_PART: u64 = 10;
 const TENANTS_PART: u64 = 10;
-/// What the tests by long flows leave of the rest is for the tables of K, and at least this part.
+/// The tables of K have the rest after the tests by long flows, and at least this part.
 const LEAST_CONTEST_PART: u64 = 4;
 /// Utilisation that K may lose in the tests, and for throughput alone: less than the point that is
 /// promised, so that numbers of flows between those tested stay within it (benches/fabrics).
@@ -69,8 +69,8 @@ pub struct FabricRequest {
     pub goal: Option<Goal>,
     /// Share of the hosts that are without ECN in a last comparison; zero for none.
     pub tenants: Fraction,
-    /// Packet-hops at which all runs together aim, by their estimate: the tests by long flows have no
-    /// bound, and the least share of the traffic may exceed it.
+    /// Packet-hops at which all runs together aim, by their estimate: the tests by long flows have
+    /// no bound, and the least share of the traffic may exceed it.
     pub hops: u64,
     /// Concurrent runs.
     pub jobs: usize,
