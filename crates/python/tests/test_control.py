@@ -74,6 +74,7 @@ def test_the_variables_of_a_control_are_recorded_in_their_units() -> None:
 
         name = "counting"
         variables = {"share": "", "target": "bytes", "wait": "ns"}
+        share = target = wait = None
 
         def on_ack(self, ack):
             self.share, self.target, self.wait = 0.5, 14_480.5, None
