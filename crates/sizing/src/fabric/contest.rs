@@ -131,7 +131,8 @@ impl<'a> Contest<'a> {
             let place = self.entries.iter().position(|e| e.name == name);
             place.map_or(u64::MAX, |i| self.seeds[i])
         };
-        plan.runs.retain(|run| run.seed > known(&run.scheme));
+        let first = plan.runs.iter().map(|run| run.seed).min().unwrap_or_default();
+        plan.runs.retain(|run| run.seed - first >= known(&run.scheme));
         let hops = plan.estimate().hops;
         if !self.runs.is_empty() && hops > self.hops_left {
             return Ok(false);

@@ -279,7 +279,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Runs scenarios whose seeds are wanted; each result has the index of its scenario. Returns their
+/// Runs scenarios whose seeds, numbered from 1, are wanted; each result has the index of its scenario. Returns their
 /// packet-hops by estimate too.
 fn run_new(
     scenarios: &[(String, Scenario)],
@@ -288,6 +288,8 @@ fn run_new(
 ) -> Result<(Vec<(usize, RunFacts)>, u64), LabError> {
     let place = |label: &str| scenarios.iter().position(|(own, _)| own == label);
     let mut plan = plan(scenarios)?;
+    let first = plan.runs.iter().map(|run| run.seed).min().unwrap_or_default();
+    let wanted = |i: usize, seed: u64| wanted(i, seed - first + 1);
     plan.runs.retain(|run| place(&run.scheme).is_some_and(|i| wanted(i, run.seed)));
     let hops = plan.estimate().hops;
     let runs = simulate(&plan, jobs)?.runs;

@@ -148,6 +148,13 @@ fn a_class_has_the_packets_of_its_hosts_where_mtus_differ() {
 }
 
 #[test]
+fn seeds_may_begin_anywhere() {
+    let scenario = request(1).scenario.with_override("run.first-seed", "101").unwrap();
+    let advice = advise(&FabricRequest { scenario, ..request(1) }, &|_| {}).unwrap();
+    assert!(advice.candidates.iter().all(|c| c.seeds == 5), "{:?}", advice.candidates);
+}
+
+#[test]
 fn a_rack_whose_load_goes_on_gets_advice_too() {
     let open = RACK.replace("end = \"done\"", "warmup = \"1 ms\"");
     let scenario = Scenario::parse(&open, "rack.toml").unwrap();
