@@ -279,8 +279,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Runs scenarios whose seeds, numbered from 1, are wanted; each result has the index of its scenario. Returns their
-/// packet-hops by estimate too.
+/// Runs scenarios whose seeds, numbered from 1, are wanted; each result has the index of its
+/// scenario. Returns their packet-hops by estimate too.
 fn run_new(
     scenarios: &[(String, Scenario)],
     wanted: &dyn Fn(usize, u64) -> bool,
