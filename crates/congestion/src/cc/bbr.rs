@@ -1,6 +1,7 @@
-//! Parts of both versions of BBR: arithmetic, packet-timed rounds, maxima over rounds.
+//! Parts of both versions of BBR: arithmetic, packet-timed rounds, maxima over rounds, the stay in
+//! `PROBE_RTT`.
 
-use lowtide_units::{Duration, Rate};
+use lowtide_units::{Duration, Instant, Rate};
 
 use super::{AckSample, RateSample, per_round_trip};
 
@@ -130,5 +131,34 @@ impl Rounds {
     /// A later `PROBE_RTT` limits other segments.
     pub(super) const fn end_limit(&mut self) {
         self.limited = None;
+    }
+}
+
+/// Time in `PROBE_RTT` (`bbr_probe_rtt_mode_ms`; `ProbeRTTDuration`).
+const PROBE_RTT_TIME: Duration = Duration::from_ms(200);
+
+/// The stay in `PROBE_RTT`, from when the flight is small enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProbeRttStay {
+    since: Option<Instant>,
+    round_done: bool,
+}
+
+impl ProbeRttStay {
+    /// Processes an ACK. Returns whether a round began since at most `most` bytes are in flight.
+    pub(super) fn on_ack(&mut self, rounds: &mut Rounds, ack: &AckSample, most: u64) -> bool {
+        rounds.limit(ack.in_flight);
+        if self.since.is_some() {
+            self.round_done |= rounds.start;
+        } else if ack.in_flight <= most {
+            *self = Self { since: Some(ack.now), round_done: false };
+            rounds.restart();
+        }
+        self.round_done
+    }
+
+    /// Whether its time is over.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.since.is_some_and(|since| now.saturating_since(since) > PROBE_RTT_TIME)
     }
 }

@@ -44,7 +44,7 @@ use core::cmp::Ordering;
 use lowtide_schema::Values;
 use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
-use super::bbr::{self, CaState, MaxFilter, Rounds, bytes_in, draw, window_rate};
+use super::bbr::{self, CaState, MaxFilter, ProbeRttStay, Rounds, bytes_in, draw, window_rate};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties,
     RateSample, Reaction, Requirements, per_round_trip,
@@ -89,8 +89,6 @@ const CYCLE_RAND: u64 = 7;
 const BW_ROUNDS: u64 = 10;
 /// `bbr_min_rtt_win_sec`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// `bbr_probe_rtt_mode_ms`.
-const PROBE_RTT_TIME: Duration = Duration::from_ms(200);
 /// `bbr_pacing_margin_percent`: the rate is 1 % below the estimate, so that queues drain.
 const PACED_PERCENT: u64 = 99;
 /// `bbr_cwnd_min_target`, segments: an ACK of every other segment needs four in flight.
@@ -180,8 +178,7 @@ struct Bbr1 {
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
     has_seen_rtt: bool,
-    probe_rtt_since: Option<Instant>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRttStay,
     cycle: usize,
     cycle_at: Instant,
     random: u64,
@@ -215,8 +212,7 @@ fn build(_: &Values, setup: &CcSetup) -> Box<dyn CongestionControl> {
         min_rtt: setup.rtt,
         min_rtt_at: setup.now,
         has_seen_rtt: false,
-        probe_rtt_since: None,
-        probe_rtt_round_done: false,
+        probe_rtt: ProbeRttStay::default(),
         cycle: 0,
         cycle_at: setup.now,
         random: setup.seed,
@@ -485,35 +481,21 @@ impl Bbr1 {
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
-            self.probe_rtt_since = None;
+            self.probe_rtt = ProbeRttStay::default();
             self.rounds.end_limit();
         }
-        if self.mode == Mode::ProbeRtt {
-            self.run_probe_rtt(ack);
+        let most = CWND_MIN_TARGET * self.mss;
+        if self.mode == Mode::ProbeRtt && self.probe_rtt.on_ack(&mut self.rounds, ack, most) {
+            self.check_probe_rtt_done(ack.now);
         }
         if sample.is_some() {
             self.idle_restart = false;
         }
     }
 
-    fn run_probe_rtt(&mut self, ack: &AckSample) {
-        self.rounds.limit(ack.in_flight);
-        if self.probe_rtt_since.is_some() {
-            self.probe_rtt_round_done |= self.rounds.start;
-            if self.probe_rtt_round_done {
-                self.check_probe_rtt_done(ack.now);
-            }
-        } else if ack.in_flight <= CWND_MIN_TARGET * self.mss {
-            self.probe_rtt_since = Some(ack.now);
-            self.probe_rtt_round_done = false;
-            self.rounds.restart();
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`; `probe_rtt_since` is the begin of the 200 ms.
+    /// `bbr_check_probe_rtt_done`.
     fn check_probe_rtt_done(&mut self, now: Instant) {
-        let since = self.probe_rtt_since.map(|at| now.saturating_since(at));
-        if since.is_none_or(|since| since <= PROBE_RTT_TIME) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.min_rtt_at = now;

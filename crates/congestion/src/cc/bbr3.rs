@@ -45,7 +45,7 @@ use alloc::boxed::Box;
 use lowtide_schema::Values;
 use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 
-use super::bbr::{CaState, MaxFilter, Rounds, bytes_in, draw, scaled, window_rate};
+use super::bbr::{CaState, MaxFilter, ProbeRttStay, Rounds, bytes_in, draw, scaled, window_rate};
 use super::{
     AckSample, CcEntry, CcSetup, CongestionControl, CongestionEvent, DeclaredProperties, Exemption,
     LostSegment, RateSample, Reaction, Requirements, Signal,
@@ -111,7 +111,6 @@ const DRAIN_ROUNDS: u64 = 3;
 /// `MinRTTFilterLen`, §2.16.1; `ProbeRTTInterval` and `ProbeRTTDuration`, §2.16.2.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
-const PROBE_RTT_TIME: Duration = Duration::from_ms(200);
 /// `bw_probe_wait`, §5.3.3.8: 2 s and up to 1 s, drawn in us; at most this many rounds.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
 const PROBE_WAIT_DRAWN_US: u64 = 1_000_000;
@@ -209,8 +208,7 @@ struct Bbr3 {
     probe_rtt_min_delay: Option<Duration>,
     probe_rtt_min_stamp: Instant,
     probe_rtt_expired: bool,
-    probe_rtt_done_stamp: Option<Instant>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRttStay,
     idle_restart: bool,
     extra_acked: MaxFilter,
     extra_acked_since: Instant,
@@ -579,42 +577,30 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckProbeRTT`, §5.3.4.3.
+    /// `CheckProbeRTT` and `HandleProbeRTT`, §5.3.4.3.
     fn check_probe_rtt(&mut self, ack: &AckSample, sample: Option<&RateSample>) {
         if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
             self.save_cwnd();
             self.state = State::ProbeRtt;
             self.rounds.end_limit();
-            self.probe_rtt_done_stamp = None;
+            self.probe_rtt = ProbeRttStay::default();
             self.ack_phase = AckPhase::ProbeStopping;
             self.rounds.restart();
         }
         if self.state == State::ProbeRtt {
-            self.run_probe_rtt(ack);
+            let most = self.probe_rtt_cwnd();
+            if self.probe_rtt.on_ack(&mut self.rounds, ack, most) {
+                self.check_probe_rtt_done(ack.now);
+            }
         }
         if sample.is_some() {
             self.idle_restart = false;
         }
     }
 
-    /// `HandleProbeRTT`, §5.3.4.3.
-    fn run_probe_rtt(&mut self, ack: &AckSample) {
-        self.rounds.limit(ack.in_flight);
-        if self.probe_rtt_done_stamp.is_some() {
-            self.probe_rtt_round_done |= self.rounds.start;
-            if self.probe_rtt_round_done {
-                self.check_probe_rtt_done(ack.now);
-            }
-        } else if ack.in_flight <= self.probe_rtt_cwnd() {
-            self.probe_rtt_done_stamp = Some(ack.now + PROBE_RTT_TIME);
-            self.probe_rtt_round_done = false;
-            self.rounds.restart();
-        }
-    }
-
     /// `CheckProbeRTTDone`, §5.3.4.3, and `ExitProbeRTT`, §5.3.4.4.
     fn check_probe_rtt_done(&mut self, now: Instant) {
-        if self.probe_rtt_done_stamp.is_none_or(|done| now <= done) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.probe_rtt_min_stamp = now;
